@@ -1,0 +1,18 @@
+// System calls that Swift's Glibc module hides or cannot call. Nothing here decides anything.
+//
+// No system header is included: the feature macros that these calls need would give Swift a second, different view of
+// the C library's types. Each function returns what the call returns, and sets errno as it does.
+#pragma once
+
+#include <stdint.h>
+
+// Linux 6.14: write, and drop the pages from the cache once they are on disk. iov is a `struct iovec *`.
+int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
+int haul_rename_noreplace(const char *from, const char *to);
+// Reserves blocks without changing the file's length.
+int haul_reserve(int fd, int64_t length);
+// Swift sees the struct `flock` where C has both a struct and a function of that name. Neither waits.
+int haul_lock_exclusive(int fd);
+int haul_lock_shared(int fd);
+// open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
+int haul_open(const char *path, int flags, unsigned int mode);

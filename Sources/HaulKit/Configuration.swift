@@ -1,0 +1,53 @@
+internal import Foundation
+public import Logging
+
+/// How a downloader works. Every value has a default that fits a machine on the open internet.
+public struct Configuration: Sendable {
+    /// What a downloader does with what earlier runs left in its store.
+    public enum Restoration: Sendable, Hashable {
+        /// Takes over everything: what ran is queued again, what was paused stays paused. Owns the name exclusively.
+        case everything
+        /// Takes over only what is asked for again. Several downloaders, in several processes, may share the name.
+        case onRequest
+    }
+
+    /// Names the store. Downloaders of different names know nothing of one another.
+    public var name = "default"
+    /// Folder of the stores. Readable by its owner alone, since headers may hold secrets.
+    public var stateFolder: String
+    public var restoration = Restoration.everything
+    /// Downloads that run at once; the others wait in the order in which they were added.
+    public var activeDownloads = 3
+    public var retry = RetryPolicy()
+    /// Time for TCP and TLS to be set up.
+    public var connectTimeout = Duration.seconds(20)
+    /// Longest silence of a server, before its answer and within it.
+    public var stallTimeout = Duration.seconds(60)
+    public var proxies = ProxySettings.direct
+    /// Passwords by host.
+    public var netrc: Netrc?
+    /// A PEM file with certificates to trust beside the system's.
+    public var certificateAuthorities: String?
+    public var userAgent = "haul/" + haulVersion
+    /// Time between two records of how far the bytes have come: what a SIGKILL costs at most.
+    public var markInterval = Duration.milliseconds(250)
+    /// Time between two syncs of a file's data: what a power loss costs at most.
+    public var syncInterval = Duration.seconds(4)
+    /// Says `debug` and below only: outcomes are events, not log lines.
+    public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
+
+    /// - Parameter stateFolder: nil: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else `~/.local/state/haul`.
+    public init(stateFolder: String? = nil) {
+        self.stateFolder = stateFolder ?? Self.defaultStateFolder(ProcessInfo.processInfo.environment)
+    }
+
+    static func defaultStateFolder(_ environment: [String: String]) -> String {
+        if let folder = environment["HAUL_STATE_DIR"], !folder.isEmpty { return folder }
+        // The XDG rules say that a relative path is to be ignored.
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
+        return FilePaths.join(NSHomeDirectory(), ".local/state/haul")
+    }
+}
+
+/// The version of the library and the command.
+public let haulVersion = "0.1.0"

@@ -1,0 +1,57 @@
+internal import NIOCore
+
+/// The file system as the engine sees it: the dozen calls that a download needs.
+///
+/// Every call may block and is made off the actor and off the event loops. `PosixDisk` is the real one.
+protocol Disk: Sendable {
+    /// Creates a file that must not exist yet, open for reading and writing. Never follows a symbolic link.
+    func create(_ path: String) throws(DiskError) -> any DiskFile
+    /// Opens a file that must exist, for reading and writing. Never follows a symbolic link.
+    func open(_ path: String) throws(DiskError) -> any DiskFile
+    /// What stands at `path` (a symbolic link counts as itself), or nil when nothing does.
+    func status(_ path: String) throws(DiskError) -> FileStatus?
+    /// Renames; with `replacing` false an existing target is an error of kind `alreadyExists`.
+    func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError)
+    func remove(_ path: String) throws(DiskError)
+    /// Makes the names inside a folder durable.
+    func syncFolder(_ path: String) throws(DiskError)
+    /// Creates a folder and its parents; no error if it is there.
+    func createFolder(_ path: String) throws(DiskError)
+    /// Bytes that this user may still write at `path`, or nil when the file system does not say.
+    func freeSpace(_ path: String) throws(DiskError) -> Int64?
+    /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.
+    var bootID: String { get }
+}
+
+/// An open file. Calls may come from several threads; the file closes when the last reference goes.
+protocol DiskFile: AnyObject, Sendable {
+    var path: String { get }
+    /// Writes all of the buffers, one after another, from `offset` on.
+    func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError)
+    /// Reads up to `count` bytes; fewer at the end of the file.
+    func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8]
+    /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
+    func sync() throws(DiskError)
+    /// Reserves room for `length` bytes without changing the length; no error where the file system cannot.
+    func reserve(_ length: Int64) throws(DiskError)
+    func truncate(_ length: Int64) throws(DiskError)
+    func setModificationTime(secondsSince1970: Double) throws(DiskError)
+    func status() throws(DiskError) -> FileStatus
+    /// Takes the exclusive lock that keeps a second process from writing; false when another has it.
+    func lock() throws(DiskError) -> Bool
+}
+
+/// What the file system says of a file.
+struct FileStatus: Sendable, Hashable, Codable {
+    enum Kind: String, Sendable, Codable { case file, folder, symbolicLink, other }
+    var kind: Kind
+    var size: Int64
+    /// Bytes of disk that the file occupies, what is reserved included.
+    var allocated: Int64
+    var device: UInt64
+    var inode: UInt64
+    /// Modification time, in nanoseconds since 1970.
+    var modified: Int64
+
+    func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+}

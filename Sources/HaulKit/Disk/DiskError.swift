@@ -1,0 +1,63 @@
+/// What the disk refused, in terms a person can act on.
+struct DiskError: Error, Sendable, Hashable {
+    /// The kinds that Haul treats differently or has a sentence of its own for.
+    enum Kind: String, Sendable, Hashable, CaseIterable {
+        case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
+        case notFound, alreadyExists, isSymbolicLink, notAFolder, fileTooLarge, lockedByAnother, other
+    }
+
+    let kind: Kind
+    /// The call that failed, as `man 2` names it.
+    let call: String
+    let path: String
+    let errno: Int32
+
+    /// Maps an errno to its kind. See `man 3 errno`.
+    init(errno: Int32, call: String, path: String) {
+        self.kind = SystemCalls.kind(ofErrno: errno)
+        self.call = call
+        self.path = path
+        self.errno = errno
+    }
+
+    init(_ kind: Kind, call: String, path: String) {
+        self.kind = kind
+        self.call = call
+        self.path = path
+        self.errno = 0
+    }
+
+    /// One sentence: what happened and what the user can do about it.
+    var sentence: String {
+        switch kind {
+        case .full:
+            "The disk that holds \(path) is full. Free some space and run the same command again: what arrived is kept."
+        case .quotaExceeded:
+            "The disk quota for \(path) is used up. Free some of it and run the same command again: what arrived is kept."
+        case .readOnly:
+            "\(path) is on a read-only file system. Choose another folder."
+        case .inputOutput:
+            "The disk reported an input/output error at \(path). Check the disk before trying again."
+        case .tooManyOpenFiles:
+            "Too many files are open (at \(path)). Raise the limit (ulimit -n) or run fewer downloads at once."
+        case .nameTooLong:
+            "The name of \(path) is too long for its file system. Choose a shorter one with --output."
+        case .permissionDenied:
+            "No permission to write \(path). Choose another folder, or change its permissions."
+        case .notFound:
+            "\(path) does not exist."
+        case .alreadyExists:
+            "\(path) exists already."
+        case .isSymbolicLink:
+            "\(path) is a symbolic link, which Haul does not write through. Remove it or choose another name."
+        case .notAFolder:
+            "A part of the path \(path) is not a folder."
+        case .fileTooLarge:
+            "\(path) would be larger than its file system or the file size limit (ulimit -f) allows."
+        case .lockedByAnother:
+            "\(path) is being written by another process."
+        case .other:
+            "\(call) failed at \(path): \(SystemCalls.describe(errno: errno))."
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// Path arithmetic on plain strings, so that names with any bytes in them stay as they are.
+enum FilePaths {
+    /// The folder part: `/a/b` → `/a`, `/a` → `/`, `a` → `.`.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The last component: `/a/b` → `b`.
+    static func name(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+
+    static func join(_ folder: String, _ name: String) -> String {
+        folder.hasSuffix("/") ? folder + name : folder + "/" + name
+    }
+
+    /// The partial file of a final path.
+    static func part(of path: String) -> String { path + partSuffix }
+
+    static let partSuffix = ".haulpart"
+}

@@ -1,0 +1,210 @@
+// The only file of HaulKit that may know which platform it runs on: each function is one call, and reports errno.
+internal import CHaulSystem
+internal import Foundation
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// One function a system call; a negative result has become the thrown errno.
+enum SystemCalls {
+    struct Errno: Error { let code: Int32 }
+
+    static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws(Errno) -> Int32 {
+        try retrying { haul_open(path, flags, UInt32(mode)) }
+    }
+
+    static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    /// Writes what the kernel takes of the vectors; may be less than all.
+    /// `bypassingCache` asks for an uncached write and is switched off for good where it is not supported.
+    static func write(
+        _ descriptor: Int32,
+        _ vectors: UnsafeBufferPointer<iovec>,
+        at offset: Int64,
+        bypassingCache: inout Bool
+    ) throws(Errno) -> Int {
+        if bypassingCache {
+            do {
+                return Int(
+                    try retrying { haul_write_uncached(descriptor, vectors.baseAddress, Int32(vectors.count), offset) }
+                )
+            } catch {
+                guard unsupported.contains(error.code) else { throw error }
+                bypassingCache = false
+            }
+        }
+        return try retrying { pwritev(descriptor, vectors.baseAddress, Int32(vectors.count), off_t(offset)) }
+    }
+
+    static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
+        -> Int
+    {
+        try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+    }
+
+    static func sync(_ descriptor: Int32) throws(Errno) {
+        // Not retried on failure: after an error the kernel may have dropped the pages and would then report success.
+        #if os(Linux)
+            let result = fdatasync(descriptor)
+        #else
+            let result = fcntl(descriptor, F_FULLFSYNC)
+        #endif
+        if result < 0 { throw Errno(code: errno) }
+    }
+
+    static func syncAll(_ descriptor: Int32) throws(Errno) {
+        if fsync(descriptor) < 0 { throw Errno(code: errno) }
+    }
+
+    /// Reserves blocks; does nothing where that is not supported.
+    static func reserve(_ descriptor: Int32, _ length: Int64) throws(Errno) {
+        do {
+            _ = try retrying { haul_reserve(descriptor, length) }
+        } catch {
+            guard unsupported.contains(error.code) else { throw error }
+        }
+    }
+
+    static func truncate(_ descriptor: Int32, _ length: Int64) throws(Errno) {
+        _ = try retrying { ftruncate(descriptor, off_t(length)) }
+    }
+
+    static func setModificationTime(_ descriptor: Int32, secondsSince1970 seconds: Double) throws(Errno) {
+        let whole = seconds.rounded(.down)
+        let time = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))
+        let times = [time, time]
+        _ = try retrying { futimens(descriptor, times) }
+    }
+
+    static func rename(_ path: String, to target: String, replacing: Bool) throws(Errno) {
+        if replacing {
+            _ = try retrying { Foundation.rename(path, target) }
+            return
+        }
+        do {
+            _ = try retrying { haul_rename_noreplace(path, target) }
+            return
+        } catch {
+            guard unsupported.contains(error.code) else { throw error }
+        }
+        // A link never replaces either; where the file system has no links there is no way left to be sure.
+        _ = try retrying { link(path, target) }
+        _ = try retrying { unlink(path) }
+    }
+
+    static func remove(_ path: String) throws(Errno) {
+        _ = try retrying { unlink(path) }
+    }
+
+    static func makeFolder(_ path: String, mode: mode_t) throws(Errno) {
+        _ = try retrying { mkdir(path, mode) }
+    }
+
+    static func lock(_ descriptor: Int32, shared: Bool = false) throws(Errno) -> Bool {
+        do {
+            _ = try retrying { shared ? haul_lock_shared(descriptor) : haul_lock_exclusive(descriptor) }
+            return true
+        } catch {
+            guard error.code == EWOULDBLOCK else { throw error }
+            return false
+        }
+    }
+
+    static func status(_ path: String) throws(Errno) -> FileStatus {
+        var raw = stat()
+        _ = try retrying { lstat(path, &raw) }
+        return FileStatus(raw)
+    }
+
+    static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {
+        var raw = stat()
+        _ = try retrying { fstat(descriptor, &raw) }
+        return FileStatus(raw)
+    }
+
+    static func freeSpace(_ path: String) throws(Errno) -> Int64? {
+        var raw = statvfs()
+        _ = try retrying { statvfs(path, &raw) }
+        // Some network and overlay file systems report nothing at all.
+        guard raw.f_blocks > 0 else { return nil }
+        let (bytes, overflow) = UInt64(raw.f_bavail).multipliedReportingOverflow(by: UInt64(raw.f_frsize))
+        return overflow ? nil : Int64(clamping: bytes)
+    }
+
+    /// A name that changes with each boot of the machine; empty where the platform has none, which counts as changed.
+    static func bootID() -> String {
+        #if os(Linux)
+            // No error to report: without this file every start is treated as one after a power loss.
+            let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
+            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #else
+            return ""
+        #endif
+    }
+
+    static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
+
+    static func kind(ofErrno code: Int32) -> DiskError.Kind {
+        switch code {
+        case ENOSPC: .full
+        case EDQUOT: .quotaExceeded
+        case EROFS: .readOnly
+        case EIO: .inputOutput
+        case EMFILE, ENFILE: .tooManyOpenFiles
+        case ENAMETOOLONG: .nameTooLong
+        case EACCES, EPERM: .permissionDenied
+        case ENOENT: .notFound
+        case EEXIST: .alreadyExists
+        case ELOOP: .isSymbolicLink
+        case ENOTDIR, EISDIR: .notAFolder
+        case EFBIG: .fileTooLarge
+        default: .other
+        }
+    }
+
+    /// What a kernel or file system answers that does not have a call or a flag.
+    private static let unsupported: Set = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL]
+
+    private static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
+        while true {
+            let result = call()
+            if result >= 0 { return result }
+            let code = errno
+            if code != EINTR { throw Errno(code: code) }
+        }
+    }
+}
+
+extension FileStatus {
+    fileprivate init(_ raw: stat) {
+        let kind: Kind =
+            switch raw.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .folder
+            case S_IFLNK: .symbolicLink
+            default: .other
+            }
+        #if canImport(Darwin)
+            let time = raw.st_mtimespec
+        #else
+            let time = raw.st_mtim
+        #endif
+        self.init(
+            kind: kind,
+            size: Int64(raw.st_size),
+            allocated: Int64(raw.st_blocks) * 512,
+            device: UInt64(truncatingIfNeeded: raw.st_dev),
+            inode: UInt64(raw.st_ino),
+            modified: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        )
+    }
+}

@@ -1,0 +1,44 @@
+/// A handle on one download. Cheap to copy; holds its downloader.
+public struct Download: Sendable, Identifiable {
+    public let id: DownloadID
+    private let downloader: Downloader
+    private let hub: EventHub
+
+    init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventHub) {
+        self.id = id
+        self.downloader = downloader
+        self.hub = hub
+    }
+
+    /// The state when it last changed or made progress. Needs no waiting for the downloader.
+    public var snapshot: DownloadSnapshot { hub.snapshot }
+
+    /// What happens in this run: first the present state, last how the run ended.
+    public var events: DownloadEvents { DownloadEvents(hub) }
+
+    /// Waits for the end of the run. A paused download is waited for until it is resumed and ends.
+    ///
+    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled, or this task was.
+    public func result() async throws(DownloadError) -> CompletedDownload {
+        for await event in events {
+            guard case .ended(let outcome) = event else { continue }
+            switch outcome {
+            case .completed(let completed): return completed
+            case .failed(let error): throw error
+            case .cancelled: throw DownloadError(.cancelled, "The download was cancelled.")
+            }
+        }
+        throw DownloadError(.cancelled, "Nobody waits for this download any more.")
+    }
+
+    /// See ``Downloader/pause(_:)``.
+    public func pause() async { await downloader.pause(id) }
+    /// See ``Downloader/resume(_:)``.
+    public func resume() async { await downloader.resume(id) }
+    /// See ``Downloader/cancel(_:)``.
+    public func cancel() async { await downloader.cancel(id) }
+    /// See ``Downloader/remove(_:deletingFile:)``.
+    public func remove(deletingFile: Bool = false) async throws(DownloadError) {
+        try await downloader.remove(id, deletingFile: deletingFile)
+    }
+}

@@ -1,0 +1,75 @@
+/// Why a download ended without its file: a stable code, a sentence that says what to do, and the cause beneath.
+///
+/// A failed download keeps what it has; ``Download/resume()`` goes on from there.
+public struct DownloadError: Error, Sendable, Hashable, Codable {
+    /// Stable names for what went wrong. Cases may be added; scripts should treat unknown ones like ``internalFault``.
+    public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        case invalidURL, unsupportedScheme
+        case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
+        case tooManyRedirects, insecureRedirect, malformedResponse
+        case refusedByServer, unexpectedWebPage, contentChanged
+        case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
+        case fileExists, inUse, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
+    }
+
+    public let code: Code
+    /// One or two sentences for a person: what happened, and what can be done about it. Free of secrets.
+    public let message: String
+    /// What the layer below reported, where that adds something.
+    public let cause: String?
+    /// The response status, for ``Code/refusedByServer``.
+    public let status: Int?
+
+    init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+        self.status = status
+    }
+}
+
+extension DownloadError: CustomStringConvertible {
+    public var description: String { cause.map { "\(message) (\($0))" } ?? message }
+}
+
+extension DownloadError {
+    init(_ error: DiskError) {
+        let code: Code =
+            switch error.kind {
+            case .full, .quotaExceeded: .diskFull
+            case .readOnly: .readOnly
+            case .permissionDenied: .permissionDenied
+            case .nameTooLong: .nameTooLong
+            case .tooManyOpenFiles: .tooManyOpenFiles
+            case .alreadyExists: .fileExists
+            case .lockedByAnother: .inUse
+            case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .fileTooLarge, .other: .diskFailed
+            }
+        self.init(code, error.sentence)
+    }
+
+    init(refusedWith status: Int) {
+        let advice =
+            switch status {
+            case 401: "It wants a user name and password: put them in the URL or use --netrc or --header."
+            case 403: "It does not allow this download; the link may have expired."
+            case 404: "There is no such file at this URL."
+            case 410: "The file is gone for good."
+            case 407: "The proxy wants a user name and password."
+            case 429: "It asks for fewer requests; try again later."
+            case 500...: "The fault is on its side; try again later."
+            default: "Haul cannot use this answer."
+            }
+        self.init(.refusedByServer, "The server answered \(status)\(Self.reason(status)). \(advice)", status: status)
+    }
+
+    private static func reason(_ status: Int) -> String {
+        let known: [Int: String] = [
+            204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+            405: "Method Not Allowed", 407: "Proxy Authentication Required", 408: "Request Timeout", 410: "Gone",
+            416: "Range Not Satisfiable", 425: "Too Early", 429: "Too Many Requests", 500: "Internal Server Error",
+            502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+        ]
+        return known[status].map { " " + $0 } ?? ""
+    }
+}

@@ -1,0 +1,54 @@
+public import Foundation
+
+/// What is to be downloaded, and where to.
+public struct DownloadRequest: Sendable, Hashable {
+    /// Where the file goes.
+    public enum Destination: Sendable, Hashable {
+        /// Under exactly this name.
+        case file(path: String)
+        /// Into this folder, under a name taken from the answer: `Content-Disposition`, else the URL.
+        case folder(path: String)
+    }
+
+    /// What to do when something stands at the final name already. Nothing is ever overwritten unasked.
+    public enum ConflictPolicy: String, Sendable, Hashable, Codable, CaseIterable {
+        /// End with ``DownloadError/Code/fileExists``.
+        case fail
+        /// Take the next free name: `name (1).ext`.
+        case rename
+        /// Replace it, once the new file is complete and verified.
+        case overwrite
+        /// Leave it, and count the download as done.
+        case skip
+    }
+
+    /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
+    public var url: URL
+    public var destination: Destination
+    /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
+    /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
+    public var headers: [HeaderField] = []
+    /// What the finished file must be; nothing else is put under the final name.
+    public var checksum: Checksum?
+    /// Nil: fail for ``Destination/file(path:)``, rename for ``Destination/folder(path:)``.
+    public var onConflict: ConflictPolicy?
+    /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.
+    public var failsOnChange = false
+    /// Continues a file of which the server names no version (neither ETag nor Last-Modified), if its length and the last
+    /// 16 KiB agree. Without this, and without a checksum that proves the result, such a file is fetched anew.
+    public var resumesUnverified = false
+    /// Gives the finished file the time that the server says it was last changed.
+    public var setsModificationTime = false
+    /// Follows redirects from https to http.
+    public var allowsInsecureRedirects = false
+
+    public init(_ url: URL, to destination: Destination) {
+        self.url = url
+        self.destination = destination
+    }
+
+    var conflictPolicy: ConflictPolicy {
+        if let onConflict { return onConflict }
+        return if case .file = destination { .fail } else { .rename }
+    }
+}

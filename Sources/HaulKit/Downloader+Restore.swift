@@ -1,0 +1,102 @@
+internal import Foundation
+
+/// Taking up what earlier runs left in the store.
+extension Downloader {
+    /// Puts a stored download into memory as it was: what ran is queued, what was paused stays so.
+    func restore(_ saved: DownloadStore.Saved) {
+        guard let id = DownloadID(saved.record.id), let request = saved.record.request else { return }
+        let entry = entry(saved, id, request)
+        insert(entry, Target(request))
+        if entry.machine.state == .queued { queue.enqueue(id) }
+    }
+
+    private func entry(
+        _ saved: DownloadStore.Saved,
+        _ id: DownloadID,
+        _ request: DownloadRequest,
+        isFromReplacedSource: Bool = false
+    ) -> Entry {
+        let mark = saved.segment?.mark(bootID: disk.bootID) ?? .zero
+        let state: DownloadMachine.State =
+            switch saved.record.status {
+            case .queued, .publishing: .queued
+            case .paused: .paused
+            case .failed: saved.record.error.map { .failed($0) } ?? .queued
+            case .completed: saved.record.finalPath.map { .completed(path: $0) } ?? .queued
+            }
+        let machine = DownloadMachine(
+            settings(request),
+            state: state,
+            resource: saved.record.resource,
+            mark: mark,
+            seed: nextSeed(),
+            isFromReplacedSource: isFromReplacedSource
+        )
+        let entry = Entry(id, machine, saved.record)
+        entry.wasThere = saved.record.status == .completed
+        return entry
+    }
+
+    /// The entry with which a request goes on, in a state to run or complete already; nil when the stored download is of
+    /// no use for it.
+    func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Entry? {
+        guard let id = DownloadID(saved.record.id) else { return nil }
+        var saved = saved
+        if saved.record.status == .publishing { try await finishPublishing(&saved) }
+        if saved.record.status == .completed {
+            guard saved.record.url == request.url.absoluteString, await isUnchanged(saved.record),
+                try await hasDigest(request.checksum, saved.record)
+            else { return nil }
+            return entry(saved, id, request)
+        }
+        let isReplaced = saved.record.url != request.url.absoluteString
+        var wishes = DownloadRecord.Wishes(request)
+        // A request that says nothing of headers or checksum does not take back what was said before.
+        if wishes.headers.isEmpty, !isReplaced { wishes.headers = saved.record.wishes.headers }
+        wishes.checksum = wishes.checksum ?? saved.record.wishes.checksum
+        saved.record.wishes = wishes
+        saved.record.url = request.url.absoluteString
+        saved.record.status = .queued
+        saved.record.error = nil
+        guard let merged = saved.record.request else { return nil }
+        return entry(saved, id, merged, isFromReplacedSource: isReplaced)
+    }
+
+    /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
+    private func finishPublishing(_ saved: inout DownloadStore.Saved) async throws(DownloadError) {
+        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
+        else { return }
+        let disk = disk
+        let (left, standing) = try await onDisk { () throws(DiskError) in (try disk.status(part), try disk.status(path))
+        }
+        guard left?.isSameFile(as: identity) != true, let standing, standing.isSameFile(as: identity),
+            standing.size == identity.size
+        else { return }
+        saved.record.status = .completed
+        saved.record.partPath = nil
+        saved.record.finished = standing
+        saved.record.finishedAt = time.date()
+    }
+
+    /// Whether the finished file stands where it was put, as it was then.
+    func isUnchanged(_ record: DownloadRecord) async -> Bool {
+        guard let path = record.finalPath, let finished = record.finished else { return false }
+        let disk = disk
+        do throws(DownloadError) {
+            guard let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) else {
+                return false
+            }
+            return standing.isSameFile(as: finished) && standing.size == finished.size
+                && standing.modified == finished.modified
+        } catch {
+            // What cannot be looked at cannot be vouched for.
+            return false
+        }
+    }
+
+    /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
+    private func hasDigest(_ checksum: Checksum?, _ record: DownloadRecord) async throws(DownloadError) -> Bool {
+        guard let checksum, checksum != record.wishes.checksum, let path = record.finalPath else { return true }
+        return try await Checksum.of(checksum.algorithm, file: path) == checksum
+    }
+}

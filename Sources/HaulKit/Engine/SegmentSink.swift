@@ -1,0 +1,154 @@
+internal import NIOCore
+internal import Synchronization
+
+/// Where the body of one response goes: compares what comes again, batches the rest, hands the batches to the write
+/// thread, and holds the connection back while the disk is behind.
+final class SegmentSink: Sendable {
+    /// What a piece of the body led to.
+    enum Intake {
+        case goOn
+        /// Read nothing more until the future completes.
+        case wait(EventLoopFuture<Void>)
+        /// Every wanted byte is here; whatever else comes is not ours.
+        case enough
+        case overlapDiffers
+        case failed
+    }
+
+    private struct State {
+        var batch: [ByteBuffer] = []
+        var batchBytes = 0
+        /// Where the batch goes.
+        var offset: Int64
+        /// Bytes still wanted; nil when the end is not known.
+        var wanted: Int64?
+        /// What is on disk of the overlap and has not been compared yet.
+        var expected: ArraySlice<UInt8>
+        var outstanding = 0
+        var waiter: EventLoopPromise<Void>?
+        var failure: DiskError?
+        var flushIsDue = false
+        var hasFlushed = false
+        var onDrained: (@Sendable (DiskError?) -> Void)?
+    }
+
+    private let part: PartFile
+    private let batchSize: Int
+    private let state: Mutex<State>
+
+    /// Batches under way at once: one being written, one waiting.
+    private static let mostOutstanding = 2
+    /// The first bytes are written soon, so that there is a first mark soon; later ones in time for the next tick.
+    private static let firstFlush = TimeAmount.milliseconds(40)
+    private static let laterFlush = TimeAmount.milliseconds(150)
+
+    init(_ part: PartFile, at offset: Int64, limit: Int64?, expecting overlap: [UInt8], batchSize: Int) {
+        self.part = part
+        self.batchSize = batchSize
+        state = Mutex(State(offset: offset, wanted: limit, expected: overlap[...]))
+    }
+
+    func take(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> Intake {
+        var bytes = bytes
+        return state.withLock { state in
+            guard state.failure == nil else { return .failed }
+            guard Self.compare(&bytes, &state) else { return .overlapDiffers }
+            var isEnough = false
+            if let wanted = state.wanted {
+                if bytes.readableBytes > wanted {
+                    bytes = bytes.getSlice(at: bytes.readerIndex, length: Int(wanted)) ?? bytes
+                    isEnough = true
+                }
+                state.wanted = wanted - Int64(bytes.readableBytes)
+            }
+            Self.append(bytes, to: &state)
+            if state.batchBytes >= batchSize { submit(&state) }
+            if isEnough { return .enough }
+            if state.outstanding >= Self.mostOutstanding {
+                let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
+                state.waiter = waiter
+                return .wait(waiter.futureResult)
+            }
+            if state.batchBytes > 0, !state.flushIsDue {
+                state.flushIsDue = true
+                eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
+            }
+            return .goOn
+        }
+    }
+
+    /// Compares the front of the body with what is on disk; false when they differ.
+    private static func compare(_ bytes: inout ByteBuffer, _ state: inout State) -> Bool {
+        guard !state.expected.isEmpty,
+            let again = bytes.readBytes(length: min(bytes.readableBytes, state.expected.count))
+        else { return true }
+        guard state.expected.starts(with: again) else { return false }
+        state.expected = state.expected.dropFirst(again.count)
+        return true
+    }
+
+    /// Crumbs are copied together: a server that sends ten bytes at a time must not cost a vector each.
+    private static func append(_ bytes: ByteBuffer, to state: inout State) {
+        guard bytes.readableBytes > 0 else { return }
+        state.batchBytes += bytes.readableBytes
+        if bytes.readableBytes < 4096, let last = state.batch.last, last.readableBytes < 65536 {
+            state.batch.removeLast()
+            var joined = last
+            joined.writeImmutableBuffer(bytes)
+            state.batch.append(joined)
+        } else {
+            state.batch.append(bytes)
+        }
+    }
+
+    /// Writes what has gathered, however little it is.
+    func flush() {
+        state.withLock { state in
+            state.flushIsDue = false
+            if state.failure == nil, state.outstanding < Self.mostOutstanding { submit(&state) }
+        }
+    }
+
+    /// Writes the rest and calls back when nothing is under way any more, with the first failure there was.
+    func finish(_ done: @escaping @Sendable (DiskError?) -> Void) {
+        let result: DiskError?? = state.withLock { state in
+            if state.failure == nil { submit(&state) }
+            if state.outstanding == 0 { return .some(state.failure) }
+            state.onDrained = done
+            return nil
+        }
+        if let result { done(result) }
+    }
+
+    /// True when the overlap came whole, or none was expected.
+    var hasComparedAll: Bool { state.withLock { $0.expected.isEmpty } }
+
+    private func submit(_ state: inout State) {
+        guard !state.batch.isEmpty else { return }
+        let batch = state.batch
+        let offset = state.offset
+        state.offset += Int64(state.batchBytes)
+        state.batch.removeAll(keepingCapacity: true)
+        state.batchBytes = 0
+        state.outstanding += 1
+        state.hasFlushed = true
+        part.write(batch, at: offset) { failure in self.written(failure) }
+    }
+
+    private func written(_ failure: DiskError?) {
+        let (waiter, drained, firstFailure) = state.withLock { state in
+            state.outstanding -= 1
+            if let failure, state.failure == nil { state.failure = failure }
+            let waiter = state.waiter
+            state.waiter = nil
+            guard state.outstanding == 0 else {
+                return (waiter, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
+            }
+            let drained = state.onDrained
+            state.onDrained = nil
+            return (waiter, drained, state.failure)
+        }
+        waiter?.succeed(())
+        drained?(firstFailure)
+    }
+}

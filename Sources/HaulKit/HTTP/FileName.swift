@@ -1,0 +1,173 @@
+import Foundation
+
+/// Makes a name that is safe to create out of whatever a header or a URL says: RFC 6266, 4.3 and 7.
+enum FileName {
+    /// Leaves room for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
+    static let maximumBytes = 240
+    /// The suffix of a file that is still being loaded; no finished file may have it.
+    static let partSuffix = ".haulpart"
+
+    /// The last path segment of `raw`, without anything that hides, misleads, escapes the folder, or that some file
+    /// system refuses. Applying it twice changes nothing more.
+    ///
+    /// - Returns: nil when nothing is left.
+    static func safe(_ raw: String) -> String? {
+        var name = String(String.UnicodeScalarView(lastSegment(of: raw).unicodeScalars.compactMap(cleaned)))
+        // One step can undo another (a cut can end the name in a space, or in the suffix), so they run until none
+        // changes anything. They end: no step lengthens a name but the underscore, which no name gets twice.
+        while true {
+            let next = shortened(unreserved(withoutPartSuffix(trimmed(name))), inserting: "", limit: maximumBytes)
+            guard next != name else { break }
+            name = next
+        }
+        return name.isEmpty ? nil : name
+    }
+
+    /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
+    /// separates too. Query and fragment do not count.
+    static func from(url: URL) -> String? {
+        let segments = url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/"))
+        guard let segment = segments.last.map({ Array($0)[...] }) else { return nil }
+        return safe(String(decoding: percentDecoded(segment) ?? Array(segment), as: UTF8.self))
+    }
+
+    /// The name in the header, else in the first of `urls` that has one, else `download`.
+    static func choose(contentDisposition: String?, urls: [URL]) -> String {
+        if let name = contentDisposition.flatMap(ContentDisposition.fileName).flatMap(safe) { return name }
+        for url in urls {
+            if let name = from(url: url) { return name }
+        }
+        return "download"
+    }
+
+    /// The `index`-th name to try when the ones before are taken: `a.zip`, `a (1).zip`, `a (2).zip`. With
+    /// ``partSuffix`` it fits in 255 bytes.
+    static func candidate(_ name: String, _ index: Int) -> String {
+        shortened(name, inserting: index > 0 ? " (\(index))" : "", limit: 255 - partSuffix.utf8.count)
+    }
+}
+
+// MARK: - Steps
+
+extension FileName {
+    private static let reserved: Set<String> = {
+        let numbers = "123456789\u{B9}\u{B2}\u{B3}"
+        let ports = numbers.flatMap { ["COM\($0)", "LPT\($0)"] }
+        return Set(["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"] + ports)
+    }()
+
+    /// - Returns: nil for a scalar that must not be in a name at all.
+    private static func cleaned(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        switch scalar {
+        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": nil
+        // Marks, overrides and isolates that make a reader see another extension than the file has.
+        case "\u{61C}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": nil
+        // Characters without width, with which two different names look the same, and separators of lines.
+        case "\u{200B}"..."\u{200D}", "\u{2060}", "\u{FEFF}", "\u{2028}", "\u{2029}": nil
+        case "<", ">", ":", "\"", "|", "?", "*": "_"
+        default: scalar
+        }
+    }
+
+    /// Without leading dots (hidden), dashes (an option to a tool) and blanks, and trailing dots and blanks (Windows
+    /// drops them, so that another file is meant).
+    private static func trimmed(_ name: String) -> String {
+        let front = name.unicodeScalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace }
+        guard let last = front.lastIndex(where: { $0 != "." && !$0.properties.isWhitespace }) else { return "" }
+        return String(front[...last])
+    }
+
+    private static func withoutPartSuffix(_ name: String) -> String {
+        // Letter case does not matter, because it does not to a case-insensitive file system.
+        guard hasSuffix(name, partSuffix) else { return name }
+        let dot = name.utf8.index(name.endIndex, offsetBy: -partSuffix.utf8.count)
+        return name[..<dot] + "_" + name[name.utf8.index(after: dot)...]
+    }
+
+    /// Windows opens a device for these names, whatever blanks and extension follow.
+    private static func unreserved(_ name: String) -> String {
+        let stem = name.unicodeScalars.prefix { $0 != "." }
+        let end = stem.lastIndex { !$0.properties.isWhitespace }.map(stem.index(after:)) ?? stem.startIndex
+        return reserved.contains(String(stem[..<end]).uppercased()) ? "_" + name : name
+    }
+
+    /// `name` with `middle` before its extension, cut before `middle` to fit in `limit` bytes.
+    private static func shortened(_ name: String, inserting middle: String, limit: Int) -> String {
+        let start = extensionStart(name)
+        let suffix = name[start...]
+        let base = name[..<start]
+        let room = limit - middle.utf8.count - suffix.utf8.count
+        return (base.utf8.count <= room ? base : prefix(of: base, bytes: room)) + middle + suffix
+    }
+
+    /// Where the extension begins, with its dot: the end of `name` when it has none, or one too long to be one.
+    private static func extensionStart(_ name: String) -> String.Index {
+        for compound in [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst"] where hasSuffix(name, compound) {
+            let start = name.utf8.index(name.endIndex, offsetBy: -compound.utf8.count)
+            if start > name.startIndex { return start }
+        }
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
+            (2...17).contains(name.utf8.distance(from: dot, to: name.endIndex))
+        else { return name.endIndex }
+        return dot
+    }
+
+    /// The longest beginning of whole characters; of whole scalars when not even the first character fits.
+    private static func prefix(of text: Substring, bytes: Int) -> Substring {
+        var room = bytes
+        let characters = text.prefix { character in
+            room -= character.utf8.count
+            return room >= 0
+        }
+        guard characters.isEmpty else { return characters }
+        room = bytes
+        return Substring(
+            text.unicodeScalars.prefix { scalar in
+                room -= scalar.utf8.count
+                return room >= 0
+            }
+        )
+    }
+
+    private static func hasSuffix(_ name: String, _ suffix: String) -> Bool {
+        let end = name.utf8.suffix(suffix.utf8.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return end.elementsEqual(suffix.utf8)
+    }
+}
+
+// MARK: - Shared with ContentDisposition
+
+extension FileName {
+    /// What follows the last separator of either kind; looked for in bytes, because a combining mark behind a slash
+    /// makes another character of it.
+    static func lastSegment(of path: String) -> Substring {
+        let separator = path.utf8.lastIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        return separator.map { path[path.utf8.index(after: $0)...] } ?? path[...]
+    }
+
+    /// - Returns: nil when a marker (`%`, or `=` in RFC 2047) is not followed by two hexadecimal digits.
+    static func percentDecoded(_ text: ArraySlice<UInt8>, marker: UInt8 = UInt8(ascii: "%")) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == marker else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(nibble), let low = rest.popFirst().flatMap(nibble) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// The judgement of a response head against what was asked: may this body be written, and where.
+enum RangeAnswer: Sendable, Equatable {
+    /// The body continues what is there; its first `compare` bytes must equal those on disk before `at`.
+    case accept(Resource, at: Int64, compare: Int64)
+    /// The body is the whole representation from byte 0; what is on disk is of no use any more.
+    case restart(Resource, StartOver?)
+    /// Nothing is missing: the server says that the representation ends where we are.
+    case alreadyComplete(Resource)
+    /// The server mishandled the condition: ask once more without it.
+    case askWithoutCondition
+    /// This body is of no use; ask for the whole representation.
+    case startOver(StartOver)
+    /// The server did not send the file.
+    case refuse(Refusal)
+
+    /// Why the bytes on disk cannot be continued.
+    enum StartOver: String, Sendable, Hashable, Codable {
+        /// Another version stands at the URL.
+        case changed
+        /// The server does not do ranges, or does them wrongly.
+        case noUsableRange
+    }
+
+    enum Refusal: Sendable, Equatable {
+        case status(Int, retryAfter: String?)
+        /// A web page came where the file was expected: a login page, a captive portal.
+        case webPage
+        case malformed(String)
+    }
+
+    static func judge(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+        switch head.status {
+        case 200, 203: whole(head, to: question)
+        case 206: part(head, to: question)
+        case 416 where question.asksForRange: unsatisfied(head, to: question)
+        case 412 where question.asksForRange: .startOver(.changed)
+        default: .refuse(.status(head.status, retryAfter: head.headers.first(name: "Retry-After")))
+        }
+    }
+
+    private static func whole(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+        let resource = Resource(whole: head)
+        guard question.asksForRange, let known = question.known else {
+            return looksLikeLoginPage(head) ? .refuse(.webPage) : .accept(resource, at: 0, compare: 0)
+        }
+        // A page without the file's validators, where the file was no page: somebody stands between us and the server.
+        if head.isWebPage, known.contentType != head.mediaType, resource.validator.entityTag == nil {
+            return .refuse(.webPage)
+        }
+        let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
+        switch known.validator.compare(resource.validator) {
+        case .same where sameLength && question.condition != .none:
+            return .askWithoutCondition
+        case .same where sameLength, .maybe where sameLength:
+            return .restart(withoutRanges(resource), .noUsableRange)
+        default:
+            return .restart(resource, .changed)
+        }
+    }
+
+    private static func part(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+        guard question.asksForRange else { return .refuse(.malformed("206 to a request without a range")) }
+        guard let known = question.known else { return .startOver(.noUsableRange) }
+        guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == question.first,
+            head.contentCoding == nil
+        else { return .startOver(.noUsableRange) }
+        if let complete, let total = known.total, complete != total { return .startOver(.changed) }
+        // Without a length of the whole, the answer must at least not lie beyond the end that we know.
+        if let total = known.total, range.upper > total { return .startOver(.changed) }
+        if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
+
+        var resource = known
+        resource.total = known.total ?? complete
+        resource.isFramed = head.isFramed
+        resource.digest = known.digest ?? head.digest
+        let later = Validator(head)
+        let comparison = known.validator.compare(later)
+        if comparison == .different { return .startOver(.changed) }
+        if question.isFromReplacedSource {
+            // Two sources are one file only if their validators agree and so do the bytes.
+            let agrees =
+                comparison == .same
+                || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
+            return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
+        }
+        if case .ifRange = question.condition, known.validator.strongTag != nil {
+            // The server vouched for the tag by sending 206, even where it left the tag out of the answer.
+            return .accept(resource, at: question.offset, compare: question.overlap)
+        }
+        if question.overlap == 0, comparison != .same { return .startOver(.noUsableRange) }
+        return .accept(resource, at: question.offset, compare: question.overlap)
+    }
+
+    private static func unsatisfied(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+        guard case .unsatisfied(let complete)? = head.contentRange, var known = question.known else {
+            return .startOver(.noUsableRange)
+        }
+        // With an overlap the first byte asked for exists, so that a server that has them all would have answered 206.
+        guard complete == question.offset, question.overlap == 0, known.total == nil || known.total == complete,
+            known.validator.compare(Validator(head)) != .different
+        else { return .startOver(.changed) }
+        known.total = complete
+        return .alreadyComplete(known)
+    }
+
+    private static func withoutRanges(_ resource: Resource) -> Resource {
+        var resource = resource
+        resource.hasUsableRanges = false
+        return resource
+    }
+
+    /// A first answer that is a page although the URL named another kind of file, after a redirect to a differently
+    /// named place: what captive portals and expired sessions do.
+    private static func looksLikeLoginPage(_ head: ResponseHead) -> Bool {
+        guard head.isWebPage, head.isRedirected else { return false }
+        let asked = head.requested.pathExtension.lowercased()
+        let pages: Set = ["", "html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "do", "pl"]
+        return !pages.contains(asked) && head.url.lastPathComponent != head.requested.lastPathComponent
+    }
+}

@@ -1,0 +1,54 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// The head of a final response: what `RangeAnswer` judges.
+struct ResponseHead: Sendable, Equatable {
+    var status: Int
+    var headers: HTTPHeaders
+    /// The URL that answered, after redirects.
+    var url: URL
+    /// The URL that was asked first.
+    var requested: URL
+
+    var isRedirected: Bool { url != requested }
+
+    /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
+    var contentLength: Int64? {
+        guard !headers.contains(name: "Transfer-Encoding") else { return nil }
+        let values = Set(headers["Content-Length"])
+        guard values.count == 1, let text = values.first, !text.isEmpty,
+            text.utf8.allSatisfy({ (48...57).contains($0) })
+        else { return nil }
+        return Int64(text)
+    }
+
+    var isFramed: Bool { contentLength != nil || headers.contains(name: "Transfer-Encoding") }
+
+    /// Type and subtype in lower case, without parameters.
+    var mediaType: String? {
+        headers.first(name: "Content-Type").map {
+            ($0.split(separator: ";", omittingEmptySubsequences: false).first ?? "").trimmingCharacters(
+                in: .whitespaces
+            ).lowercased()
+        }
+    }
+
+    var isWebPage: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
+
+    /// The content coding, unless it is none at all.
+    var contentCoding: String? {
+        let codings = headers[canonicalForm: "Content-Encoding"].map { $0.lowercased() }.filter {
+            !$0.isEmpty && $0 != "identity"
+        }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    var contentRange: ContentRange? {
+        let values = headers["Content-Range"]
+        return values.count == 1 ? ContentRange(values[0]) : nil
+    }
+
+    var digest: Checksum? {
+        ReprDigest.checksum(reprDigest: headers["Repr-Digest"], digest: headers["Digest"])
+    }
+}

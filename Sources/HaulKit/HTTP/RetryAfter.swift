@@ -1,0 +1,21 @@
+import Foundation
+
+/// How long a server asks to be left alone: `Retry-After`, RFC 9110, 10.2.3.
+enum RetryAfter {
+    /// No delay is longer than this, whatever the server says. Policy may cap it further.
+    static let maximum: Duration = .seconds(maximumSeconds)
+
+    private static let maximumSeconds: Int64 = 365 * 86_400
+
+    /// - Returns: the delay from `now`, zero for a date in the past, nil for neither seconds nor an HTTP-date.
+    static func delay(_ text: String, now: Date) -> Duration? {
+        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // Digits that do not fit are a very long time, not garbage.
+            return .seconds(min(Int64(text) ?? maximumSeconds, maximumSeconds))
+        }
+        guard let date = HTTPDate.parse(text, now: now) else { return nil }
+        let seconds = date.timeIntervalSince(now)
+        guard seconds > 0 else { return .zero }
+        return seconds < Double(maximumSeconds) ? .seconds(seconds) : maximum
+    }
+}

@@ -1,0 +1,28 @@
+/// A header field of a request (RFC 9110 §5): name and value as the user gave them.
+public struct HeaderField: Sendable, Hashable, Codable {
+    public let name: String
+    public let value: String
+
+    /// - Returns: nil when the name is no token or the value holds a line break or another control character, which
+    ///   could smuggle in further fields (RFC 9110 §5.1, §5.5).
+    public init?(_ name: String, _ value: String) {
+        let tokenSymbols = Set("!#$%&'*+-.^_`|~".utf8)
+        let isToken =
+            !name.isEmpty
+            && name.utf8.allSatisfy {
+                tokenSymbols.contains($0) || (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0)
+            }
+        let isClean = value.utf8.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) }
+        guard isToken, isClean else { return nil }
+        self.name = name
+        self.value = value
+    }
+
+    /// Reads the form `Name: value`.
+    public init?(_ line: String) {
+        let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let value = parts[1].drop { $0 == " " || $0 == "\t" }
+        self.init(String(parts[0]), String(value))
+    }
+}

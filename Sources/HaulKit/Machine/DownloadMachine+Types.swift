@@ -1,0 +1,129 @@
+internal import Foundation
+
+extension DownloadMachine {
+    /// Names one request; a late event of an earlier one is told apart by it.
+    struct ConnectionID: Sendable, Hashable { let number: Int }
+
+    /// How far the bytes from 0 on have come.
+    struct Mark: Sendable, Hashable, Codable {
+        /// The kernel has these: they survive the process, not the power.
+        var written: Int64
+        /// The disk has these.
+        var synced: Int64
+
+        static let zero = Mark(written: 0, synced: 0)
+    }
+
+    enum State: Sendable, Equatable {
+        /// Wants a slot.
+        case queued
+        /// Has one; what is on disk is being looked at.
+        case recovering
+        /// The first answer of a request is outstanding.
+        case connecting(ConnectionID, RangeQuestion)
+        /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
+        case preparing(ConnectionID, Preparation, ended: ConnectionEnd?)
+        /// Bytes arrive.
+        case transferring(ConnectionID)
+        /// Waits before the next attempt.
+        case resting(until: Instant, because: DownloadError)
+        /// Every byte landed; the digest is being compared.
+        case verifying
+        /// The file is being synced and renamed.
+        case publishing
+        case paused
+        case completed(path: String)
+        case failed(DownloadError)
+        /// Dropped by the user; nothing comes after it.
+        case cancelled
+    }
+
+    /// What the file has to be ready for.
+    struct Preparation: Sendable, Equatable {
+        var resource: Resource
+        /// Where the body goes. 0 means that nothing on disk is of use: the store forgets it before the file does.
+        var offset: Int64
+        /// So many bytes before `offset` come again and must equal those on disk.
+        var compare: Int64
+        var contentDisposition: String?
+        /// The URLs that a name may be taken from, best first.
+        var nameSources: [URL]
+
+        var startsOver: Bool { offset == 0 }
+    }
+
+    /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
+    enum ConnectionEnd: Sendable, Equatable {
+        /// The body was whole by its own framing.
+        case finished(Mark)
+        case failed(TransportError, Mark)
+        /// The bytes that came again are not those on disk.
+        case overlapDiffers
+        case diskFailed(DiskError, Mark)
+    }
+
+    enum Event: Sendable, Equatable {
+        case slotGranted
+        case pauseRequested
+        case resumeRequested
+        case cancelRequested
+        /// What is on disk and may be relied on; nil when nothing is.
+        case recovered(Mark?)
+        case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
+        case prepared(ConnectionID)
+        case bytesLanded(Mark)
+        case connectionEnded(ConnectionID, ConnectionEnd)
+        case timerFired(TimerID)
+        case verified(Verdict)
+        case published(path: String)
+        /// Something stands at the final name already, and is to be left alone.
+        case skipped(path: String)
+        /// A step outside a connection failed: recovering, preparing, publishing.
+        case stepFailed(DownloadError)
+    }
+
+    struct TimerID: Sendable, Hashable { let number: Int }
+
+    enum Verdict: Sendable, Equatable {
+        case right
+        /// Nothing to compare with.
+        case unchecked
+        case mismatch(expected: Checksum, actual: Checksum)
+    }
+
+    enum Action: Sendable, Equatable {
+        /// Look at the partial file: lock it, and say what it holds.
+        case recover
+        case open(ConnectionID, RangeQuestion)
+        case prepare(ConnectionID, Preparation)
+        /// Let the body of this connection flow to `offset`.
+        case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        case close(ConnectionID)
+        /// Sync and record how far the bytes have come.
+        case checkpoint
+        case startTimer(TimerID, after: Duration)
+        case cancelTimer(TimerID)
+        case verify(Checksum?)
+        case cancelVerification
+        case publish
+        /// Put the bytes that have the wrong digest out of the way, under a name that says so.
+        case setAside
+        /// Delete the partial file.
+        case discardPartial
+        /// Close the partial file, which gives up its lock.
+        case releaseFile
+        /// The state changed: record it and tell the listeners.
+        case report
+    }
+
+    /// What a machine is told at birth and never asks again.
+    struct Settings: Sendable, Equatable {
+        var url: URL
+        var retry = RetryPolicy()
+        var checksum: Checksum?
+        /// Whether bytes may be joined although the server names no version at all.
+        var resumesUnverified = false
+        /// Whether to give up instead of starting over when another version stands at the URL.
+        var failsOnChange = false
+    }
+}

@@ -1,0 +1,72 @@
+/// A digest that a file must have, and the algorithm that makes it.
+///
+/// Written `sha256:9f86d0…`: the algorithm, a colon, the digest in hexadecimal of either case.
+public struct Checksum: Sendable, Hashable, Codable {
+    /// The digest algorithms Haul can compute. `md5` and `sha1` find accidents, not attackers.
+    public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
+        case md5, sha1, sha256, sha512
+
+        /// Length of a digest, in bytes.
+        public var digestLength: Int {
+            switch self {
+            case .md5: 16
+            case .sha1: 20
+            case .sha256: 32
+            case .sha512: 64
+            }
+        }
+    }
+
+    public let algorithm: Algorithm
+    /// The digest, exactly ``Algorithm/digestLength`` bytes long.
+    public let digest: [UInt8]
+
+    /// - Returns: nil when `digest` has not the algorithm's length.
+    public init?(_ algorithm: Algorithm, digest: [UInt8]) {
+        guard digest.count == algorithm.digestLength else { return nil }
+        self.algorithm = algorithm
+        self.digest = digest
+    }
+
+    /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may carry a dash (`sha-256`); case is ignored.
+    ///
+    /// - Returns: nil when the algorithm is unknown, or the digest is not hexadecimal or has not the right length.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let name = parts[0].lowercased().filter { $0 != "-" }
+        guard let algorithm = Algorithm(rawValue: name), let digest = Self.bytes(hex: parts[1]) else { return nil }
+        self.init(algorithm, digest: digest)
+    }
+
+    /// The digest in lower-case hexadecimal.
+    public var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static func bytes(hex: Substring) -> [UInt8]? {
+        let digits = Array(hex.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension Checksum: CustomStringConvertible {
+    public var description: String { "\(algorithm.rawValue):\(hex)" }
+}

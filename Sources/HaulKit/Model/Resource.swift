@@ -1,0 +1,31 @@
+/// What is known of the representation that is being downloaded, from the answers so far.
+struct Resource: Sendable, Hashable, Codable {
+    /// Complete length in bytes; nil until a server said it or the body ended.
+    var total: Int64?
+    var validator: Validator
+    var contentType: String?
+    /// A content coding that came unasked. Bytes are kept as sent, and ranges of them cannot be relied on.
+    var contentCoding: String?
+    /// False once the server has shown that its ranges cannot be trusted.
+    var hasUsableRanges: Bool
+    /// False when only the closing of the connection marked the end: nothing proves that the body is whole.
+    var isFramed: Bool
+    /// The digest that the server announced (`Repr-Digest`, RFC 9530).
+    var digest: Checksum?
+
+    init(total: Int64?, validator: Validator = Validator()) {
+        self.total = total
+        self.validator = validator
+        self.hasUsableRanges = true
+        self.isFramed = true
+    }
+
+    /// Reads what a 200 answer says.
+    init(whole head: ResponseHead) {
+        self.init(total: head.contentLength, validator: Validator(head))
+        contentType = head.mediaType
+        contentCoding = head.contentCoding
+        isFramed = head.isFramed
+        digest = head.digest
+    }
+}

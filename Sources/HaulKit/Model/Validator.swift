@@ -1,0 +1,52 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// What a server said to tell versions of a representation apart (RFC 9110 §8.8).
+struct Validator: Sendable, Hashable, Codable {
+    var entityTag: EntityTag?
+    /// The `Last-Modified` value, verbatim: it is only ever sent back or compared as text.
+    var lastModified: String?
+    /// Whether the date can serve as a strong validator: the response is at least a second younger than the change
+    /// (RFC 9110 §8.8.2.2).
+    var lastModifiedIsStrong: Bool
+
+    init(entityTag: EntityTag? = nil, lastModified: String? = nil, lastModifiedIsStrong: Bool = false) {
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.lastModifiedIsStrong = lastModifiedIsStrong
+    }
+
+    init(_ head: ResponseHead) {
+        entityTag = head.headers.first(name: "ETag").flatMap(EntityTag.init)
+        lastModified = head.headers.first(name: "Last-Modified")
+        if let changed = lastModified.flatMap(HTTPDate.parse),
+            let answered = head.headers.first(name: "Date").flatMap(HTTPDate.parse)
+        {
+            lastModifiedIsStrong = answered.timeIntervalSince(changed) >= 1
+        } else {
+            lastModifiedIsStrong = false
+        }
+    }
+
+    var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }
+    var isEmpty: Bool { entityTag == nil && lastModified == nil }
+
+    /// How a later answer's validator compares with this one.
+    enum Comparison: Sendable, Equatable {
+        /// The same strong tag: the same bytes.
+        case same
+        /// Nothing contradicts, nothing proves: the bytes have to be compared.
+        case maybe
+        case different
+    }
+
+    func compare(_ later: Validator) -> Comparison {
+        if let mine = entityTag, let theirs = later.entityTag {
+            if mine.stronglyMatches(theirs) { return .same }
+            // A server that compresses on the fly or sits behind a cache may weaken its own tag: the opaque part decides.
+            if !mine.weaklyMatches(theirs) { return .different }
+        }
+        if let mine = lastModified, let theirs = later.lastModified, mine != theirs { return .different }
+        return .maybe
+    }
+}

@@ -1,0 +1,88 @@
+/// The one table that says which failures are worth another attempt, and what each is called.
+enum FailureTable {
+    /// What to do about a failed attempt.
+    struct Verdict: Sendable, Equatable {
+        let isWorthRetrying: Bool
+        let error: DownloadError
+    }
+
+    static func verdict(on failure: TransportError, host: String) -> Verdict {
+        func verdict(_ retry: Bool, _ code: DownloadError.Code, _ message: String) -> Verdict {
+            let cause = failure.detail.isEmpty ? nil : failure.detail
+            return Verdict(isWorthRetrying: retry, error: DownloadError(code, message, cause: cause))
+        }
+        // Whether to retry, and why:
+        return switch failure.kind {
+        case .invalidURL:  // it will not become valid
+            verdict(false, .invalidURL, "This URL cannot be downloaded.")
+        case .nameNotResolved:  // Wi-Fi that is just coming back fails like this
+            verdict(true, .nameNotResolved, "The name \(host) could not be found. Check the spelling and the network.")
+        case .connectionRefused:  // a server that restarts
+            verdict(
+                true,
+                .connectionFailed,
+                "\(host) refuses connections. Check the address and port, or try again later."
+            )
+        case .connectionFailed:
+            verdict(true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
+        case .connectTimeout, .responseTimeout:
+            verdict(true, .timedOut, "\(host) did not answer in time.")
+        case .stalled:
+            verdict(true, .timedOut, "\(host) stopped sending.")
+        case .connectionLost:
+            verdict(true, .connectionLost, "The connection to \(host) broke.")
+        case .tlsRefused:  // the same certificate would come again
+            verdict(
+                false,
+                .tlsFailed,
+                "The certificate of \(host) could not be verified. If it is your own, name its authority with --cacert."
+            )
+        case .proxyRefused:  // its settings do not change by waiting
+            verdict(false, .proxyFailed, "The proxy did not make the connection to \(host).")
+        case .tooManyRedirects:
+            verdict(false, .tooManyRedirects, "The server redirects without end.")
+        case .insecureRedirect:
+            verdict(
+                false,
+                .insecureRedirect,
+                "The server redirects from https to http, where anyone on the way could change the file. Haul does not follow."
+            )
+        case .badRedirect:
+            verdict(false, .malformedResponse, "The server redirects to something that is no http or https URL.")
+        case .malformedResponse:  // a truncated or garbled head may be an accident on the way
+            verdict(true, .malformedResponse, "\(host) sent an answer that is not proper HTTP.")
+        }
+    }
+
+    static func verdict(on refusal: RangeAnswer.Refusal, host: String, isRedirected: Bool) -> Verdict {
+        switch refusal {
+        case .webPage:  // the portal goes away once the user has logged in; what is on disk is kept
+            Verdict(
+                isWorthRetrying: true,
+                error: DownloadError(
+                    .unexpectedWebPage,
+                    "A web page came instead of the file: perhaps a login page or a Wi-Fi portal. What arrived before is kept."
+                )
+            )
+        case .malformed(let detail):
+            verdict(on: TransportError(.malformedResponse, detail), host: host)
+        case .status(let status, _):
+            Verdict(
+                isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),
+                error: DownloadError(refusedWith: status)
+            )
+        }
+    }
+
+    /// 408, 425, 429 and what begins with 5 pass (but not 501 and 505, which state an inability). A refusal behind a
+    /// redirect may be a link that expired: asking the original URL anew renews it. Every other 4xx is final.
+    static func isWorthRetrying(status: Int, isRedirected: Bool) -> Bool {
+        switch status {
+        case 408, 425, 429: true
+        case 501, 505: false
+        case 500...599: true
+        case 401, 403, 404, 410: isRedirected
+        default: false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import GRDB
+
+/// The store's tables, as named migrations. One that has shipped is never edited; a change is a new one.
+enum Schema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1: downloads and segments") { database in
+            try database.create(table: "download") { table in
+                table.primaryKey("id", .text)
+                table.column("url", .text).notNull().indexed()
+                table.column("folder", .text)
+                table.column("file", .text).indexed()
+                table.column("status", .text).notNull().indexed()
+                table.column("wishes", .jsonText).notNull()
+                table.column("partPath", .text).indexed()
+                table.column("finalPath", .text)
+                table.column("resource", .jsonText)
+                table.column("part", .jsonText)
+                table.column("finished", .jsonText)
+                table.column("error", .jsonText)
+                table.column("owner", .integer)
+                table.column("createdAt", .datetime).notNull()
+                table.column("startedAt", .datetime)
+                table.column("finishedAt", .datetime)
+            }
+            try database.create(table: "segment") { table in
+                table.column("downloadID", .text).notNull().references("download", onDelete: .cascade)
+                table.column("lower", .integer).notNull()
+                table.column("written", .integer).notNull()
+                table.column("synced", .integer).notNull()
+                table.column("bootID", .text).notNull()
+                table.primaryKey(["downloadID", "lower"])
+            }
+        }
+        return migrator
+    }
+}

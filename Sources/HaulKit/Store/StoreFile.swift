@@ -1,0 +1,103 @@
+internal import Foundation
+internal import GRDB
+
+/// Opens the file of a store: makes the folder, keeps others out, refuses a newer version, sets a damaged one aside.
+struct StoreFile {
+    let queue: DatabaseQueue
+    /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not.
+    let lock: PosixFile
+    /// Where a damaged store was moved to, if it was.
+    let setAside: String?
+
+    init(folder: String, name: String, isExclusive: Bool) throws(DownloadError) {
+        guard !name.isEmpty, !name.contains("/"), name.first != "." else {
+            throw DownloadError(
+                .storeFailed,
+                "A downloader's name must not be empty, begin with a dot or contain a slash."
+            )
+        }
+        do {
+            try PosixDisk().createFolder(folder, mode: 0o700)
+            lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
+        } catch {
+            throw DownloadError(.storeFailed, "The state folder cannot be used. \(error.sentence)")
+        }
+        guard try Self.take(lock, isExclusive: isExclusive) else {
+            throw DownloadError(
+                .inUse,
+                isExclusive
+                    ? "Another process uses the downloader \"\(name)\" of \(folder). Stop it, or choose another name."
+                    : "A process that owns the downloader \"\(name)\" of \(folder) is running. Stop it, or choose another state folder."
+            )
+        }
+        let path = FilePaths.join(folder, name + ".sqlite")
+        // One process at a time creates, migrates or sets aside.
+        let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"))
+        defer { withExtendedLifetime(setup) {} }
+        do {
+            queue = try Self.open(path)
+            setAside = nil
+        } catch let error as DatabaseError where [.SQLITE_NOTADB, .SQLITE_CORRUPT].contains(error.resultCode) {
+            setAside = try Self.moveAway(path)
+            do {
+                queue = try Self.open(path)
+            } catch { throw Self.error(error, path) }
+        } catch { throw Self.error(error, path) }
+    }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        // Created by us first, since SQLite would make it readable by everybody.
+        _ = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
+        var configuration = GRDB.Configuration()
+        configuration.journalMode = .wal
+        configuration.busyMode = .timeout(20)
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let migrator = Schema.migrator
+        if try queue.read(migrator.hasBeenSuperseded) {
+            throw DownloadError(
+                .storeFailed,
+                "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
+            )
+        }
+        if try !queue.read(migrator.hasCompletedMigrations) { try migrator.migrate(queue) }
+        return queue
+    }
+
+    private static func moveAway(_ path: String) throws(DownloadError) -> String {
+        let stamp = Int(Date().timeIntervalSince1970)
+        let target = "\(path).damaged-\(stamp)"
+        do {
+            for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil {
+                try PosixDisk().rename(path + suffix, to: target + suffix, replacing: false)
+            }
+        } catch { throw DownloadError(.storeFailed, "The store is damaged and cannot be set aside. \(error.sentence)") }
+        return target
+    }
+
+    private static func take(_ lock: PosixFile, isExclusive: Bool) throws(DownloadError) -> Bool {
+        do {
+            return try isExclusive ? lock.lock() : lock.lockShared()
+        } catch { throw DownloadError(error) }
+    }
+
+    private static func setupLock(_ path: String) throws(DownloadError) -> PosixFile {
+        do {
+            let file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
+            // Others hold it for milliseconds; ten seconds mean that something is wrong.
+            for _ in 0..<1000 {
+                if try file.lock() { return file }
+                usleep(10_000)
+            }
+        } catch { throw DownloadError(error) }
+        throw DownloadError(.storeFailed, "Another process has been setting up the store at \(path) for too long.")
+    }
+
+    static func error(_ error: any Error, _ path: String) -> DownloadError {
+        if let error = error as? DownloadError { return error }
+        if let error = error as? DiskError {
+            return DownloadError(.storeFailed, "The store cannot be opened. \(error.sentence)")
+        }
+        return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: "\(error)")
+    }
+}

@@ -1,0 +1,126 @@
+internal import Foundation
+internal import GRDB
+
+/// A row of `download`: everything about one download but how far its bytes have come.
+struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "download"
+
+    enum Status: String, Sendable, Codable {
+        /// Wants to run, or runs.
+        case queued
+        case paused
+        /// Complete and synced; about to take its final name.
+        case publishing
+        case completed
+        case failed
+    }
+
+    /// What the request asked for beside URL and place. Stored as JSON.
+    struct Wishes: Sendable, Equatable, Codable {
+        var headers: [HeaderField]
+        var checksum: Checksum?
+        var onConflict: DownloadRequest.ConflictPolicy?
+        var failsOnChange: Bool
+        var resumesUnverified: Bool
+        var setsModificationTime: Bool
+        var allowsInsecureRedirects: Bool
+    }
+
+    var id: String
+    var url: String
+    /// The folder that a name was to be found in; nil when the request named a file.
+    var folder: String?
+    /// The file that the request named.
+    var file: String?
+    var status: Status
+    var wishes: Wishes
+    /// Where the bytes are while they are not complete.
+    var partPath: String?
+    /// Where they will be, or are.
+    var finalPath: String?
+    var resource: Resource?
+    /// The partial file's identity, so that another file of its name is not taken for it.
+    var part: FileStatus?
+    /// The finished file as it was when it was published.
+    var finished: FileStatus?
+    var error: DownloadError?
+    /// Process that runs it, while one does.
+    var owner: Int32?
+    var createdAt: Date
+    var startedAt: Date?
+    var finishedAt: Date?
+
+    init(_ id: DownloadID, _ request: DownloadRequest, createdAt: Date) {
+        self.id = id.description
+        self.createdAt = createdAt
+        status = .queued
+        url = request.url.absoluteString
+        switch request.destination {
+        case .file(let path): file = path
+        case .folder(let path): folder = path
+        }
+        wishes = Wishes(request)
+    }
+
+    /// The request that this record came from; nil when the stored URL is none (the store was edited by hand).
+    var request: DownloadRequest? {
+        guard let url = URL(string: url) else { return nil }
+        let destination: DownloadRequest.Destination
+        if let file {
+            destination = .file(path: file)
+        } else if let folder {
+            destination = .folder(path: folder)
+        } else {
+            return nil
+        }
+        var request = DownloadRequest(url, to: destination)
+        request.headers = wishes.headers
+        request.checksum = wishes.checksum
+        request.onConflict = wishes.onConflict
+        request.failsOnChange = wishes.failsOnChange
+        request.resumesUnverified = wishes.resumesUnverified
+        request.setsModificationTime = wishes.setsModificationTime
+        request.allowsInsecureRedirects = wishes.allowsInsecureRedirects
+        return request
+    }
+}
+
+extension DownloadRecord.Wishes {
+    init(_ request: DownloadRequest) {
+        headers = request.headers
+        checksum = request.checksum
+        onConflict = request.onConflict
+        failsOnChange = request.failsOnChange
+        resumesUnverified = request.resumesUnverified
+        setsModificationTime = request.setsModificationTime
+        allowsInsecureRedirects = request.allowsInsecureRedirects
+    }
+}
+
+/// A row of `segment`: how far the bytes of one stretch have come.
+struct SegmentRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "segment"
+
+    var downloadID: String
+    /// First byte of the stretch.
+    var lower: Int64
+    /// The kernel has the bytes before this one; true only for the boot named beside it.
+    var written: Int64
+    /// The disk has the bytes before this one.
+    var synced: Int64
+    var bootID: String
+
+    init(_ id: String, _ mark: DownloadMachine.Mark, bootID: String) {
+        downloadID = id
+        lower = 0
+        written = mark.written
+        synced = mark.synced
+        self.bootID = bootID
+    }
+
+    /// What may be relied on now.
+    func mark(bootID now: String) -> DownloadMachine.Mark {
+        let isSameBoot = !now.isEmpty && now == bootID
+        return .init(written: isSameBoot ? max(written, synced) : synced, synced: synced)
+    }
+}

@@ -1,0 +1,111 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+/// HTTP/1.1 over AsyncHTTPClient's delegate interface, where body bytes stay on their event loop.
+final class HTTPTransport: Transport {
+    struct Options: Sendable {
+        var connectTimeout: Duration
+        /// Longest silence, before the head and within the body. Time in which we hold the server back does not count.
+        var stallTimeout: Duration
+        var proxies: ProxySettings
+        var netrc: Netrc?
+        var userAgent: String
+    }
+
+    private let options: Options
+    private let tls: TLSConfiguration
+    /// One client a way out: the library takes its proxy at birth.
+    private let clients = Mutex<[ProxySettings.Proxy?: HTTPClient]>([:])
+
+    /// - Throws: when the file of certificates cannot be read.
+    init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
+        self.options = options
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let certificateAuthorities {
+            do {
+                tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificateAuthorities))]
+            } catch {
+                throw DownloadError(
+                    .tlsFailed,
+                    "The certificates in \(certificateAuthorities) cannot be read. The file must be in PEM form.",
+                    cause: "\(error)"
+                )
+            }
+        }
+        self.tls = tls
+    }
+
+    deinit {
+        // A client that is not shut down traps; the callback form keeps it alive until it has ended.
+        for client in clients.withLock({ $0.values.map(\.self) }) { client.shutdown { _ in } }
+    }
+
+    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+        let exchange = HTTPExchange(request, options, receiver)
+        Task { await exchange.run { [self] url in client(for: url) } }
+        return exchange
+    }
+
+    func shutDown() async {
+        let all = clients.withLock { clients in
+            defer { clients = [:] }
+            return clients.values.map(\.self)
+        }
+        for client in all {
+            await withCheckedContinuation { continuation in client.shutdown { _ in continuation.resume() } }
+        }
+    }
+
+    private func client(for url: URL) -> HTTPClient {
+        let proxy = options.proxies.proxy(for: url)
+        return clients.withLock { clients in
+            if let client = clients[proxy] { return client }
+            let client = HTTPClient(
+                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
+                configuration: configuration(proxy)
+            )
+            clients[proxy] = client
+            return client
+        }
+    }
+
+    private func configuration(_ proxy: ProxySettings.Proxy?) -> HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: TimeAmount(options.connectTimeout), read: nil),
+            decompression: .disabled
+        )
+        // One HTTP/2 connection would share one congestion window, and its streams cost several times the CPU.
+        configuration.httpVersion = .http1Only
+        // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
+        // We retry ourselves, and tell the user meanwhile.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            // Fewer, larger reads: at several hundred MB/s the calls themselves are most of the CPU time.
+            channel.setOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16384, maximum: 262_144)
+            )
+        }
+        switch proxy?.kind {
+        case .http:
+            configuration.proxy = .server(
+                host: proxy?.host ?? "",
+                port: proxy?.port ?? 0,
+                authorization: proxy?.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
+            )
+        case .socks5:
+            configuration.proxy = .socksServer(host: proxy?.host ?? "", port: proxy?.port ?? 0)
+        case nil: break
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,84 @@
+/// The user names and passwords of a `.netrc` file.
+public struct Netrc: Sendable {
+    struct Entry: Sendable, Equatable {
+        var login: String?
+        var password: String?
+    }
+
+    private var machines: [String: Entry] = [:]
+    private var fallback: Entry?
+
+    /// Reads the text of a file. What cannot be understood is passed over, as every reader of this format does; macros
+    /// (`macdef`) are skipped up to their empty line.
+    public init(_ text: String) {
+        var name: String?
+        var entry = Entry()
+        var isDefault = false
+        var key: String?
+
+        func store(_ netrc: inout Netrc) {
+            if let name, netrc.machines[name] == nil { netrc.machines[name] = entry }
+            if isDefault, netrc.fallback == nil { netrc.fallback = entry }
+        }
+
+        var isInMacro = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if isInMacro {
+                isInMacro = !line.allSatisfy(\.isWhitespace)
+                continue
+            }
+            for word in Self.words(line) {
+                switch key {
+                case "machine":
+                    name = word.lowercased()
+                    key = nil
+                case "login":
+                    entry.login = word
+                    key = nil
+                case "password":
+                    entry.password = word
+                    key = nil
+                case "account": key = nil
+                default:
+                    switch word {
+                    case "machine", "default":
+                        store(&self)
+                        (name, entry, isDefault) = (nil, Entry(), word == "default")
+                        key = word == "machine" ? "machine" : nil
+                    case "macdef": isInMacro = true
+                    default: key = word
+                    }
+                }
+                if isInMacro { break }
+            }
+        }
+        store(&self)
+    }
+
+    /// `user:password` for a host, the `default` entry where there is no own one.
+    func credentials(host: String) -> String? {
+        guard let entry = machines[host.lowercased()] ?? fallback, let login = entry.login else { return nil }
+        return "\(login):\(entry.password ?? "")"
+    }
+
+    /// Splits at white space; words may stand in double quotes with backslash escapes, and `#` at a word's start ends the line.
+    private static func words(_ line: Substring) -> [String] {
+        var words: [String] = []
+        var rest = line.drop(while: \.isWhitespace)
+        while let first = rest.first, first != "#" {
+            var word = ""
+            if first == "\"" {
+                rest = rest.dropFirst()
+                while let next = rest.popFirst(), next != "\"" {
+                    word.append(next == "\\" ? rest.popFirst() ?? next : next)
+                }
+            } else {
+                word = String(rest.prefix { !$0.isWhitespace })
+                rest = rest.dropFirst(word.count)
+            }
+            words.append(word)
+            rest = rest.drop(while: \.isWhitespace)
+        }
+        return words
+    }
+}

@@ -1,0 +1,101 @@
+internal import Foundation
+
+/// Which proxy a URL is asked through.
+///
+/// ``environment(_:)`` reads the variables that curl and wget read: `http_proxy` (lower case only: a CGI server puts a
+/// request's `Proxy` header into the upper-case one), `https_proxy`, `all_proxy` and `no_proxy` in either case.
+public struct ProxySettings: Sendable, Hashable {
+    /// A proxy server: HTTP (with CONNECT for https) or SOCKS5.
+    public struct Proxy: Sendable, Hashable {
+        public enum Kind: String, Sendable, Hashable { case http, socks5 }
+        public let kind: Kind
+        public let host: String
+        public let port: Int
+        /// `user:password`, for HTTP proxies.
+        public let credentials: String?
+
+        /// Reads `[http://|socks5://|socks5h://][user:password@]host[:port]`.
+        ///
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for other schemes, a missing host or
+        ///   credentials for a SOCKS proxy, which Haul cannot send.
+        public init(_ text: String) throws(DownloadError) {
+            let full = text.contains("://") ? text : "http://" + text
+            guard let parts = URLComponents(string: full), let host = parts.host, !host.isEmpty else {
+                throw DownloadError(
+                    .proxyFailed,
+                    "The proxy setting is not of the form http://host:port or socks5://host:port."
+                )
+            }
+            switch parts.scheme?.lowercased() {
+            case "http": kind = .http
+            case "socks5", "socks5h", "socks": kind = .socks5
+            default:
+                throw DownloadError(
+                    .proxyFailed,
+                    "Haul speaks to http:// and socks5:// proxies, not to \(parts.scheme ?? "")://."
+                )
+            }
+            if kind == .socks5, parts.user != nil {
+                throw DownloadError(
+                    .proxyFailed,
+                    "Haul cannot log in to a SOCKS proxy; remove the user name from its setting."
+                )
+            }
+            self.host = host
+            port = parts.port ?? (kind == .http ? 8080 : 1080)
+            credentials = parts.user.map { "\($0):\(parts.password ?? "")" }
+        }
+    }
+
+    public var http: Proxy?
+    public var https: Proxy?
+    /// Hosts that are asked directly: names (which include their subdomains), addresses, or `*`.
+    public var exceptions: [String]
+
+    /// No proxy at all.
+    public static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
+
+    public init(http: Proxy?, https: Proxy?, exceptions: [String]) {
+        self.http = http
+        self.https = https
+        self.exceptions = exceptions
+    }
+
+    /// One proxy for everything.
+    public init(_ proxy: Proxy) { self.init(http: proxy, https: proxy, exceptions: []) }
+
+    /// Reads the usual variables. Throws as ``Proxy/init(_:)`` does.
+    public static func environment(_ variables: [String: String]) throws(DownloadError) -> ProxySettings {
+        func proxy(_ names: [String]) throws(DownloadError) -> Proxy? {
+            for name in names {
+                if let text = variables[name], !text.isEmpty { return try Proxy(text) }
+            }
+            return nil
+        }
+        let exceptions = (variables["no_proxy"] ?? variables["NO_PROXY"] ?? "")
+            .split { $0 == "," || $0 == " " }.map { $0.lowercased() }
+        return ProxySettings(
+            http: try proxy(["http_proxy", "all_proxy", "ALL_PROXY"]),
+            https: try proxy(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+            exceptions: exceptions
+        )
+    }
+
+    func proxy(for url: URL) -> Proxy? {
+        let host = (url.host ?? "").lowercased()
+        if exceptions.contains(where: { Self.matches($0, host: host, port: url.port) }) { return nil }
+        return url.scheme?.lowercased() == "https" ? https : http
+    }
+
+    private static func matches(_ exception: String, host: String, port: Int?) -> Bool {
+        if exception == "*" { return true }
+        var name = exception[...]
+        if name.count(where: { $0 == ":" }) == 1, let colon = name.firstIndex(of: ":") {
+            guard Int(name[name.index(after: colon)...]) == port else { return false }
+            name = name[..<colon]
+        }
+        if name.hasPrefix("*") { name = name.dropFirst() }
+        if name.hasPrefix(".") { name = name.dropFirst() }
+        return !name.isEmpty && (host == name || host.hasSuffix("." + name))
+    }
+}

@@ -1,0 +1,36 @@
+internal import Foundation
+internal import NIOCore
+
+/// The network as the engine sees it: one GET, its redirects followed.
+protocol Transport: Sendable {
+    /// Starts a request. The receiver is told everything on an event loop, `ended` last and exactly once.
+    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange
+    /// Ends every exchange and frees the connections.
+    func shutDown() async
+}
+
+/// A request under way.
+protocol Exchange: Sendable {
+    /// Breaks it off; the receiver's `ended` follows, if it has not come yet. May be called at any time, from anywhere.
+    func cancel()
+}
+
+/// Takes in one response. Returned futures are the back-pressure: nothing more is read until they complete.
+protocol ResponseReceiver: AnyObject, Sendable {
+    func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
+    /// - Returns: nil to go on at once.
+    func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
+    func ended(_ failure: TransportError?)
+}
+
+/// What to ask, and how patiently.
+struct TransportRequest: Sendable, Equatable {
+    var url: URL
+    /// The user's own headers: sent to the origin of `url` only.
+    var headers: [HeaderField]
+    /// First byte wanted; 0 sends no Range header.
+    var firstByte: Int64
+    /// The `If-Range` value.
+    var condition: String?
+    var allowsInsecureRedirects: Bool
+}

@@ -1,0 +1,78 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+extension TransportError {
+    /// Reads what the libraries below throw. Whatever is unknown counts as a broken connection, which is retried.
+    init(_ error: any Error) {
+        switch error {
+        case let error as TransportError: self = error
+        case let error as HTTPClientError: self.init(client: error)
+        case let error as NIOConnectionError: self.init(connection: error)
+        case is SocketAddressError: self.init(.nameNotResolved)
+        case let error as IOError: self.init(errno: error.errnoCode)
+        case let error as ChannelError:
+            if case .connectTimeout = error {
+                self.init(.connectTimeout)
+            } else {
+                self.init(.connectionLost, "\(error)")
+            }
+        case HTTPParserError.invalidEOFState: self.init(.connectionLost, "the answer ended early")
+        case let error as HTTPParserError: self.init(.malformedResponse, "\(error)")
+        case let error as NIOSSLExtraError: self.init(.tlsRefused, error.description)
+        case let error as NIOSSLError: self.init(tls: error)
+        case let error as BoringSSLError: self.init(tlsText: "\(error)")
+        case is CancellationError: self.init(.connectionLost, "cancelled")
+        default: self.init(.connectionLost, "\(error)")
+        }
+    }
+
+    private init(client error: HTTPClientError) {
+        switch error {
+        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout: self.init(.connectTimeout)
+        case .readTimeout, .deadlineExceeded: self.init(.stalled)
+        case .invalidURL, .emptyHost, .emptyScheme: self.init(.invalidURL)
+        case .proxyAuthenticationRequired: self.init(.proxyRefused, "it wants a user name and password")
+        case .invalidProxyResponse, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
+            self.init(.proxyRefused, error.shortDescription)
+        case .remoteConnectionClosed, .uncleanShutdown, .cancelled: self.init(.connectionLost)
+        default: self.init(.connectionLost, error.shortDescription)
+        }
+    }
+
+    private init(connection error: NIOConnectionError) {
+        let failures = error.connectionErrors.map { TransportError($0.error) }
+        if failures.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            self.init(.nameNotResolved)
+        } else {
+            // Several addresses may fail in several ways; a refusal says more than the rest.
+            self =
+                failures.first { $0.kind == .connectionRefused } ?? failures.first ?? TransportError(.connectionFailed)
+        }
+    }
+
+    private init(errno code: Int32) {
+        switch code {
+        case ECONNREFUSED: self.init(.connectionRefused)
+        case ETIMEDOUT: self.init(.connectTimeout)
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EMFILE, ENFILE, EACCES, EPERM:
+            self.init(.connectionFailed, SystemCalls.describe(errno: code))
+        default: self.init(.connectionLost, SystemCalls.describe(errno: code))
+        }
+    }
+
+    private init(tls error: NIOSSLError) {
+        switch error {
+        case .handshakeFailed(let cause): self.init(tlsText: "\(cause)")
+        case .uncleanShutdown: self.init(.connectionLost, "closed without a TLS goodbye")
+        default: self.init(tlsText: "\(error)")
+        }
+    }
+
+    private init(tlsText text: String) {
+        self.init(text.contains("CERTIFICATE") ? .tlsRefused : .connectionLost, text)
+    }
+}

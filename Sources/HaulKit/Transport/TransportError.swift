@@ -1,0 +1,25 @@
+/// How an exchange with a server failed, in the kinds that retrying tells apart.
+struct TransportError: Error, Sendable, Hashable {
+    enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The URL cannot be asked at all: no host, a scheme that is not HTTP.
+        case invalidURL
+        case nameNotResolved, connectionRefused, connectionFailed
+        case connectTimeout, responseTimeout, stalled
+        /// The connection ended before the body did.
+        case connectionLost
+        /// A certificate that is not trusted or not for this host; a handshake that broke off is `connectionLost`.
+        case tlsRefused
+        case proxyRefused
+        case tooManyRedirects, insecureRedirect, badRedirect
+        /// What came is not HTTP, or more header than any server needs.
+        case malformedResponse
+    }
+
+    let kind: Kind
+    let detail: String
+
+    init(_ kind: Kind, _ detail: String = "") {
+        self.kind = kind
+        self.detail = detail
+    }
+}

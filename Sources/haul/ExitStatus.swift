@@ -1,0 +1,46 @@
+import ArgumentParser
+import HaulKit
+
+/// What is wrong with a command before a downloader is asked.
+struct Complaint: Error {
+    let sentence: String
+    let status: ExitStatus
+
+    init(_ sentence: String, _ status: ExitStatus) {
+        self.sentence = sentence
+        self.status = status
+    }
+}
+
+/// The exit statuses that scripts may rely on.
+enum ExitStatus: Int32 {
+    case complete = 0
+    case otherFailure = 1
+    case refusedByServer = 2
+    case network = 3
+    case disk = 4
+    case checksum = 5
+    case fileExists = 6
+    case inUse = 7
+    case usage = 64
+    case interrupted = 130
+
+    init(_ error: DownloadError) {
+        switch error.code {
+        case .invalidURL, .unsupportedScheme: self = .usage
+        case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
+        case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
+            .tooManyRedirects,
+            .insecureRedirect, .malformedResponse:
+            self = .network
+        case .diskFull, .diskFailed, .permissionDenied, .readOnly, .nameTooLong, .tooManyOpenFiles: self = .disk
+        case .checksumMismatch: self = .checksum
+        case .fileExists: self = .fileExists
+        case .inUse: self = .inUse
+        case .shutDown, .cancelled: self = .interrupted
+        case .contentChanged, .storeFailed, .internalFault: self = .otherFailure
+        }
+    }
+
+    var code: ExitCode { ExitCode(rawValue) }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HaulKit
+import Synchronization
+
+/// Runs the downloads of one `haul get` and sums up how they ended.
+struct GetRun {
+    private let downloader: Downloader
+    private let display: any Display
+
+    init(_ downloader: Downloader, _ display: any Display) {
+        self.downloader = downloader
+        self.display = display
+    }
+
+    /// - Returns: the status of the first download, in the order of the list, that did not complete.
+    func finish(_ requests: [DownloadRequest]) async -> ExitStatus {
+        let statuses = await withTaskGroup(of: (Int, ExitStatus).self) { group in
+            var seen: Set<DownloadID> = []
+            var statuses: [Int: ExitStatus] = [:]
+            for (index, request) in requests.enumerated() {
+                do throws(DownloadError) {
+                    let download = try await downloader.add(request)
+                    // The same URL twice in one list is one download.
+                    guard seen.insert(download.id).inserted else { continue }
+                    display.added(download.snapshot)
+                    group.addTask { (index, await follow(download)) }
+                } catch {
+                    statuses[index] = ExitStatus(error)
+                    display.refused(request.url.masked, error)
+                }
+            }
+            for await (index, status) in group { statuses[index] = status }
+            return statuses
+        }
+        display.close()
+        return statuses.sorted { $0.key < $1.key }.map(\.value).first { $0 != .complete } ?? .complete
+    }
+
+    private func follow(_ download: Download) async -> ExitStatus {
+        for await event in download.events {
+            switch event {
+            case .changed(let snapshot): display.changed(snapshot)
+            case .progressed(let snapshot): display.progressed(snapshot)
+            case .ended(let outcome):
+                display.ended(download.snapshot, outcome)
+                switch outcome {
+                case .completed: return .complete
+                case .failed(let error): return ExitStatus(error)
+                case .cancelled: return .interrupted
+                }
+            }
+        }
+        return .otherFailure
+    }
+}
+
+/// Ctrl-C and SIGTERM: the first one stops in order, the second at once.
+final class Interruption: Sendable {
+    private let count = Atomic<Int>(0)
+
+    init(_ stop: @escaping @Sendable () async -> Void) {
+        for number in [SIGINT, SIGTERM] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInitiated))
+            // The handler holds its source: it is wanted until the process ends.
+            source.setEventHandler { [self] in
+                _ = source
+                if count.add(1, ordering: .relaxed).newValue == 1 {
+                    Task { await stop() }
+                } else {
+                    Terminal.restore()
+                    _exit(ExitStatus.interrupted.rawValue)
+                }
+            }
+            source.activate()
+        }
+    }
+
+    var hasHappened: Bool { count.load(ordering: .relaxed) > 0 }
+}

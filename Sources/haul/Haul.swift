@@ -1,0 +1,18 @@
+import ArgumentParser
+import HaulKit
+
+@main
+struct Haul: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "haul",
+        abstract: "Turns URLs into complete, verified files.",
+        discussion: """
+            An interrupted download goes on where it was when the same command is given again, whatever interrupted it.
+
+            Exit status: 0 all complete, 1 other failure, 2 the server said no, 3 network, 4 disk, 5 checksum, \
+            6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
+            """,
+        version: "haul \(haulVersion)",
+        subcommands: [Get.self, Verify.self]
+    )
+}

@@ -1,0 +1,72 @@
+import Foundation
+import HaulKit
+
+/// One JSON object a line on standard output. Keys may be added; a key that is absent has no value.
+struct JSONDisplay: Display {
+    private struct Line: Encodable {
+        struct Failure: Encodable {
+            var code: String
+            var message: String
+            var status: Int?
+        }
+        var event: String
+        var id: String?
+        var url: String
+        var state: String?
+        var path: String?
+        var received: Int64?
+        var total: Int64?
+        var bytesPerSecond: Int64?
+        var secondsLeft: Double?
+        var proof: String?
+        var wasThere: Bool?
+        var error: Failure?
+    }
+
+    func changed(_ snapshot: DownloadSnapshot) { print(line("changed", snapshot)) }
+    func progressed(_ snapshot: DownloadSnapshot) { print(line("progress", snapshot)) }
+
+    func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
+        switch outcome {
+        case .completed(let completed):
+            var line = line("completed", snapshot)
+            line.path = completed.path
+            line.proof = completed.proof.rawValue
+            line.wasThere = completed.wasThere
+            print(line)
+        case .failed: print(line("failed", snapshot))
+        case .cancelled: print(line("cancelled", snapshot))
+        }
+    }
+
+    func refused(_ url: String, _ error: DownloadError) {
+        print(Line(event: "failed", url: url, error: failure(error)))
+    }
+
+    private func line(_ event: String, _ snapshot: DownloadSnapshot) -> Line {
+        Line(
+            event: event,
+            id: snapshot.id.description,
+            url: snapshot.url.masked,
+            state: snapshot.state.rawValue,
+            path: snapshot.path,
+            received: snapshot.receivedBytes,
+            total: snapshot.totalBytes,
+            bytesPerSecond: Int64(snapshot.bytesPerSecond),
+            secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },
+            error: snapshot.error.map(failure)
+        )
+    }
+
+    private func failure(_ error: DownloadError) -> Line.Failure {
+        .init(code: error.code.rawValue, message: "\(error)", status: error.status)
+    }
+
+    private func print(_ line: Line) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and numbers only: there is nothing in it that could not be encoded.
+        guard let data = try? encoder.encode(line) else { return }
+        Output.result(String(decoding: data, as: UTF8.self))
+    }
+}

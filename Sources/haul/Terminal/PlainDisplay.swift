@@ -1,0 +1,40 @@
+import Foundation
+import HaulKit
+import Synchronization
+
+/// For logs and pipes: a line when a file starts, when it waits, and when it ends. Paths go to standard output.
+final class PlainDisplay: Display {
+    private struct State {
+        var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
+    }
+    private let state = Mutex(State())
+
+    func changed(_ snapshot: DownloadSnapshot) {
+        switch snapshot.state {
+        case .transferring:
+            let isFirst = state.withLock { state in
+                defer { state.started[snapshot.id] = state.started[snapshot.id] ?? (.now, snapshot.receivedBytes) }
+                return state.started[snapshot.id] == nil
+            }
+            guard isFirst else { return }
+            let size = snapshot.totalBytes.map { ", " + Format.bytes($0) } ?? ""
+            let resumed = snapshot.receivedBytes > 0 ? ", from " + Format.bytes(snapshot.receivedBytes) : ""
+            Output.note("\(snapshot.url.masked) -> \(snapshot.path ?? "?")\(size)\(resumed)")
+        case .waiting:
+            Output.note("\(snapshot.url.masked): \(Format.waiting(snapshot))")
+        default: break
+        }
+    }
+
+    func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
+        switch outcome {
+        case .completed(let completed):
+            let start = state.withLock { $0.started[snapshot.id] }
+            Output.note(Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
+            if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
+        case .failed(let error) where error.code == .shutDown: break
+        case .failed(let error): Output.error("\(snapshot.url.masked): \(error)")
+        case .cancelled: break
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HaulKit
+
+/// One line of the display, never wider than the terminal.
+enum ProgressLine {
+    /// A file's line: name, bar, percent, size, speed, time left; what does not fit is left out, the name last.
+    static func of(_ snapshot: DownloadSnapshot, columns: Int) -> String {
+        let name = snapshot.path.map { ($0 as NSString).lastPathComponent } ?? snapshot.url.masked
+        switch snapshot.state {
+        case .waiting:
+            return Format.fit("\(name)  \(Format.waiting(snapshot))", columns)
+        case .transferring:
+            return line(
+                name,
+                snapshot.fraction,
+                received: snapshot.receivedBytes,
+                total: snapshot.totalBytes,
+                speed: snapshot.bytesPerSecond,
+                left: snapshot.timeLeft,
+                columns: columns
+            )
+        case .verifying:
+            return status(name, "verifying", columns)
+        case .connecting:
+            return status(name, "connecting", columns)
+        case .queued:
+            return status(name, "waiting for a slot", columns)
+        case .paused, .completed, .failed, .cancelled:
+            return status(name, snapshot.state.rawValue, columns)
+        }
+    }
+
+    /// The sum of several files. Its percentage is known only when every size is.
+    static func total(_ snapshots: [DownloadSnapshot], finished: Int, columns: Int) -> String {
+        let received = snapshots.reduce(0) { $0 + $1.receivedBytes }
+        let totals = snapshots.map(\.totalBytes)
+        let total = totals.contains(nil) ? nil : totals.reduce(0) { $0 + ($1 ?? 0) }
+        let speed = snapshots.reduce(0) { $0 + $1.bytesPerSecond }
+        let left = total.flatMap { speed > 0 ? Duration.seconds(Double(max(0, $0 - received)) / speed) : nil }
+        return line(
+            "\(finished)/\(snapshots.count) files",
+            total.map { $0 == 0 ? 0 : min(1, Double(received) / Double($0)) },
+            received: received,
+            total: total,
+            speed: speed,
+            left: left,
+            columns: columns
+        )
+    }
+
+    private static func line(
+        _ name: String,
+        _ fraction: Double?,
+        received: Int64,
+        total: Int64?,
+        speed: Double,
+        left: Duration?,
+        columns: Int
+    ) -> String {
+        let percent = fraction.map { "\(Int(($0 * 100).rounded(.down)))%" } ?? ""
+        let size = total.map { Format.bytes(received, of: $0) } ?? Format.bytes(received)
+        let numbers = [
+            pad(percent, 4), pad(size, 15), pad(Format.speed(speed), 10), pad(left.map(Format.time) ?? "", 8),
+        ]
+        // From the least to the most needed: what goes first when the window is narrow.
+        var shown = numbers[...]
+        while shown.count > 1, columns < 16 + width(shown) { shown = shown.dropLast() }
+        let rest = columns - width(shown)
+        guard rest >= 16 else { return Format.fit(name + " " + percent, columns) }
+        let bar = min(30, max(0, rest - 26))
+        let drawn = bar >= 8 ? "  " + Self.bar(fraction, bar) : ""
+        let nameWidth = rest - (bar >= 8 ? bar + 2 : 0)
+        return Format.fit(name, nameWidth) + drawn + shown.map { "  " + $0 }.joined()
+    }
+
+    private static func bar(_ fraction: Double?, _ cells: Int) -> String {
+        guard let fraction else { return String(repeating: "·", count: cells) }
+        let full = Int((fraction * Double(cells)).rounded(.down))
+        return String(repeating: "━", count: full) + String(repeating: "─", count: cells - full)
+    }
+
+    private static func status(_ name: String, _ text: String, _ columns: Int) -> String {
+        guard columns > text.count + 10 else { return Format.fit(name, columns) }
+        return Format.fit(name, columns - text.count - 2) + "  " + text
+    }
+
+    private static func width(_ numbers: ArraySlice<String>) -> Int { numbers.reduce(0) { $0 + 2 + $1.count } }
+
+    private static func pad(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// What is known of the terminal behind standard error.
+enum Terminal {
+    static var isInteractive: Bool {
+        isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    }
+
+    /// Columns and rows now; they change when the window does.
+    static var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    static func hideCursor() { Output.write("\u{1B}[?25l", to: STDERR_FILENO) }
+    /// Leaves the terminal as it was found; harmless when nothing was changed.
+    static func restore() { if isInteractive { Output.write("\u{1B}[?25h", to: STDERR_FILENO) } }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HaulKit
+import Synchronization
+
+/// A live display at the bottom of the terminal: a line a running file, then a total. Finished files scroll up.
+final class TerminalDisplay: Display {
+    private struct State {
+        var snapshots: [DownloadID: DownloadSnapshot] = [:]
+        var order: [DownloadID] = []
+        var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
+        var finished = 0
+        /// Cells of each line that is on the screen now.
+        var drawn: [Int] = []
+        var isClosed = false
+    }
+    private let state = Mutex(State())
+    private let timer = Mutex<Task<Void, Never>?>(nil)
+
+    init() {
+        Terminal.hideCursor()
+        let task = Task { [weak self] in
+            // Sleeping fails only when the display is closed.
+            while (try? await Task.sleep(for: .milliseconds(200))) != nil { self?.draw(above: nil) }
+        }
+        timer.withLock { $0 = task }
+    }
+
+    func added(_ snapshot: DownloadSnapshot) {
+        state.withLock { state in
+            state.order.append(snapshot.id)
+            state.snapshots[snapshot.id] = snapshot
+        }
+    }
+
+    func changed(_ snapshot: DownloadSnapshot) {
+        state.withLock { state in
+            state.snapshots[snapshot.id] = snapshot
+            if snapshot.state == .transferring, state.started[snapshot.id] == nil {
+                state.started[snapshot.id] = (.now, snapshot.receivedBytes)
+            }
+        }
+    }
+
+    func progressed(_ snapshot: DownloadSnapshot) {
+        state.withLock { $0.snapshots[snapshot.id] = snapshot }
+    }
+
+    func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
+        let start = state.withLock { state in
+            state.snapshots[snapshot.id] = snapshot
+            state.finished += 1
+            return state.started[snapshot.id]
+        }
+        switch outcome {
+        case .completed(let completed):
+            draw(above: Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
+            if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
+        case .failed(let error) where error.code == .shutDown: break
+        case .failed(let error): draw(above: "haul: \(snapshot.url.masked): \(error)")
+        case .cancelled: break
+        }
+    }
+
+    func refused(_ url: String, _ error: DownloadError) {
+        draw(above: "haul: \(url): \(error)")
+    }
+
+    func close() {
+        timer.withLock { $0?.cancel() }
+        state.withLock { state in
+            state.isClosed = true
+            Output.write(Self.erase(state.drawn, columns: Terminal.size.columns), to: STDERR_FILENO)
+            state.drawn = []
+        }
+        Terminal.restore()
+    }
+
+    private func draw(above text: String?) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            let (columns, rows) = Terminal.size
+            var screen = Self.erase(state.drawn, columns: columns)
+            if let text { screen += text + "\n" }
+            let lines = Self.lines(state, columns: columns - 1, rows: rows)
+            screen += lines.map { $0 + "\n" }.joined()
+            state.drawn = lines.map(Format.width)
+            Output.write(screen, to: STDERR_FILENO)
+        }
+    }
+
+    private static func lines(_ state: State, columns: Int, rows: Int) -> [String] {
+        let all = state.order.compactMap { state.snapshots[$0] }
+        let running = all.filter { [.connecting, .transferring, .waiting, .verifying].contains($0.state) }
+        let room = max(1, rows - 3)
+        var lines = running.prefix(room).map { ProgressLine.of($0, columns: columns) }
+        if running.count > room { lines.append(Format.fit("and \(running.count - room) more", columns)) }
+        if all.count > 1, state.finished < all.count {
+            lines.append(ProgressLine.total(all, finished: state.finished, columns: columns))
+        }
+        return lines
+    }
+
+    /// Goes back to the first drawn line and clears from there. After the window became narrower, a line takes more rows
+    /// than when it was drawn.
+    private static func erase(_ drawn: [Int], columns: Int) -> String {
+        guard !drawn.isEmpty else { return "" }
+        let rows = drawn.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(columns, 1)) }
+        return "\u{1B}[\(rows)A\r\u{1B}[J"
+    }
+}

@@ -1,0 +1,33 @@
+public import ArgumentParser
+public import HaulKit
+
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compares a file with a digest.",
+        discussion: "Exit status: 0 the digest is right, 5 it is not, 4 the file cannot be read."
+    )
+
+    @Argument(help: "The file.", completion: .file())
+    var file: String
+
+    @Argument(help: "The digest as ALG:HEX; md5, sha1, sha256 and sha512 are known.")
+    var checksum: Checksum
+
+    func run() async throws {
+        do {
+            let actual = try await Checksum.of(checksum.algorithm, file: file)
+            guard actual == checksum else {
+                Output.error("\(file) has the digest \(actual), not \(checksum).")
+                throw ExitStatus.checksum.code
+            }
+            Output.result("\(file): right")
+        } catch let error as DownloadError {
+            Output.error("\(error)")
+            throw ExitStatus(error).code
+        }
+    }
+}
+
+extension Checksum: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}

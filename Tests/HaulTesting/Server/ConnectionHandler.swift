@@ -1,0 +1,68 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Answers the requests of one connection, one after the other.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private let number: Int
+    private let log: ServerLog<TestRequest>
+    private let handler: @Sendable (TestRequest) -> TestReply
+
+    private var head: HTTPRequestHead?
+    private var waiting: [TestRequest] = []
+    private var runner: StepRunner?
+    private var isAnswering = false
+
+    init(number: Int, log: ServerLog<TestRequest>, handler: @escaping @Sendable (TestRequest) -> TestReply) {
+        self.number = number
+        self.log = log
+        self.handler = handler
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        runner = StepRunner(channel: context.channel) { [log] in log.sent($0) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body: break
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            let request = log.record { requestNumber in
+                TestRequest(
+                    method: head.method.rawValue,
+                    target: head.uri,
+                    headers: head.headers.map { ($0.name, $0.value) },
+                    connectionNumber: number,
+                    requestNumber: requestNumber
+                )
+            }
+            waiting.append(request)
+            answerNext()
+        }
+    }
+
+    private func answerNext() {
+        guard !isAnswering, !waiting.isEmpty, let runner else { return }
+        isAnswering = true
+        let reply = handler(waiting.removeFirst())
+        runner.run(reply.keepsAlive ? reply.steps : reply.steps + [.close]) { [weak self] in
+            self?.isAnswering = false
+            self?.answerNext()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        waiting = []
+        runner?.cancel()
+        runner = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A request that is not HTTP, a peer that is gone or does not trust the certificate: nobody to answer.
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,138 @@
+internal import NIOCore
+internal import NIOPosix
+
+/// The client's side of a proxy.
+final class ProxyHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private enum Phase {
+        case http, socksGreeting, socksRequest, tunnel
+    }
+
+    private let authorization: String?
+    private let record: (TestProxy.Entry) -> Void
+    private var phase: Phase
+    private var received = ByteBuffer()
+    private var isDialing = false
+    private var origin: (authority: String, channel: any Channel)?
+
+    init(kind: TestProxy.Kind, authorization: String?, record: @escaping (TestProxy.Entry) -> Void) {
+        self.authorization = authorization
+        self.record = record
+        phase = kind == .http ? .http : .socksGreeting
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        received.writeBuffer(&buffer)
+        proceed(context.channel)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        origin?.channel.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        origin?.channel.closeWhenFlushed()
+        origin = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func proceed(_ client: any Channel) {
+        var hasMore = true
+        while hasMore, !isDialing, received.readableBytes > 0 {
+            switch phase {
+            case .http: hasMore = takeHead(client)
+            case .socksGreeting: hasMore = takeGreeting(client)
+            case .socksRequest: hasMore = takeSOCKSRequest(client)
+            case .tunnel:
+                origin?.channel.writeAndFlush(received, promise: nil)
+                received = ByteBuffer()
+            }
+        }
+    }
+
+    private func takeHead(_ client: any Channel) -> Bool {
+        guard let head = ProxyHead(readFrom: &received) else { return false }
+        let entry = TestProxy.Entry(method: head.method, target: head.target, headers: head.headers)
+        record(entry)
+        if let authorization, entry["Proxy-Authorization"] != authorization {
+            let fields = "Proxy-Authenticate: Basic realm=\"test\"\r\nContent-Length: 0\r\nConnection: close"
+            refuse(client, with: Array("HTTP/1.1 407 Proxy Authentication Required\r\n\(fields)\r\n\r\n".utf8))
+            return false
+        }
+        if let origin, origin.authority == head.authority, head.method != "CONNECT" {
+            origin.channel.writeAndFlush(ByteBuffer(string: head.forOrigin), promise: nil)
+            return true
+        }
+        let refusal = Array("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        let (host, port) = head.address
+        dial(host, port, authority: head.authority, for: client, refusal: refusal) { [self] origin in
+            if head.method == "CONNECT" {
+                phase = .tunnel
+                client.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n"), promise: nil)
+            } else {
+                origin.writeAndFlush(ByteBuffer(string: head.forOrigin), promise: nil)
+            }
+        }
+        return false
+    }
+
+    /// Version, number of methods, methods: answered with "no authentication".
+    private func takeGreeting(_ client: any Channel) -> Bool {
+        guard let count = received.getInteger(at: received.readerIndex + 1, as: UInt8.self),
+            received.readSlice(length: 2 + Int(count)) != nil
+        else { return false }
+        client.writeAndFlush(ByteBuffer(bytes: [5, 0]), promise: nil)
+        phase = .socksRequest
+        return true
+    }
+
+    private func takeSOCKSRequest(_ client: any Channel) -> Bool {
+        guard let (host, port) = received.readSOCKSAddress() else { return false }
+        let authority = "\(host):\(port)"
+        record(TestProxy.Entry(method: "SOCKS5", target: authority, headers: []))
+        let bound: [UInt8] = [0, 1, 0, 0, 0, 0, 0, 0]
+        dial(host, port, authority: authority, for: client, refusal: [5, 5] + bound) { [self] _ in
+            phase = .tunnel
+            client.writeAndFlush(ByteBuffer(bytes: [5, 0] + bound), promise: nil)
+        }
+        return false
+    }
+
+    private func refuse(_ client: any Channel, with bytes: [UInt8]) {
+        client.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+        client.closeWhenFlushed()
+    }
+
+    /// Connects to an origin in place of the one before and goes on with what the client sent meanwhile.
+    private func dial(
+        _ host: String,
+        _ port: Int,
+        authority: String,
+        for client: any Channel,
+        refusal: [UInt8],
+        then: @escaping (any Channel) -> Void
+    ) {
+        isDialing = true
+        let former = origin?.channel
+        origin = nil
+        former?.closeWhenFlushed()
+        // Nothing is read before the client was told that it is connected.
+        let bootstrap = ClientBootstrap(group: client.eventLoop).channelOption(.autoRead, value: false)
+        bootstrap.connect(host: host, port: port).assumeIsolated().whenComplete { [self] result in
+            isDialing = false
+            guard case .success(let channel) = result else { return refuse(client, with: refusal) }
+            guard client.isActive else { return channel.close(promise: nil) }
+            origin = (authority, channel)
+            let relay = OriginHandler(client: client) { [weak self] in self?.origin?.channel === channel }
+            try? channel.pipeline.syncOperations.addHandler(relay)
+            then(channel)
+            channel.setOption(.autoRead, value: true).whenComplete { _ in }
+            proceed(client)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+internal import NIOCore
+
+extension ByteBuffer {
+    /// Takes a CONNECT request of SOCKS 5 out of the buffer; nil if it isn't complete.
+    mutating func readSOCKSAddress() -> (host: String, port: Int)? {
+        var bytes = self
+        guard let (_, _, _, kind) = bytes.readMultipleIntegers(as: (UInt8, UInt8, UInt8, UInt8).self) else {
+            return nil
+        }
+        let length = kind == 1 ? 4 : kind == 4 ? 16 : bytes.readInteger(as: UInt8.self).map { Int($0) }
+        guard let length, var name = bytes.readSlice(length: length), let port = bytes.readInteger(as: UInt16.self)
+        else { return nil }
+        self = bytes
+        if kind == 3 { return (String(buffer: name), Int(port)) }
+        let address = try? SocketAddress(packedIPAddress: name.readSlice(length: length) ?? name, port: Int(port))
+        return (address?.ipAddress ?? "", Int(port))
+    }
+}

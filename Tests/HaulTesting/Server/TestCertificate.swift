@@ -1,0 +1,88 @@
+internal import Foundation
+internal import NIOCore
+internal import NIOSSL
+internal import Synchronization
+
+/// A self-signed certificate with its key, made with the `openssl` command in a temporary directory.
+public struct TestCertificate: Sendable {
+    /// The certificate could not be made.
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// The certificate as PEM, which a client is told to trust (`curl --cacert`).
+    public let certificatePath: String
+    private let keyPath: String
+
+    private static let cached = Mutex<TestCertificate?>(nil)
+    /// What is to be removed when the process ends.
+    private static let directories = Mutex<[URL]>([])
+
+    /// The certificate for localhost and 127.0.0.1, made once a process.
+    public static func shared() throws -> TestCertificate {
+        try cached.withLock { cached in
+            if let cached { return cached }
+            let made = try make()
+            cached = made
+            return made
+        }
+    }
+
+    /// Makes another one, for instance for a name that is not the server's.
+    public static func make(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestCertificate {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("haul-test-certificate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        removeAtExit(directory)
+        let certificate = directory.appendingPathComponent("certificate.pem").path
+        let key = directory.appendingPathComponent("key.pem").path
+        try openssl([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+            "-subj", "/CN=Haul test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
+        ])
+        return TestCertificate(certificatePath: certificate, keyPath: key)
+    }
+
+    /// What a server needs of it.
+    func serverContext() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem))
+        )
+        configuration.applicationProtocols = ["http/1.1"]
+        // After its close_notify a server does not wait long for the client's.
+        configuration.shutdownTimeout = .milliseconds(200)
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private static func openssl(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = output
+        try process.run()
+        let message = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        switch process.terminationStatus {
+        case 0: return
+        case 127: throw Failure(description: "TLS tests need the openssl command, which is not in PATH")
+        case let status: throw Failure(description: "openssl ended with status \(status): \(message)")
+        }
+    }
+
+    private static func removeAtExit(_ directory: URL) {
+        let isFirst = directories.withLock { directories in
+            directories.append(directory)
+            return directories.count == 1
+        }
+        guard isFirst else { return }
+        atexit {
+            for directory in TestCertificate.directories.withLock({ $0 }) {
+                try? FileManager.default.removeItem(at: directory)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// An HTTP/1.1 server on 127.0.0.1 that does with every request what the test says, well-formed or not.
+///
+/// It runs on threads of its own, so a test that blocks the cooperative thread pool does not stop it. It runs until
+/// ``stop()``, also when nothing refers to it any more.
+public final class TestServer: Sendable {
+    /// The threads of all test servers and proxies of the process.
+    static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+
+    private let channel: any Channel
+    private let log: ServerLog<TestRequest>
+    private let isSecure: Bool
+
+    /// The port it listens on.
+    public let port: Int
+
+    private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, isSecure: Bool) {
+        self.channel = channel
+        self.port = port
+        self.log = log
+        self.isSecure = isSecure
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - port: the port to listen on; 0 for any.
+    ///   - tls: the certificate to serve HTTPS with; nil for plain HTTP.
+    ///   - onAccept: what becomes of a connection, given its number counted from 1.
+    ///   - handler: what becomes of a request. Called on a thread of the server: it must not block.
+    public static func start(
+        port: Int = 0,
+        tls: TestCertificate? = nil,
+        onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
+        handler: @escaping @Sendable (TestRequest) -> TestReply
+    ) async throws -> TestServer {
+        let log = ServerLog<TestRequest>()
+        let context = try tls.map { try $0.serverContext() }
+        let channel = try await listen(port: port) { channel in
+            guard let number = log.opened(channel) else { return channel.closeTransport() }
+            let pipeline = channel.pipeline.syncOperations
+            let verdict = onAccept?(number) ?? .serve
+            guard case .serve = verdict else { return try pipeline.addHandler(VerdictHandler(verdict)) }
+            if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+            try pipeline.addHandler(ConnectionHandler(number: number, log: log, handler: handler))
+        }
+        let bound = channel.localAddress?.port ?? port
+        return TestServer(channel: channel, port: bound, log: log, isSecure: context != nil)
+    }
+
+    /// Stops listening and closes every connection; returns when all are closed.
+    public func stop() async {
+        try? await channel.close()
+        await log.stop()
+    }
+
+    /// The address of a path, which starts with a slash: `https://localhost:…` with TLS, else `http://127.0.0.1:…`.
+    public func url(_ path: String) -> String {
+        (isSecure ? "https://localhost" : "http://127.0.0.1") + ":\(port)\(path)"
+    }
+
+    /// The requests received so far, in the order of their numbers.
+    public var requests: [TestRequest] { log.entries }
+
+    /// The body bytes that the system took from the server so far, a little more than a client can have read.
+    public var bodyBytesSent: Int64 { log.bodyBytesSent }
+
+    /// Listens on 127.0.0.1 and sets every accepted connection up on its event loop.
+    static func listen(
+        port: Int,
+        setUp: @escaping @Sendable (any Channel) throws -> Void
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: threads)
+            .serverChannelOption(.backlog, value: 256)
+            // A test may stop a server and start another on the same port.
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try setUp(channel) }
+            }
+            .bind(host: "127.0.0.1", port: port)
+            .get()
+    }
+}
