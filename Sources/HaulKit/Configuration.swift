@@ -33,6 +33,8 @@ public struct Configuration: Sendable {
     public var markInterval = Duration.milliseconds(250)
     /// Time between two syncs of a file's data: what a power loss costs at most.
     public var syncInterval = Duration.seconds(4)
+    /// Most bytes that go to the disk in one call.
+    var batchBytes = 1 << 20
     /// Says `debug` and below only: outcomes are events, not log lines.
     public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
 

@@ -5,12 +5,12 @@ internal import Logging
 extension Downloader {
     /// Looks at what an earlier run left: locks it and says how much of it may be relied on.
     func recover(_ entry: Entry) async {
-        entry.record.owner = ProcessInfo.processInfo.processIdentifier
         entry.record.startedAt = entry.record.startedAt ?? time.date()
         entry.lastSync = time.now()
         do throws(DownloadError) {
             if try await isTaken(entry) { return }
             guard let path = entry.record.partPath else {
+                own(entry)
                 send(.recovered(nil), to: entry)
                 return
             }
@@ -19,6 +19,7 @@ extension Downloader {
             let file = try await offActor { () throws(DownloadError) in
                 try publication.reopenPart(path, expecting: record.part, owner: record.owner)
             }
+            own(entry)
             guard let file else {
                 // Gone, or another file by now: a new one will be made, under a name that is free then.
                 entry.record.partPath = nil
@@ -36,6 +37,12 @@ extension Downloader {
         } catch {
             send(.stepFailed(error), to: entry)
         }
+    }
+
+    /// From here on nobody else runs this download: what becomes of it is ours to record.
+    private func own(_ entry: Entry) {
+        entry.isOurs = true
+        entry.record.owner = ProcessInfo.processInfo.processIdentifier
     }
 
     /// Whether the named file is there and decides the matter before anything is asked of the network.
@@ -120,21 +127,54 @@ extension Downloader {
             send(.skipped(path: path), to: entry)
             return false
         }
-        let store = store
-        let mine = entry.record
-        let place = try await publication.createPart(for: path, policy: policy) { part async throws(DownloadError) in
-            guard let other = try await store.find(partPath: part) else { return .none }
-            let isSame =
-                other.id == mine.id || (other.url == mine.url && other.folder == mine.folder)
-                || other.file == path && mine.file == path
-            return isSame ? .thisDownload(owner: other.owner) : .anotherDownload
-        }
-        entry.record.partPath = place.file.path
-        entry.record.finalPath = place.finalPath
-        entry.record.part = try await status(of: place.file)
+        let file = try await takePart(path, policy, entry)
+        entry.record.part = try await status(of: file)
         entry.needsFolderSync = true
-        hold(place.file, .zero, entry)
+        hold(file, .zero, entry)
         return true
+    }
+
+    /// Finds a free name and makes a partial file for it. The store knows the name, surely, before the file is there: a
+    /// power loss in between leaves no file behind that nobody owns.
+    private func takePart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry) async throws(DownloadError)
+        -> any DiskFile
+    {
+        let publication = publication
+        for name in publication.names(for: path, policy: policy) {
+            let part = FilePaths.part(of: name)
+            let availability = try await offActor { () throws(DownloadError) in
+                try publication.availability(of: name, policy: policy)
+            }
+            switch availability {
+            case .taken: continue
+            case .free:
+                entry.record.partPath = part
+                entry.record.finalPath = name
+                try await store.commit(entry.record, nil, durably: true)
+                if let file = try await offActor({ () throws(DownloadError) in try publication.createPart(part) }) { return file }
+            case .hasPart:
+                let other = try await store.find(partPath: part)
+                var occupant = Publication.Occupant.somebody
+                if let other, Self.isSame(other, entry.record) { occupant = .thisDownload(owner: other.owner) }
+                let standing = occupant
+                let file = try await offActor { () throws(DownloadError) in
+                    try publication.takeOver(part, from: standing, policy: policy)
+                }
+                guard let file else { continue }
+                // Its bytes are ours now; nobody may go on claiming them.
+                if let other, other.id != entry.record.id { try await store.remove(other.id) }
+                entry.record.partPath = part
+                entry.record.finalPath = name
+                return file
+            }
+        }
+        throw Publication.noFreeName(path)
+    }
+
+    /// Whether two records are of one download, begun by two processes.
+    private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
+        one.id == other.id || (one.url == other.url && one.folder == other.folder && one.file == other.file)
+            || (one.file != nil && one.file == other.file)
     }
 
     /// Checks that the rest will fit, and reserves it.
@@ -239,7 +279,11 @@ extension Downloader {
                 } else {
                     try await onDisk { () throws(DiskError) in try disk.remove(path) }
                 }
-            } catch { logger.debug("\(error)") }
+            } catch {
+                logger.debug("\(error)")
+                // Another process is at it: the download is its own now.
+                if error.code == .inUse { return }
+            }
         }
         do {
             try await store.remove(entry.record.id)
@@ -249,7 +293,7 @@ extension Downloader {
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
         entry.part = nil
-        guard entry.record.owner != nil else { return }
+        guard entry.isOurs, entry.record.owner != nil else { return }
         entry.record.owner = nil
         if entry.machine.state != .cancelled { store.note(entry.record) }
     }

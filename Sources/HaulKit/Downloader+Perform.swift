@@ -101,7 +101,8 @@ extension Downloader {
             send(.connectionEnded(id, .overlapDiffers), to: entry)
             return
         }
-        let batch = min(1 << 20, max(1 << 16, (32 << 20) / max(1, queue.running.count)))
+        // Many downloads share a budget of 32 MiB: what is under way must not grow with their number.
+        let batch = min(configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, queue.running.count)))
         entry.meter.reset()
         entry.meter.record(offset, at: time.now())
         startTicker()
@@ -188,7 +189,7 @@ extension Downloader {
 
     private func checkpoint(_ entry: Entry) async {
         guard let part = entry.part else {
-            store.note(entry.record)
+            if entry.isOurs { store.note(entry.record) }
             return
         }
         await part.drain()
@@ -257,7 +258,7 @@ extension Downloader {
         case .paused, .completed, .failed, .cancelled: queue.leave(entry.id)
         default: break
         }
-        if state != .cancelled { store.note(entry.record) }
+        if state != .cancelled, entry.isOurs { store.note(entry.record) }
         let now = time.now()
         entry.hub.changed(entry.snapshot(at: now), outcome: outcome(of: entry))
         logger.debug("\(entry.id): \(entry.hub.snapshot.state.rawValue)")

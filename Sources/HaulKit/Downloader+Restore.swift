@@ -3,7 +3,9 @@ internal import Foundation
 /// Taking up what earlier runs left in the store.
 extension Downloader {
     /// Puts a stored download into memory as it was: what ran is queued, what was paused stays so.
-    func restore(_ saved: DownloadStore.Saved) {
+    func restore(_ saved: DownloadStore.Saved) async throws(DownloadError) {
+        var saved = saved
+        if saved.record.status == .publishing { try await finishPublishing(&saved) }
         guard let id = DownloadID(saved.record.id), let request = saved.record.request else { return }
         let entry = entry(saved, id, request)
         insert(entry, Target(request))
@@ -63,18 +65,23 @@ extension Downloader {
     }
 
     /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
+    /// Where the file system renames in two steps, both names may be left.
     private func finishPublishing(_ saved: inout DownloadStore.Saved) async throws(DownloadError) {
-        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
-        else { return }
-        let disk = disk
-        let (left, standing) = try await onDisk { () throws(DiskError) in (try disk.status(part), try disk.status(path))
+        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part else {
+            return
         }
-        guard left?.isSameFile(as: identity) != true, let standing, standing.isSameFile(as: identity),
-            standing.size == identity.size
-        else { return }
+        let disk = disk
+        let finished = try await onDisk { () throws(DiskError) -> FileStatus? in
+            guard let standing = try disk.status(path), standing.isSameFile(as: identity), standing.size == identity.size
+            else { return nil }
+            if try disk.status(part)?.isSameFile(as: identity) == true { try disk.remove(part) }
+            try disk.syncFolder(FilePaths.folder(of: path))
+            return standing
+        }
+        guard let finished else { return }
         saved.record.status = .completed
         saved.record.partPath = nil
-        saved.record.finished = standing
+        saved.record.finished = finished
         saved.record.finishedAt = time.date()
     }
 

@@ -102,7 +102,7 @@ public actor Downloader {
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(limit: configuration.activeDownloads)
         if configuration.restoration == .everything {
-            for saved in try await store.all() { restore(saved) }
+            for saved in try await store.all() { try await restore(saved) }
             askQueue()
         }
     }
@@ -148,6 +148,7 @@ public actor Downloader {
             // Once more: taking up looks at the disk.
             if let download = try await again(request, target) { return download }
             entry = taken
+            entry.isOurs = entry.machine.state != .queued
         } else {
             let id = DownloadID()
             entry = Entry(
@@ -157,11 +158,13 @@ public actor Downloader {
             )
         }
         insert(entry, target)
-        do {
-            try await store.commit(entry.record, nil, durably: true)
-        } catch {
-            drop(entry)
-            throw error
+        if entry.isOurs {
+            do {
+                try await store.commit(entry.record, nil, durably: true)
+            } catch {
+                drop(entry)
+                throw error
+            }
         }
         enqueue(entry)
         return Download(entry.id, self, entry.hub)

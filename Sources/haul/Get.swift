@@ -70,6 +70,8 @@ struct Get: AsyncParsableCommand {
             if json { JSONDisplay() } else if quiet { QuietDisplay() } else if Terminal.isInteractive {
                 TerminalDisplay()
             } else { PlainDisplay() }
+        // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
         let interruption = Interruption { await downloader.shutDown() }
         let run = GetRun(downloader, display)
         let status = await run.finish(requests)

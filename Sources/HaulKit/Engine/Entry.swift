@@ -20,6 +20,8 @@ final class Entry {
     /// The name of a new partial file is durable once its folder was synced.
     var needsFolderSync = false
     var proof = CompletedDownload.Proof.none
+    /// False while another process may be running this download: its record is not ours to write then.
+    var isOurs = true
     /// The file had been there before this run.
     var wasThere = false
 

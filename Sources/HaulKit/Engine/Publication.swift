@@ -4,112 +4,89 @@ internal import Foundation
 struct Publication: Sendable {
     let disk: any Disk
 
-    /// A partial file that has just been created and locked.
-    struct Place: Sendable {
-        var file: any DiskFile
-        var finalPath: String
-    }
-
-    /// Why a partial file of that name cannot be used.
-    enum Occupant: Sendable {
-        /// Ours, or free to be taken over.
-        case none
-        case anotherDownload
-        case thisDownload(owner: Int32?)
-    }
-
     /// Names tried before we give up on finding a free one.
     private static let mostCandidates = 10_000
 
-    /// Creates and locks the partial file of a name that is free, as the policy allows.
-    ///
-    /// - Parameters:
-    ///   - path: the final path that is wanted.
-    ///   - occupant: says whose an existing partial file is.
-    func createPart(
-        for path: String,
-        policy: DownloadRequest.ConflictPolicy,
-        occupant: (String) async throws(DownloadError) -> Occupant
-    ) async throws(DownloadError) -> Place {
-        for candidate in names(for: path, policy: policy) {
-            do {
-                if try disk.status(candidate) != nil {
-                    switch policy {
-                    case .rename: continue
-                    case .fail, .skip: throw Self.exists(candidate)
-                    case .overwrite: try Self.refuseFolder(candidate, disk)
-                    }
-                }
-                let file = try disk.create(FilePaths.part(of: candidate))
-                guard try file.lock() else { throw DiskError(.lockedByAnother, call: "flock", path: file.path) }
-                return Place(file: file, finalPath: candidate)
-            } catch let error as DiskError where error.kind == .alreadyExists {
-                if let place = try await takeOver(candidate, policy, occupant) { return place }
-            } catch let error as DiskError {
-                throw DownloadError(error)
-            } catch let error as DownloadError { throw error } catch {
-                throw DownloadError(.internalFault, "An unexpected error came up.", cause: "\(error)")
-            }
-        }
-        throw Self.noFreeName(path)
+    /// What stands in the way of a name.
+    enum Availability: Sendable, Equatable {
+        case free
+        /// Something stands at the final name; another one may be tried.
+        case taken
+        /// A partial file stands beside it: ours, another download's, or nobody's.
+        case hasPart
     }
 
-    /// What to do about a partial file that is there already; nil to try the next name.
-    private func takeOver(
-        _ candidate: String,
-        _ policy: DownloadRequest.ConflictPolicy,
-        _ occupant: (String) async throws(DownloadError) -> Occupant
-    ) async throws(DownloadError) -> Place? {
-        let part = FilePaths.part(of: candidate)
-        let who = try await occupant(part)
-        do {
-            let file = try disk.open(part)
-            let isLocked = try !file.lock()
-            switch who {
-            case .thisDownload(let owner) where isLocked: throw Self.inUse(part, owner: owner)
-            case .thisDownload:
-                return Place(file: file, finalPath: candidate)
-            case .anotherDownload, .none:
-                if policy == .rename { return nil }
-                if isLocked { throw Self.inUse(part, owner: nil) }
-                if policy == .overwrite {
-                    try file.truncate(0)
-                    return Place(file: file, finalPath: candidate)
+    /// Whose a partial file is that stands where ours would.
+    enum Occupant: Sendable, Equatable {
+        case thisDownload(owner: Int32?)
+        case somebody
+    }
+
+    /// Looks whether a name can be had. Throws when something stands there and the policy forbids to go round it.
+    func availability(of name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError) -> Availability {
+        try describing { () throws(DiskError) -> Result<Availability, DownloadError> in
+            if try disk.status(name) != nil {
+                switch policy {
+                case .rename: return .success(.taken)
+                case .fail, .skip: return .failure(Self.exists(name))
+                case .overwrite: try Self.refuseFolder(name, disk)
                 }
+            }
+            return .success(try disk.status(FilePaths.part(of: name)) == nil ? .free : .hasPart)
+        }.get()
+    }
+
+    /// Creates and locks a partial file; nil when another process was faster.
+    func createPart(_ path: String) throws(DownloadError) -> (any DiskFile)? {
+        do throws(DiskError) {
+            let file = try disk.create(path)
+            return try file.lock() ? file : nil
+        } catch {
+            if error.kind == .alreadyExists { return nil }
+            throw DownloadError(error)
+        }
+    }
+
+    /// Takes over a partial file that is there already, empty it as may be; nil when another name should be tried.
+    func takeOver(_ path: String, from occupant: Occupant, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
+        -> (any DiskFile)?
+    {
+        let (file, isMine) = try describing { () throws(DiskError) in
+            let file = try disk.open(path)
+            return (file, try file.lock())
+        }
+        switch occupant {
+        case .thisDownload(let owner):
+            guard isMine else { throw Self.inUse(path, owner: owner) }
+            return file
+        case .somebody:
+            if policy == .rename { return nil }
+            guard isMine else { throw Self.inUse(path, owner: nil) }
+            guard policy == .overwrite else {
                 throw DownloadError(
                     .fileExists,
-                    "\(part) is there already, and belongs to no download that Haul knows of. Move it away, or use --on-conflict overwrite."
-                )
+                    "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
+                        + "--on-conflict overwrite.")
             }
-        } catch let error as DiskError where error.kind == .notFound {
-            // Gone between two looks: its name is free now.
-            return try await createPart(for: candidate, policy: policy, occupant: occupant)
-        } catch let error as DiskError {
-            throw DownloadError(error)
-        } catch let error as DownloadError { throw error } catch {
-            throw DownloadError(.internalFault, "An unexpected error came up.", cause: "\(error)")
+            return file
         }
     }
 
     /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
-    func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (
-        any DiskFile
-    )? {
-        do {
+    func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (any DiskFile)? {
+        let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
             guard let standing = try disk.status(path), standing.kind == .file else { return nil }
             let file = try disk.open(path)
-            guard try file.lock() else { throw Self.inUse(path, owner: owner) }
-            let opened = try file.status()
+            guard try file.lock() else { return (file, false) }
+            let status = try file.status()
             // Between opening and locking, whoever had the lock may have published the file or begun a new one.
-            guard try disk.status(path)?.isSameFile(as: opened) == true else { return nil }
-            if let identity, !identity.isSameFile(as: opened) { return nil }
-            return file
-        } catch let error as DiskError {
-            if error.kind == .notFound { return nil }
-            throw DownloadError(error)
-        } catch let error as DownloadError { throw error } catch {
-            throw DownloadError(.internalFault, "An unexpected error came up.", cause: "\(error)")
+            guard try disk.status(path)?.isSameFile(as: status) == true else { return nil }
+            if let identity, !identity.isSameFile(as: status) { return nil }
+            return (file, true)
         }
+        guard let opened else { return nil }
+        guard opened.isMine else { throw Self.inUse(path, owner: owner) }
+        return opened.0
     }
 
     /// The names to try for a finished file, in order.
@@ -150,6 +127,10 @@ struct Publication: Sendable {
             }
         }
         throw DownloadError(.fileExists, "No free name could be found for the bytes with the wrong digest.")
+    }
+
+    private func describing<Value>(_ call: () throws(DiskError) -> Value) throws(DownloadError) -> Value {
+        do { return try call() } catch { throw DownloadError(error) }
     }
 
     static func exists(_ path: String) -> DownloadError {

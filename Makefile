@@ -1,0 +1,71 @@
+# The two doors of the checkout: `make get URL=…` and `make test`. `make help` lists the rest.
+
+SHELL := /bin/bash
+PREFIX ?= $(HOME)/.local
+FORMAT := swift format --configuration .swift-format
+SOURCES := Package.swift Sources Tests
+# The Swift runtime and SQLite go into the binary, so that it runs where neither is installed. A folder with nothing but
+# the static library in it makes the linker take that one.
+STATIC := .build/static
+RELEASE := -c release --product haul --static-swift-stdlib -Xlinker -L$(CURDIR)/$(STATIC)
+BINARY := .build/release/haul
+
+.PHONY: help get test install uninstall format check bench build requirements test-requirements bench-requirements clean
+
+help:
+	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
+	@echo "make test        install what is missing, run every test"
+	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
+	@echo "make bench       measure against curl, aria2c and wget"
+	@echo "make check       format check and tests, as CI runs them"
+	@echo "make format      format every source file"
+
+get: build
+	@test -n "$(URL)" || { echo "make get URL=https://… [ARGS='--directory …']" >&2; exit 64; }
+	@$(BINARY) get $(ARGS) "$(URL)"
+
+build: requirements
+	@mkdir -p $(STATIC)
+	@ln -sf "$$(find /usr/lib /usr/local/lib -name libsqlite3.a 2>/dev/null | head -n 1)" $(STATIC)/libsqlite3.a
+	@swift build $(RELEASE) --quiet
+
+test: test-requirements
+	@# Built first, so that the last line is the test runner's own summary.
+	@swift build --build-tests --quiet
+	@swift test --skip-build
+
+install: build
+	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul
+	strip $(PREFIX)/bin/haul
+	install -D -m 644 docs/haul.1 $(PREFIX)/share/man/man1/haul.1
+	@for shell in bash zsh fish; do $(BINARY) --generate-completion-script $$shell > .build/completion.$$shell; done
+	install -D -m 644 .build/completion.bash $(PREFIX)/share/bash-completion/completions/haul
+	install -D -m 644 .build/completion.zsh $(PREFIX)/share/zsh/site-functions/_haul
+	install -D -m 644 .build/completion.fish $(PREFIX)/share/fish/vendor_completions.d/haul.fish
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "$(PREFIX)/bin is not in PATH." ;; esac
+
+uninstall:
+	rm -f $(PREFIX)/bin/haul $(PREFIX)/share/man/man1/haul.1 $(PREFIX)/share/bash-completion/completions/haul \
+		$(PREFIX)/share/zsh/site-functions/_haul $(PREFIX)/share/fish/vendor_completions.d/haul.fish
+
+format:
+	$(FORMAT) --in-place --recursive $(SOURCES)
+
+check:
+	$(FORMAT) lint --strict --recursive $(SOURCES)
+	$(MAKE) --no-print-directory test
+
+bench: build bench-requirements
+	Benchmarks/run
+
+requirements:
+	@Scripts/require libsqlite3-dev binutils
+
+test-requirements: requirements
+	@Scripts/require nginx-light openssl curl
+
+bench-requirements:
+	@Scripts/require nginx-light openssl curl aria2 wget python3
+
+clean:
+	swift package clean

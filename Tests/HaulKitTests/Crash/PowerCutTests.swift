@@ -1,0 +1,187 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// The power goes at every write, sync and rename of a download in turn.
+@Suite(.timeLimit(.minutes(10)))
+struct PowerCutTests {
+    static let content = TestContent(seed: 7, count: 300_000).bytes(0..<300_000)
+    static let otherVersion = TestContent(seed: 8, count: 300_000).bytes(0..<300_000)
+
+    @Test func aPlainDownloadSurvivesACutAtEveryOperation() async throws {
+        try await Self.cutEverywhere("plain", ends: Self.content) { request, _ in
+            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+        }
+    }
+
+    @Test func aDownloadWhoseConnectionBreaksSurvivesACutAtEveryOperation() async throws {
+        try await Self.cutEverywhere("breaking", ends: Self.content) { request, number in
+            var answer = ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+            if number % 3 != 0, answer.body.count > 90_000 {
+                answer.body = Array(answer.body.prefix(90_000))
+                answer.failure = TransportError(.connectionLost, "scripted")
+            }
+            return answer
+        }
+    }
+
+    @Test func aFileThatChangesAtTheServerIsNeverMixedByACut() async throws {
+        // The first request serves the old version and breaks off; from then on the new one stands there.
+        try await Self.cutEverywhere("changing", ends: Self.otherVersion) { request, number in
+            guard number == 1, request.firstByte == 0, request.condition == nil else {
+                return ScriptedTransport.file(Self.otherVersion, tag: "\"b\"", for: request)
+            }
+            var answer = ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+            answer.body = Array(answer.body.prefix(150_000))
+            answer.failure = TransportError(.connectionLost, "scripted")
+            return answer
+        }
+    }
+
+    @Test func aCheckedDownloadThatOverwritesKeepsTheOldFileUntilTheNewOneIsThere() async throws {
+        let old: [UInt8] = Array("the old file".utf8)
+        try await Self.cutEverywhere("overwriting", ends: Self.content, old: old) { request, _ in
+            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+        }
+    }
+
+    /// Runs the download again and again, cutting the power one operation later each time, until one run needs no more
+    /// operations than that; after each cut, recovers and compares.
+    private static func cutEverywhere(
+        _ name: String, ends expected: [UInt8], old: [UInt8]? = nil,
+        _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+    ) async throws {
+        var cuts = 0
+        for seed in UInt64(1)...3 {
+            var operation = 1
+            while true {
+                let rig = try PowerCutRig(seed: seed &* 1_000_003 &+ UInt64(operation), old: old)
+                let isCut = try await rig.run(cuttingAt: operation, script)
+                if isCut {
+                    cuts += 1
+                    try await rig.recover(expected, "\(name), seed \(seed), operation \(operation)", script)
+                }
+                rig.close()
+                if !isCut { break }
+                operation += 1
+                try #require(operation < 2000, "the download never ends")
+            }
+        }
+        print("power cuts, \(name): \(cuts)")
+        #expect(cuts > 30)
+    }
+}
+
+/// One download over a simulated disk, and what a power cut leaves of its store.
+private final class PowerCutRig: Sendable {
+    private static let path = "/data/file.bin"
+    private let disk: SimulatedDisk
+    private let folder: String
+    private let old: [UInt8]?
+    /// The store's files after each commit since the last durable one: any of them may be what the platter has.
+    private let snapshots = Mutex<[[String: Data]]>([])
+    private let random: Mutex<SplitMix64>
+
+    init(seed: UInt64, old: [UInt8]?) throws {
+        disk = SimulatedDisk(seed: seed)
+        self.old = old
+        folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
+        random = Mutex(SplitMix64(seed: seed))
+        if let old { disk.put(old, at: Self.path) }
+    }
+
+    func close() {
+        // A temporary folder that stays behind is no failure of the test.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func configuration(_ folder: String) -> Configuration {
+        var configuration = Configuration(stateFolder: folder)
+        configuration.restoration = .onRequest
+        configuration.batchBytes = 16 * 1024
+        configuration.markInterval = .milliseconds(1)
+        configuration.syncInterval = .milliseconds(2)
+        configuration.retry.base = .milliseconds(1)
+        configuration.retry.cap = .milliseconds(2)
+        return configuration
+    }
+
+    private var request: DownloadRequest {
+        get throws {
+            var request = DownloadRequest(try #require(URL(string: "http://server.test/file.bin")), to: .file(path: Self.path))
+            if old != nil { request.onConflict = .overwrite }
+            return request
+        }
+    }
+
+    private func downloader(_ folder: String, _ transport: any Transport, isWatched: Bool) async throws -> Downloader {
+        let configuration = configuration(folder)
+        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) { isDurable, error in
+            if isWatched, error == nil { self.keep(folder, isDurable) }
+        }
+        return try await Downloader(
+            configuration, transport: transport, disk: disk, store: store, time: Timekeeper(ContinuousClock()), seed: 1)
+    }
+
+    /// Called between commits, on the store's own thread.
+    private func keep(_ folder: String, _ isDurable: Bool) {
+        guard !disk.isDead else { return }
+        var files: [String: Data] = [:]
+        for name in ["default.sqlite", "default.sqlite-wal"] {
+            if let data = FileManager.default.contents(atPath: folder + "/" + name) { files[name] = data }
+        }
+        snapshots.withLock { snapshots in
+            if isDurable { snapshots = [] }
+            snapshots.append(files)
+        }
+    }
+
+    /// - Returns: whether the power went before the download had completed.
+    func run(cuttingAt operation: Int, _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer) async throws
+        -> Bool
+    {
+        let downloader = try await downloader(folder + "/a", ScriptedTransport(script), isWatched: true)
+        disk.cutPower(at: operation)
+        let download = try await downloader.add(request)
+        let result: Result<CompletedDownload, DownloadError>
+        do throws(DownloadError) { result = .success(try await download.result()) } catch { result = .failure(error) }
+        await downloader.shutDown()
+        if !disk.isDead { #expect(throws: Never.self) { try result.get() } }
+        return disk.isDead
+    }
+
+    func recover(
+        _ expected: [UInt8], _ context: String, _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+    ) async throws {
+        disk.restart()
+        let left = snapshots.withLock(\.self)
+        let chosen = try #require(left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })])
+        let restored = folder + "/b"
+        try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
+        for (name, data) in chosen { try data.write(to: URL(fileURLWithPath: restored + "/" + name)) }
+
+        // The final name holds the old file, or nothing, or the whole right file: never a part.
+        if let standing = disk.content(Self.path) {
+            #expect(standing == expected || standing == old, "wrong bytes under the final name: \(context)")
+        } else {
+            #expect(old == nil, "the old file is gone: \(context)")
+        }
+
+        let transport = ScriptedTransport { request, _ in script(request, 1000 * 3) }
+        let downloader = try await downloader(restored, transport, isWatched: false)
+        let saved = try await downloader.store.find(request)
+        let record = try #require(saved?.record, "the record is lost: \(context)")
+        if let segment = saved?.segment, let part = record.partPath, record.status != .completed, segment.synced > 0,
+            let bytes = disk.content(part)
+        {
+            #expect(Int64(bytes.count) >= segment.synced, "a claim ahead of the disk: \(context)")
+        }
+        let result = try await downloader.add(request).result()
+        #expect(disk.content(result.path) == expected, "wrong bytes after recovery: \(context)")
+        #expect(disk.paths == [Self.path], "something was left behind: \(context)")
+        await downloader.shutDown()
+    }
+}

@@ -1,0 +1,297 @@
+import NIOCore
+import Synchronization
+
+@testable import HaulKit
+
+/// A disk in memory that forgets like a real one: what was not synced may be lost, in part or whole, when the power goes.
+///
+/// Data writes since the last sync of a file survive a power cut each by chance, torn at any byte. Names survive in the
+/// order in which they changed, up to some point: file systems journal them.
+final class SimulatedDisk: Disk {
+    private struct Write {
+        var offset: Int
+        var bytes: [UInt8]
+    }
+    private struct Inode {
+        var content: [UInt8] = []
+        /// What the platter has.
+        var durable: [UInt8] = []
+        var unsynced: [Write] = []
+        var isLocked = false
+        var modified: Int64 = 0
+    }
+    private enum NameChange {
+        case set(String, UInt64)
+        case clear(String)
+    }
+    private struct State {
+        var inodes: [UInt64: Inode] = [:]
+        var names: [String: UInt64] = [:]
+        var durableNames: [String: UInt64] = [:]
+        var unsyncedNames: [NameChange] = []
+        var nextInode: UInt64 = 1
+        var operations = 0
+        var cutAt: Int?
+        var isDead = false
+        var boot = 1
+        var free: Int64 = 1 << 40
+        var failures: [String: (after: Int, kind: DiskError.Kind)] = [:]
+        var random: SplitMix64
+    }
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed))) }
+
+    // MARK: What tests do to it
+
+    /// Lets the power go at the n-th operation that changes something, counted from now.
+    func cutPower(at operation: Int) {
+        state.withLock { state in
+            state.operations = 0
+            state.cutAt = operation
+        }
+    }
+
+    /// Fails the n-th further call of this name ("write", "sync", "rename", "create", "reserve", "truncate").
+    func fail(_ call: String, after: Int = 0, with kind: DiskError.Kind) {
+        state.withLock { $0.failures[call] = (after, kind) }
+    }
+
+    func setFreeSpace(_ bytes: Int64) { state.withLock { $0.free = bytes } }
+
+    /// The power is gone: nothing can be done any more until `restart`.
+    var isDead: Bool { state.withLock { $0.isDead } }
+    var operations: Int { state.withLock { $0.operations } }
+
+    /// Brings up what the platter has, as after a power cut.
+    func restart() {
+        state.withLock { state in
+            state.cutAt = nil
+            state.isDead = false
+            state.boot += 1
+            let surviving = state.unsyncedNames.isEmpty ? 0 : Int(state.random.next(upperBound: UInt64(state.unsyncedNames.count + 1)))
+            for change in state.unsyncedNames.prefix(surviving) { Self.apply(change, &state.durableNames) }
+            state.unsyncedNames = []
+            state.names = state.durableNames
+            for (number, inode) in state.inodes {
+                var inode = inode
+                for write in inode.unsynced where state.random.next(upperBound: UInt64(3)) > 0 {
+                    let torn = state.random.next(upperBound: UInt64(2)) == 0
+                    let length = torn ? Int(state.random.next(upperBound: UInt64(write.bytes.count + 1))) : write.bytes.count
+                    Self.apply(Write(offset: write.offset, bytes: Array(write.bytes.prefix(length))), &inode.durable)
+                }
+                inode.unsynced = []
+                inode.content = inode.durable
+                inode.isLocked = false
+                state.inodes[number] = inode
+            }
+        }
+    }
+
+    func content(_ path: String) -> [UInt8]? {
+        state.withLock { state in state.names[path].flatMap { state.inodes[$0]?.content } }
+    }
+
+    var paths: [String] { state.withLock { $0.names.keys.sorted() } }
+
+    func put(_ bytes: [UInt8], at path: String) {
+        state.withLock { state in
+            let number = state.nextInode
+            state.nextInode += 1
+            state.inodes[number] = Inode(content: bytes, durable: bytes)
+            state.names[path] = number
+            state.durableNames[path] = number
+        }
+    }
+
+    // MARK: Disk
+
+    var bootID: String { state.withLock { "boot \($0.boot)" } }
+
+    func create(_ path: String) throws(DiskError) -> any DiskFile {
+        let number: UInt64 = try change("create", path) { state throws(DiskError) in
+            guard state.names[path] == nil else { throw DiskError(.alreadyExists, call: "open", path: path) }
+            let number = state.nextInode
+            state.nextInode += 1
+            state.inodes[number] = Inode()
+            state.names[path] = number
+            state.unsyncedNames.append(.set(path, number))
+            return number
+        }
+        return File(self, number, path)
+    }
+
+    func open(_ path: String) throws(DiskError) -> any DiskFile {
+        let number: UInt64 = try look(path) { state throws(DiskError) in
+            guard let number = state.names[path] else { throw DiskError(.notFound, call: "open", path: path) }
+            return number
+        }
+        return File(self, number, path)
+    }
+
+    func status(_ path: String) throws(DiskError) -> FileStatus? {
+        try look(path) { state throws(DiskError) in state.names[path].flatMap { Self.status($0, state) } }
+    }
+
+    func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError) {
+        try change("rename", path) { state throws(DiskError) in
+            guard let number = state.names[path] else { throw DiskError(.notFound, call: "rename", path: path) }
+            guard replacing || state.names[target] == nil else { throw DiskError(.alreadyExists, call: "rename", path: target) }
+            state.names[path] = nil
+            state.names[target] = number
+            // Where a file system has no rename that never replaces, it is a link and an unlink: both names may be left.
+            state.unsyncedNames.append(.set(target, number))
+            state.unsyncedNames.append(.clear(path))
+        }
+    }
+
+    func remove(_ path: String) throws(DiskError) {
+        try change("remove", path) { state throws(DiskError) in
+            guard state.names.removeValue(forKey: path) != nil else { throw DiskError(.notFound, call: "unlink", path: path) }
+            state.unsyncedNames.append(.clear(path))
+        }
+    }
+
+    func syncFolder(_ path: String) throws(DiskError) {
+        try change("syncFolder", path) { state throws(DiskError) in
+            for change in state.unsyncedNames { Self.apply(change, &state.durableNames) }
+            state.unsyncedNames = []
+        }
+    }
+
+    func createFolder(_ path: String) throws(DiskError) {}
+
+    func freeSpace(_ path: String) throws(DiskError) -> Int64? {
+        try look(path) { state throws(DiskError) in state.free }
+    }
+
+    // MARK: Inside
+
+    private func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError) -> Value {
+        try state.withLock { state throws(DiskError) in
+            guard !state.isDead else { throw DiskError(.inputOutput, call: "power", path: path) }
+            return try body(&state)
+        }
+    }
+
+    /// One operation that changes something: counted, and the one at which the power may go.
+    private func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError) -> Value {
+        try look(path) { state throws(DiskError) in
+            if let failure = state.failures[call] {
+                state.failures[call] = failure.after > 0 ? (failure.after - 1, failure.kind) : nil
+                if failure.after == 0 { throw DiskError(failure.kind, call: call, path: path) }
+            }
+            state.operations += 1
+            if state.operations == state.cutAt {
+                // Whether the operation itself still got through is chance.
+                if state.random.next(upperBound: UInt64(2)) == 0 { _ = try? body(&state) }
+                state.isDead = true
+                throw DiskError(.inputOutput, call: "power", path: path)
+            }
+            return try body(&state)
+        }
+    }
+
+    private static func apply(_ change: NameChange, _ names: inout [String: UInt64]) {
+        switch change {
+        case .set(let path, let number): names[path] = number
+        case .clear(let path): names[path] = nil
+        }
+    }
+
+    private static func apply(_ write: Write, _ content: inout [UInt8]) {
+        guard !write.bytes.isEmpty else { return }
+        let end = write.offset + write.bytes.count
+        if content.count < end { content.append(contentsOf: repeatElement(0, count: end - content.count)) }
+        content.replaceSubrange(write.offset..<end, with: write.bytes)
+    }
+
+    private static func status(_ number: UInt64, _ state: State) -> FileStatus? {
+        guard let inode = state.inodes[number] else { return nil }
+        return FileStatus(
+            kind: .file, size: Int64(inode.content.count), allocated: Int64(inode.content.count), device: 1, inode: number,
+            modified: inode.modified)
+    }
+
+    private final class File: DiskFile {
+        let path: String
+        private let disk: SimulatedDisk
+        private let number: UInt64
+        private let holdsLock = Mutex(false)
+
+        init(_ disk: SimulatedDisk, _ number: UInt64, _ path: String) {
+            self.disk = disk
+            self.number = number
+            self.path = path
+        }
+
+        deinit {
+            if holdsLock.withLock(\.self) { disk.state.withLock { $0.inodes[number]?.isLocked = false } }
+        }
+
+        func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
+            let bytes = buffers.flatMap { Array($0.readableBytesView) }
+            try disk.change("write", path) { state throws(DiskError) in
+                let write = Write(offset: Int(offset), bytes: bytes)
+                state.inodes[number, default: Inode()].unsynced.append(write)
+                SimulatedDisk.apply(write, &state.inodes[number, default: Inode()].content)
+                state.inodes[number]?.modified += 1
+            }
+        }
+
+        func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8] {
+            try disk.look(path) { state throws(DiskError) in
+                let content = state.inodes[number]?.content ?? []
+                let start = min(Int(offset), content.count)
+                return Array(content[start..<min(start + count, content.count)])
+            }
+        }
+
+        func sync() throws(DiskError) {
+            try disk.change("sync", path) { state throws(DiskError) in
+                guard var inode = state.inodes[number] else { return }
+                inode.durable = inode.content
+                inode.unsynced = []
+                state.inodes[number] = inode
+            }
+        }
+
+        func reserve(_ length: Int64) throws(DiskError) {
+            try disk.change("reserve", path) { state throws(DiskError) in }
+        }
+
+        func truncate(_ length: Int64) throws(DiskError) {
+            try disk.change("truncate", path) { state throws(DiskError) in
+                guard var inode = state.inodes[number] else { return }
+                inode.content = Array(inode.content.prefix(Int(length)))
+                // Lengths are journalled; the worst case for us is the one in which the old bytes are gone at once.
+                inode.durable = Array(inode.durable.prefix(Int(length)))
+                inode.unsynced = []
+                state.inodes[number] = inode
+            }
+        }
+
+        func setModificationTime(secondsSince1970 seconds: Double) throws(DiskError) {
+            try disk.change("utimens", path) { state throws(DiskError) in
+                state.inodes[number]?.modified = Int64(seconds * 1e9)
+            }
+        }
+
+        func status() throws(DiskError) -> FileStatus {
+            try disk.look(path) { state throws(DiskError) in
+                guard let status = SimulatedDisk.status(number, state) else { throw DiskError(.notFound, call: "fstat", path: path) }
+                return status
+            }
+        }
+
+        func lock() throws(DiskError) -> Bool {
+            let isMine = try disk.look(path) { state throws(DiskError) in
+                guard state.inodes[number]?.isLocked == false else { return false }
+                state.inodes[number]?.isLocked = true
+                return true
+            }
+            if isMine { holdsLock.withLock { $0 = true } }
+            return isMine
+        }
+    }
+}
