@@ -32,8 +32,10 @@ enum ProgressLine {
 
     /// The sum of several files. Its percentage is known only when every size is.
     static func total(_ snapshots: [DownloadSnapshot], finished: Int, columns: Int) -> String {
-        let received = snapshots.reduce(0) { $0 + $1.receivedBytes }
-        let totals = snapshots.map(\.totalBytes)
+        // A file that failed will bring nothing more: it must not leave the sum unknown for ever.
+        let counted = snapshots.filter { $0.state != .failed && $0.state != .cancelled }
+        let received = counted.reduce(0) { $0 + $1.receivedBytes }
+        let totals = counted.map(\.totalBytes)
         let total = totals.contains(nil) ? nil : totals.reduce(0) { $0 + ($1 ?? 0) }
         let speed = snapshots.reduce(0) { $0 + $1.bytesPerSecond }
         let left = total.flatMap { speed > 0 ? Duration.seconds(Double(max(0, $0 - received)) / speed) : nil }
