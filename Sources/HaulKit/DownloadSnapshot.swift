@@ -44,7 +44,14 @@ public struct DownloadSnapshot: Sendable, Hashable {
     /// Time until the last byte at the present speed; nil while total or speed are unknown.
     public var timeLeft: Duration? {
         guard let totalBytes, bytesPerSecond > 0, state == .transferring else { return nil }
-        return .seconds(Double(max(0, totalBytes - receivedBytes)) / bytesPerSecond)
+        return Self.time(for: Double(totalBytes) - Double(receivedBytes), at: bytesPerSecond)
+    }
+
+    /// How long so many bytes take. A server may announce any length, and `Duration` traps beyond its own range: a thousand
+    /// years stand for everything longer.
+    public static func time(for bytes: Double, at bytesPerSecond: Double) -> Duration {
+        let seconds = max(0, bytes) / bytesPerSecond
+        return .seconds(seconds.isFinite ? min(seconds, 3.2e10) : 3.2e10)
     }
 }
 

@@ -136,7 +136,8 @@ extension Downloader {
 
     /// Finds a free name and makes a partial file for it. The store knows the name, surely, before the file is there: a
     /// power loss in between leaves no file behind that nobody owns.
-    private func takePart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry) async throws(DownloadError)
+    private func takePart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry)
+        async throws(DownloadError)
         -> any DiskFile
     {
         let publication = publication
@@ -151,7 +152,9 @@ extension Downloader {
                 entry.record.partPath = part
                 entry.record.finalPath = name
                 try await store.commit(entry.record, nil, durably: true)
-                if let file = try await offActor({ () throws(DownloadError) in try publication.createPart(part) }) { return file }
+                if let file = try await offActor({ () throws(DownloadError) in try publication.createPart(part) }) {
+                    return file
+                }
             case .hasPart:
                 let other = try await store.find(partPath: part)
                 var occupant = Publication.Occupant.somebody
@@ -292,6 +295,17 @@ extension Downloader {
 
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
+        // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
+        if let part = entry.part, case .failed = entry.machine.state, part.mark.written == 0 {
+            let disk = disk
+            do throws(DownloadError) {
+                try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
+                entry.record.partPath = nil
+                entry.record.part = nil
+                if entry.record.file == nil { entry.record.finalPath = nil }
+                store.note(entry.record)
+            } catch { logger.debug("\(error)") }
+        }
         entry.part = nil
         guard entry.isOurs, entry.record.owner != nil else { return }
         entry.record.owner = nil

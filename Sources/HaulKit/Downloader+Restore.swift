@@ -51,28 +51,38 @@ extension Downloader {
             else { return nil }
             return entry(saved, id, request)
         }
-        let isReplaced = saved.record.url != request.url.absoluteString
-        var wishes = DownloadRecord.Wishes(request)
-        // A request that says nothing of headers or checksum does not take back what was said before.
-        if wishes.headers.isEmpty, !isReplaced { wishes.headers = saved.record.wishes.headers }
-        wishes.checksum = wishes.checksum ?? saved.record.wishes.checksum
-        saved.record.wishes = wishes
-        saved.record.url = request.url.absoluteString
+        let isReplaced = Self.merge(request, into: &saved.record)
         saved.record.status = .queued
         saved.record.error = nil
         guard let merged = saved.record.request else { return nil }
         return entry(saved, id, merged, isFromReplacedSource: isReplaced)
     }
 
+    /// Lets a new request for a download that is there change what it says: a request that says nothing of headers or
+    /// checksum does not take back what was said before.
+    ///
+    /// - Returns: whether the bytes now come from another URL.
+    static func merge(_ request: DownloadRequest, into record: inout DownloadRecord) -> Bool {
+        let isReplaced = record.url != request.url.absoluteString
+        var wishes = DownloadRecord.Wishes(request)
+        if wishes.headers.isEmpty, !isReplaced { wishes.headers = record.wishes.headers }
+        wishes.checksum = wishes.checksum ?? record.wishes.checksum
+        record.wishes = wishes
+        record.url = request.url.absoluteString
+        return isReplaced
+    }
+
     /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
     /// Where the file system renames in two steps, both names may be left.
     private func finishPublishing(_ saved: inout DownloadStore.Saved) async throws(DownloadError) {
-        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part else {
+        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
+        else {
             return
         }
         let disk = disk
         let finished = try await onDisk { () throws(DiskError) -> FileStatus? in
-            guard let standing = try disk.status(path), standing.isSameFile(as: identity), standing.size == identity.size
+            guard let standing = try disk.status(path), standing.isSameFile(as: identity),
+                standing.size == identity.size
             else { return nil }
             if try disk.status(part)?.isSameFile(as: identity) == true { try disk.remove(part) }
             try disk.syncFolder(FilePaths.folder(of: path))

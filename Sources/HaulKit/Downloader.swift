@@ -133,6 +133,7 @@ public actor Downloader {
     /// finished one whose file stands unchanged is returned as it is; otherwise it is fetched anew.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` or ``DownloadError/Code/unsupportedScheme``,
+    ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL,
     ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         guard !isShuttingDown else { throw DownloadError(.shutDown, "The downloader has been shut down.") }
@@ -177,6 +178,20 @@ public actor Downloader {
             guard entry.machine.settings.url == request.url, await isUnchanged(entry.record) else {
                 drop(entry)
                 return nil
+            }
+        }
+        switch entry.machine.state {
+        case .queued, .paused, .failed:
+            let isReplaced = Self.merge(request, into: &entry.record)
+            if let merged = entry.record.request {
+                entry.machine.retarget(settings(merged), isFromReplacedSource: isReplaced)
+            }
+        default:
+            guard entry.machine.settings.url == request.url else {
+                throw DownloadError(
+                    .inUse,
+                    "\(entry.record.finalPath ?? "This file") is being downloaded already, from another URL."
+                )
             }
         }
         send(.resumeRequested, to: entry)

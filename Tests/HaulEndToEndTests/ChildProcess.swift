@@ -13,7 +13,9 @@ final class ChildProcess: Sendable {
     private let ending: Task<Result, Never>
 
     /// - Parameter environment: nil: that of the tests.
-    init(_ executable: String, _ arguments: [String], environment: [String: String]? = nil, folder: String? = nil) throws {
+    init(_ executable: String, _ arguments: [String], environment: [String: String]? = nil, folder: String? = nil)
+        throws
+    {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments

@@ -15,7 +15,9 @@ struct CommandTests {
         haul = HaulCommand(in: folder.path)
     }
 
-    private func server(_ change: @escaping @Sendable (inout FileResource, TestRequest) -> Void = { _, _ in }) async throws -> TestServer {
+    private func server(_ change: @escaping @Sendable (inout FileResource, TestRequest) -> Void = { _, _ in })
+        async throws -> TestServer
+    {
         try await TestServer.start { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
             change(&resource, request)
@@ -51,7 +53,9 @@ struct CommandTests {
     }
 
     @Test func keepsTheStateOnInterruptAndGoesOnWithTheSameCommand() async throws {
-        let server = try await server { resource, request in if request.range == nil { resource.bytesPerSecond = 2_000_000 } }
+        let server = try await server { resource, request in
+            if request.range == nil { resource.bytesPerSecond = 2_000_000 }
+        }
         let running = try haul.start(["get", server.url("/file.bin")])
         try await until { server.bodyBytesSent > 800_000 }
         running.send(SIGINT)
@@ -71,7 +75,9 @@ struct CommandTests {
     @Test func aSecondProcessOnTheSameFileExitsSevenAndSaysWhoHasIt() async throws {
         let server = try await server { resource, _ in resource.bytesPerSecond = 500_000 }
         let first = try haul.start(["get", server.url("/file.bin")])
-        try await until { FileManager.default.fileExists(atPath: folder("file.bin.haulpart")) && server.bodyBytesSent > 100_000 }
+        try await until {
+            FileManager.default.fileExists(atPath: folder("file.bin.haulpart")) && server.bodyBytesSent > 100_000
+        }
         let second = try await haul.run("get", server.url("/file.bin"))
         #expect(second.status == 7)
         #expect(second.errors.contains("process \(first.identifier)"), "\(second.errors)")
@@ -87,7 +93,9 @@ struct CommandTests {
 
     @Test func twoProcessesSideBySideTakeTwoNames() async throws {
         let server = try await server { resource, _ in resource.bytesPerSecond = 3_000_000 }
-        let runs = try [haul.start(["get", server.url("/a/file.bin")]), haul.start(["get", server.url("/b/file.bin")])]
+        let runs = try [
+            haul.start(["get", server.url("/a/file.bin")]), haul.start(["get", server.url("/b/file.bin")]),
+        ]
         for run in runs { #expect(await run.result().status == 0) }
         #expect(try folder.names == ["file (1).bin", "file.bin"])
         for name in try folder.names { #expect(try Self.content.matches(fileAt: folder(name))) }
@@ -176,7 +184,9 @@ struct CommandTests {
         #expect(server.requests.isEmpty)
         #expect(try await haul.run("get", "-o", "here", "--on-conflict", "skip", server.url("/file.bin")).status == 0)
         #expect(try String(contentsOfFile: folder("here"), encoding: .utf8) == "mine")
-        #expect(try await haul.run("get", "-o", "here", "--on-conflict", "overwrite", server.url("/file.bin")).status == 0)
+        #expect(
+            try await haul.run("get", "-o", "here", "--on-conflict", "overwrite", server.url("/file.bin")).status == 0
+        )
         #expect(try Self.content.matches(fileAt: folder("here")))
         await server.stop()
     }
@@ -194,7 +204,8 @@ struct CommandTests {
 
     @Test func readsUrlsFromAFileAndCountsTheSameOneOnce() async throws {
         let server = try await server()
-        let list = "# two files\n\n\(server.url("/one.bin"))\n  \(server.url("/two.bin"))  \r\n\(server.url("/one.bin"))\n"
+        let list =
+            "# two files\n\n\(server.url("/one.bin"))\n  \(server.url("/two.bin"))  \r\n\(server.url("/one.bin"))\n"
         try list.write(toFile: folder("list"), atomically: true, encoding: .utf8)
         let result = try await haul.run("get", "--quiet", "-i", "list", "-j", "8", "-d", "into")
         #expect(result.status == 0)
@@ -214,10 +225,14 @@ struct CommandTests {
             var error: Failure?
             struct Failure: Decodable { var code: String }
         }
-        let server = try await server { resource, request in if request.path == "/no" { resource.content = TestContent(seed: 1, count: 0) } }
+        let server = try await server { resource, request in
+            if request.path == "/no" { resource.content = TestContent(seed: 1, count: 0) }
+        }
         let result = try await haul.run("get", "--json", server.url("/file.bin"), "http://127.0.0.1:1/refused")
         #expect(result.status == 3)
-        let lines = try result.output.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        let lines = try result.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+        }
         let completed = try #require(lines.last { $0.event == "completed" })
         #expect(completed.path == folder("file.bin") && completed.received == 3_000_000 && completed.total == 3_000_000)
         #expect(lines.filter { $0.event == "completed" }.count == 1)
@@ -260,7 +275,10 @@ struct CommandTests {
     @Test func aFileSizeLimitIsASentenceAndNoCrash() async throws {
         let server = try await server()
         let script = "ulimit -f 1000; exec \"$0\" get \"$1\""
-        let process = try HaulCommand(in: folder.path).start(["-c", script, HaulCommand.path, server.url("/file.bin")], as: "/bin/bash")
+        let process = try HaulCommand(in: folder.path).start(
+            ["-c", script, HaulCommand.path, server.url("/file.bin")],
+            as: "/bin/bash"
+        )
         let result = await process.result()
         #expect(result.status == 4, "\(result)")
         #expect(result.errors.contains("ulimit -f"))
@@ -282,7 +300,8 @@ struct CommandTests {
 
     private func unmount(_ folder: TemporaryFolder) {
         // Lazily: it goes when the last user has gone. The folder stays behind if this fails; each test has its own.
-        _ = umount2(folder.path, 2 /* MNT_DETACH */)
+        let detach: Int32 = 2  // MNT_DETACH, which Swift does not see
+        _ = umount2(folder.path, detach)
     }
 
     private func system(_ words: String...) async throws {

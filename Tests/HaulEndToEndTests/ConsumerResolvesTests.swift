@@ -19,14 +19,27 @@ struct ConsumerResolvesTests {
             """
         try manifest.write(toFile: folder("Package.swift"), atomically: true, encoding: .utf8)
         try FileManager.default.createDirectory(atPath: folder("Sources/consumer"), withIntermediateDirectories: true)
-        try "import HaulKit\nprint(haulVersion)\n".write(toFile: folder("Sources/consumer/main.swift"), atomically: true, encoding: .utf8)
+        try "import HaulKit\nprint(haulVersion)\n".write(
+            toFile: folder("Sources/consumer/main.swift"),
+            atomically: true,
+            encoding: .utf8
+        )
 
         let result = try await ChildProcess.run(
-            "swift", "package", "--package-path", folder.path, "show-dependencies", "--format", "flatlist")
+            "swift",
+            "package",
+            "--package-path",
+            folder.path,
+            "show-dependencies",
+            "--format",
+            "flatlist"
+        )
         #expect(result.status == 0, "\(result.errors)")
         let packages = result.output.split(whereSeparator: \.isNewline).map(String.init)
         #expect(packages.contains { $0.hasSuffix("async-http-client") })
-        #expect(!packages.contains { $0.contains("argument-parser") || $0.contains("hummingbird") || $0.contains("vapor") })
+        #expect(
+            !packages.contains { $0.contains("argument-parser") || $0.contains("hummingbird") || $0.contains("vapor") }
+        )
         let checkouts = try FileManager.default.contentsOfDirectory(atPath: folder(".build/checkouts"))
         #expect(!checkouts.contains { $0.contains("argument-parser") }, "\(checkouts)")
     }

@@ -51,7 +51,9 @@ struct KillAndResumeTests {
                 if result.wasKilled {
                     kills += 1
                     // Never a part of it under the final name.
-                    if try folder.names.contains("file.bin") { #expect(try content.matches(fileAt: folder("file.bin"))) }
+                    if try folder.names.contains("file.bin") {
+                        #expect(try content.matches(fileAt: folder("file.bin")))
+                    }
                     continue
                 }
                 #expect(result.status == 0, "\(result.errors)")

@@ -30,7 +30,9 @@ final class NginxServer: Sendable {
             try text.write(toFile: folder("nginx.conf"), atomically: true, encoding: .utf8)
             // In the foreground: a daemon would keep our pipes open.
             let process = try ChildProcess(
-                "/usr/sbin/nginx", ["-c", folder("nginx.conf"), "-e", folder("error.log"), "-g", "daemon off;"])
+                "/usr/sbin/nginx",
+                ["-c", folder("nginx.conf"), "-e", folder("error.log"), "-g", "daemon off;"]
+            )
             let server = NginxServer(port, root, folder, process)
             if try await server.answers() { return server }
             failure = await process.result().errors
@@ -76,7 +78,9 @@ final class NginxServer: Sendable {
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0 }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
         }
         guard isBound else { throw Failure(text: "no free port") }
         return Int(UInt16(bigEndian: address.sin_port))

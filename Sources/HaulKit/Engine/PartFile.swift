@@ -17,15 +17,18 @@ final class PartFile: Sendable {
         var digest: RunningDigest?
         /// A sync failed: nothing written since the last good one may be claimed.
         var isBroken = false
-        var hasWrittenOnce = false
+        /// The next position that is worth a mark of its own.
+        var milestone: Int64 = 0
     }
     private let state: Mutex<State>
-    /// Called once, when the first bytes of this opening are written: the first mark should not wait for the next tick.
-    private let onFirstWrite: @Sendable () -> Void
+    /// Called when the first bytes of this opening are written, and each time `milestoneDistance` more are: the first mark
+    /// should not wait for the next tick, and on a fast line a tick is a lot of bytes.
+    private let onMilestone: @Sendable () -> Void
+    private static let milestoneDistance: Int64 = 16 << 20
 
-    init(_ file: any DiskFile, mark: Mark, onFirstWrite: @escaping @Sendable () -> Void) {
+    init(_ file: any DiskFile, mark: Mark, onMilestone: @escaping @Sendable () -> Void) {
         self.file = file
-        self.onFirstWrite = onFirstWrite
+        self.onMilestone = onMilestone
         writes = DispatchQueue(label: "haul.write", qos: .userInitiated)
         state = Mutex(State(mark: mark))
     }
@@ -39,6 +42,7 @@ final class PartFile: Sendable {
             try self.file.truncate(0)
             self.state.withLock {
                 $0.mark = .zero
+                $0.milestone = 0
                 $0.isBroken = false
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
             }
@@ -76,13 +80,14 @@ final class PartFile: Sendable {
             let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
             let digest = self.state.withLock { $0.digest }
             digest?.update(batch, at: offset)
-            let isFirst = self.state.withLock { state in
+            let isMilestone = self.state.withLock { state in
                 if !state.isBroken, state.mark.written == offset { state.mark.written += length }
-                defer { state.hasWrittenOnce = true }
-                return !state.hasWrittenOnce
+                guard state.mark.written >= state.milestone else { return false }
+                state.milestone = state.mark.written + Self.milestoneDistance
+                return true
             }
             done(nil)
-            if isFirst { self.onFirstWrite() }
+            if isMilestone { self.onMilestone() }
         }
     }
 

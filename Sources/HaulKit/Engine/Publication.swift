@@ -66,14 +66,17 @@ struct Publication: Sendable {
                 throw DownloadError(
                     .fileExists,
                     "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
-                        + "--on-conflict overwrite.")
+                        + "--on-conflict overwrite."
+                )
             }
             return file
         }
     }
 
     /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
-    func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (any DiskFile)? {
+    func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (
+        any DiskFile
+    )? {
         let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
             guard let standing = try disk.status(path), standing.kind == .file else { return nil }
             let file = try disk.open(path)

@@ -27,6 +27,8 @@ final class SegmentSink: Sendable {
         var outstanding = 0
         var waiter: EventLoopPromise<Void>?
         var failure: DiskError?
+        /// Nothing more is handed to the write thread: the file may soon hold another version.
+        var isShut = false
         var flushIsDue = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?
@@ -51,7 +53,7 @@ final class SegmentSink: Sendable {
     func take(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> Intake {
         var bytes = bytes
         return state.withLock { state in
-            guard state.failure == nil else { return .failed }
+            guard state.failure == nil, !state.isShut else { return .failed }
             guard Self.compare(&bytes, &state) else { return .overlapDiffers }
             var isEnough = false
             if let wanted = state.wanted {
@@ -109,6 +111,16 @@ final class SegmentSink: Sendable {
         }
     }
 
+    /// Hands over what there is room for and drops the rest: after this call returns, no write of this sink is begun.
+    func shut() {
+        flush()
+        state.withLock { state in
+            state.isShut = true
+            state.batch = []
+            state.batchBytes = 0
+        }
+    }
+
     /// Writes the rest and calls back when nothing is under way any more, with the first failure there was.
     func finish(_ done: @escaping @Sendable (DiskError?) -> Void) {
         let result: DiskError?? = state.withLock { state in
@@ -124,7 +136,7 @@ final class SegmentSink: Sendable {
     var hasComparedAll: Bool { state.withLock { $0.expected.isEmpty } }
 
     private func submit(_ state: inout State) {
-        guard !state.batch.isEmpty else { return }
+        guard !state.batch.isEmpty, !state.isShut else { return }
         let batch = state.batch
         let offset = state.offset
         state.offset += Int64(state.batchBytes)

@@ -71,7 +71,7 @@ final class SegmentWorker: ResponseReceiver {
             }
         }
         promise?.fail(TransportError(.connectionLost, "closed"))
-        sink?.flush()
+        sink?.shut()
         exchange?.cancel()
     }
 

@@ -7,7 +7,7 @@ internal import NIOHTTP1
 /// tasks; so a life can be logged, replayed, fuzzed and compared. An event that comes too late changes nothing and
 /// returns no action: the network's timing can never trap the process. The table of states is in docs/design.md.
 struct DownloadMachine: Sendable, Equatable {
-    let settings: Settings
+    private(set) var settings: Settings
     private(set) var state: State
     /// What is known of the representation; nil before the first answer and after everything was dropped.
     private(set) var resource: Resource?
@@ -103,6 +103,16 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     // MARK: What the user wants
+
+    /// Changes what the download is to be, between two runs of it; while it runs nothing changes.
+    mutating func retarget(_ settings: Settings, isFromReplacedSource: Bool) {
+        switch state {
+        case .queued, .paused, .failed:
+            self.settings = settings
+            if isFromReplacedSource { self.isFromReplacedSource = true }
+        default: break
+        }
+    }
 
     private mutating func resume() -> [Action] {
         switch state {

@@ -1,7 +1,7 @@
 /// When a failed attempt is worth another, and how long to wait before it.
 public struct RetryPolicy: Sendable, Hashable, Codable {
     /// Attempts in a row that may fail without a byte of progress before the download does. Progress starts the count anew.
-    public var attempts: Int = 10
+    public var attempts: Int = 20
     /// The same, while the server has not answered once: a wrong host name should not take minutes to show.
     public var attemptsBeforeFirstAnswer: Int = 2
     /// Upper bound of the first wait; each further one doubles. The wait itself is drawn evenly between 0 and the bound

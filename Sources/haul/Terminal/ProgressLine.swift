@@ -34,11 +34,13 @@ enum ProgressLine {
     static func total(_ snapshots: [DownloadSnapshot], finished: Int, columns: Int) -> String {
         // A file that failed will bring nothing more: it must not leave the sum unknown for ever.
         let counted = snapshots.filter { $0.state != .failed && $0.state != .cancelled }
-        let received = counted.reduce(0) { $0 + $1.receivedBytes }
+        let received = counted.reduce(0) { sum($0, $1.receivedBytes) }
         let totals = counted.map(\.totalBytes)
-        let total = totals.contains(nil) ? nil : totals.reduce(0) { $0 + ($1 ?? 0) }
+        let total = totals.contains(nil) ? nil : totals.reduce(0) { sum($0, $1 ?? 0) }
         let speed = snapshots.reduce(0) { $0 + $1.bytesPerSecond }
-        let left = total.flatMap { speed > 0 ? Duration.seconds(Double(max(0, $0 - received)) / speed) : nil }
+        let left = total.flatMap {
+            speed > 0 ? DownloadSnapshot.time(for: Double($0) - Double(received), at: speed) : nil
+        }
         return line(
             "\(finished)/\(snapshots.count) files",
             total.map { $0 == 0 ? 0 : min(1, Double(received) / Double($0)) },
@@ -48,6 +50,12 @@ enum ProgressLine {
             left: left,
             columns: columns
         )
+    }
+
+    /// Servers may announce lengths whose sum is beyond any integer.
+    private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
+        let (sum, isTooLarge) = one.addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
     }
 
     private static func line(

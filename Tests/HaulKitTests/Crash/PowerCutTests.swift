@@ -51,7 +51,9 @@ struct PowerCutTests {
     /// Runs the download again and again, cutting the power one operation later each time, until one run needs no more
     /// operations than that; after each cut, recovers and compares.
     private static func cutEverywhere(
-        _ name: String, ends expected: [UInt8], old: [UInt8]? = nil,
+        _ name: String,
+        ends expected: [UInt8],
+        old: [UInt8]? = nil,
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         var cuts = 0
@@ -111,7 +113,10 @@ private final class PowerCutRig: Sendable {
 
     private var request: DownloadRequest {
         get throws {
-            var request = DownloadRequest(try #require(URL(string: "http://server.test/file.bin")), to: .file(path: Self.path))
+            var request = DownloadRequest(
+                try #require(URL(string: "http://server.test/file.bin")),
+                to: .file(path: Self.path)
+            )
             if old != nil { request.onConflict = .overwrite }
             return request
         }
@@ -119,11 +124,19 @@ private final class PowerCutRig: Sendable {
 
     private func downloader(_ folder: String, _ transport: any Transport, isWatched: Bool) async throws -> Downloader {
         let configuration = configuration(folder)
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) { isDurable, error in
+        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
+            isDurable,
+            error in
             if isWatched, error == nil { self.keep(folder, isDurable) }
         }
         return try await Downloader(
-            configuration, transport: transport, disk: disk, store: store, time: Timekeeper(ContinuousClock()), seed: 1)
+            configuration,
+            transport: transport,
+            disk: disk,
+            store: store,
+            time: Timekeeper(ContinuousClock()),
+            seed: 1
+        )
     }
 
     /// Called between commits, on the store's own thread.
@@ -140,7 +153,10 @@ private final class PowerCutRig: Sendable {
     }
 
     /// - Returns: whether the power went before the download had completed.
-    func run(cuttingAt operation: Int, _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer) async throws
+    func run(
+        cuttingAt operation: Int,
+        _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+    ) async throws
         -> Bool
     {
         let downloader = try await downloader(folder + "/a", ScriptedTransport(script), isWatched: true)
@@ -154,11 +170,15 @@ private final class PowerCutRig: Sendable {
     }
 
     func recover(
-        _ expected: [UInt8], _ context: String, _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+        _ expected: [UInt8],
+        _ context: String,
+        _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         disk.restart()
         let left = snapshots.withLock(\.self)
-        let chosen = try #require(left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })])
+        let chosen = try #require(
+            left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })]
+        )
         let restored = folder + "/b"
         try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
         for (name, data) in chosen { try data.write(to: URL(fileURLWithPath: restored + "/" + name)) }

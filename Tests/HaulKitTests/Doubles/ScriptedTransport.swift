@@ -39,7 +39,9 @@ final class ScriptedTransport: Transport {
             headers: [
                 ("ETag", tag), ("Content-Length", "\(content.count - first)"),
                 ("Content-Range", "bytes \(first)-\(content.count - 1)/\(content.count)"),
-            ], body: Array(content[first...]))
+            ],
+            body: Array(content[first...])
+        )
     }
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
@@ -59,11 +61,19 @@ final class ScriptedTransport: Transport {
     }
 
     private static func play(
-        _ answer: Answer, _ request: TransportRequest, _ chunk: Int, _ exchange: ScriptedExchange,
-        _ receiver: any ResponseReceiver, _ eventLoop: any EventLoop
+        _ answer: Answer,
+        _ request: TransportRequest,
+        _ chunk: Int,
+        _ exchange: ScriptedExchange,
+        _ receiver: any ResponseReceiver,
+        _ eventLoop: any EventLoop
     ) async -> TransportError? {
         let head = ResponseHead(
-            status: answer.status, headers: HTTPHeaders(answer.headers), url: request.url, requested: request.url)
+            status: answer.status,
+            headers: HTTPHeaders(answer.headers),
+            url: request.url,
+            requested: request.url
+        )
         let cut = TransportError(.connectionLost, "cancelled")
         do {
             try await eventLoop.flatSubmit { receiver.headReceived(head, on: eventLoop) }.get()

@@ -69,7 +69,9 @@ final class SimulatedDisk: Disk {
             state.cutAt = nil
             state.isDead = false
             state.boot += 1
-            let surviving = state.unsyncedNames.isEmpty ? 0 : Int(state.random.next(upperBound: UInt64(state.unsyncedNames.count + 1)))
+            let surviving =
+                state.unsyncedNames.isEmpty
+                ? 0 : Int(state.random.next(upperBound: UInt64(state.unsyncedNames.count + 1)))
             for change in state.unsyncedNames.prefix(surviving) { Self.apply(change, &state.durableNames) }
             state.unsyncedNames = []
             state.names = state.durableNames
@@ -77,7 +79,8 @@ final class SimulatedDisk: Disk {
                 var inode = inode
                 for write in inode.unsynced where state.random.next(upperBound: UInt64(3)) > 0 {
                     let torn = state.random.next(upperBound: UInt64(2)) == 0
-                    let length = torn ? Int(state.random.next(upperBound: UInt64(write.bytes.count + 1))) : write.bytes.count
+                    let length =
+                        torn ? Int(state.random.next(upperBound: UInt64(write.bytes.count + 1))) : write.bytes.count
                     Self.apply(Write(offset: write.offset, bytes: Array(write.bytes.prefix(length))), &inode.durable)
                 }
                 inode.unsynced = []
@@ -136,7 +139,9 @@ final class SimulatedDisk: Disk {
     func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError) {
         try change("rename", path) { state throws(DiskError) in
             guard let number = state.names[path] else { throw DiskError(.notFound, call: "rename", path: path) }
-            guard replacing || state.names[target] == nil else { throw DiskError(.alreadyExists, call: "rename", path: target) }
+            guard replacing || state.names[target] == nil else {
+                throw DiskError(.alreadyExists, call: "rename", path: target)
+            }
             state.names[path] = nil
             state.names[target] = number
             // Where a file system has no rename that never replaces, it is a link and an unlink: both names may be left.
@@ -147,7 +152,9 @@ final class SimulatedDisk: Disk {
 
     func remove(_ path: String) throws(DiskError) {
         try change("remove", path) { state throws(DiskError) in
-            guard state.names.removeValue(forKey: path) != nil else { throw DiskError(.notFound, call: "unlink", path: path) }
+            guard state.names.removeValue(forKey: path) != nil else {
+                throw DiskError(.notFound, call: "unlink", path: path)
+            }
             state.unsyncedNames.append(.clear(path))
         }
     }
@@ -167,7 +174,9 @@ final class SimulatedDisk: Disk {
 
     // MARK: Inside
 
-    private func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError) -> Value {
+    private func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError)
+        -> Value
+    {
         try state.withLock { state throws(DiskError) in
             guard !state.isDead else { throw DiskError(.inputOutput, call: "power", path: path) }
             return try body(&state)
@@ -175,7 +184,9 @@ final class SimulatedDisk: Disk {
     }
 
     /// One operation that changes something: counted, and the one at which the power may go.
-    private func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError) -> Value {
+    private func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
+        throws(DiskError) -> Value
+    {
         try look(path) { state throws(DiskError) in
             if let failure = state.failures[call] {
                 state.failures[call] = failure.after > 0 ? (failure.after - 1, failure.kind) : nil
@@ -209,8 +220,13 @@ final class SimulatedDisk: Disk {
     private static func status(_ number: UInt64, _ state: State) -> FileStatus? {
         guard let inode = state.inodes[number] else { return nil }
         return FileStatus(
-            kind: .file, size: Int64(inode.content.count), allocated: Int64(inode.content.count), device: 1, inode: number,
-            modified: inode.modified)
+            kind: .file,
+            size: Int64(inode.content.count),
+            allocated: Int64(inode.content.count),
+            device: 1,
+            inode: number,
+            modified: inode.modified
+        )
     }
 
     private final class File: DiskFile {
@@ -279,7 +295,9 @@ final class SimulatedDisk: Disk {
 
         func status() throws(DiskError) -> FileStatus {
             try disk.look(path) { state throws(DiskError) in
-                guard let status = SimulatedDisk.status(number, state) else { throw DiskError(.notFound, call: "fstat", path: path) }
+                guard let status = SimulatedDisk.status(number, state) else {
+                    throw DiskError(.notFound, call: "fstat", path: path)
+                }
                 return status
             }
         }
