@@ -50,4 +50,5 @@ int haul_reserve(int fd, int64_t length) {
 
 int haul_lock_exclusive(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 int haul_lock_shared(int fd) { return flock(fd, LOCK_SH | LOCK_NB); }
+int haul_unlock(int fd) { return flock(fd, LOCK_UN); }
 int haul_open(const char *path, int flags, unsigned int mode) { return open(path, flags | O_CLOEXEC, mode); }

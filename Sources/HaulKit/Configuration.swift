@@ -34,7 +34,7 @@ public struct Configuration: Sendable {
     /// Time between two syncs of a file's data: what a power loss costs at most.
     public var syncInterval = Duration.seconds(4)
     /// Most bytes that go to the disk in one call.
-    var batchBytes = 1 << 20
+    var batchBytes = 512 << 10
     /// Says `debug` and below only: outcomes are events, not log lines.
     public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
 

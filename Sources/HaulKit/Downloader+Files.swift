@@ -306,6 +306,8 @@ extension Downloader {
                 store.note(entry.record)
             } catch { logger.debug("\(error)") }
         }
+        // A sync or a digest may still hold the file for a while; the lock must not wait for that.
+        entry.part?.file.unlock()
         entry.part = nil
         guard entry.isOurs, entry.record.owner != nil else { return }
         entry.record.owner = nil

@@ -123,6 +123,7 @@ public actor Downloader {
         ticker?.cancel()
         await store.flush()
         await transport.shutDown()
+        store.giveUpName()
     }
 
     // MARK: Adding

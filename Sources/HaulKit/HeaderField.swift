@@ -1,5 +1,5 @@
 /// A header field of a request (RFC 9110 §5): name and value as the user gave them.
-public struct HeaderField: Sendable, Hashable, Codable {
+public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible {
     public let name: String
     public let value: String
 
@@ -17,6 +17,9 @@ public struct HeaderField: Sendable, Hashable, Codable {
         self.name = name
         self.value = value
     }
+
+    /// The name alone: what is interpolated into logs must not give a token away.
+    public var description: String { "\(name): ***" }
 
     /// Reads the form `Name: value`.
     public init?(_ line: String) {

@@ -14,5 +14,6 @@ int haul_reserve(int fd, int64_t length);
 // Swift sees the struct `flock` where C has both a struct and a function of that name. Neither waits.
 int haul_lock_exclusive(int fd);
 int haul_lock_shared(int fd);
+int haul_unlock(int fd);
 // open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);

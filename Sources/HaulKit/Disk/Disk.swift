@@ -39,6 +39,13 @@ protocol DiskFile: AnyObject, Sendable {
     func status() throws(DiskError) -> FileStatus
     /// Takes the exclusive lock that keeps a second process from writing; false when another has it.
     func lock() throws(DiskError) -> Bool
+    /// Gives the lock up, also where something still holds the file open.
+    func unlock()
+}
+
+extension DiskFile {
+    /// The lock goes with the file.
+    func unlock() {}
 }
 
 /// What the file system says of a file.

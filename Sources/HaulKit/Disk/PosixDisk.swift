@@ -182,6 +182,8 @@ final class PosixFile: DiskFile {
         try call("flock") { () throws(SystemCalls.Errno) in try SystemCalls.lock(descriptor) }
     }
 
+    func unlock() { SystemCalls.unlock(descriptor) }
+
     /// Takes a lock that others may share; false when somebody has the exclusive one.
     func lockShared() throws(DiskError) -> Bool {
         try call("flock") { () throws(SystemCalls.Errno) in try SystemCalls.lock(descriptor, shared: true) }

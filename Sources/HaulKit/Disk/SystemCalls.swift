@@ -119,6 +119,8 @@ enum SystemCalls {
         }
     }
 
+    static func unlock(_ descriptor: Int32) { _ = haul_unlock(descriptor) }
+
     static func status(_ path: String) throws(Errno) -> FileStatus {
         var raw = stat()
         _ = try retrying { lstat(path, &raw) }

@@ -105,6 +105,7 @@ final class EventHub: Sendable {
         func leave() {
             let continuation = state.withLock { state in
                 state.hasEnded = true
+                state.waiting = []
                 defer { state.continuation = nil }
                 return state.continuation
             }

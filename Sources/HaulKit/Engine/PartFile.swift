@@ -15,8 +15,8 @@ final class PartFile: Sendable {
         var mark: Mark
         /// The part's digest, when one is wanted.
         var digest: RunningDigest?
-        /// A sync failed: nothing written since the last good one may be claimed.
-        var isBroken = false
+        /// A sync failed: nothing written since the last good one may be claimed, and nothing more is taken.
+        var syncFailure: DiskError?
         /// The next position that is worth a mark of its own.
         var milestone: Int64 = 0
     }
@@ -43,7 +43,7 @@ final class PartFile: Sendable {
             self.state.withLock {
                 $0.mark = .zero
                 $0.milestone = 0
-                $0.isBroken = false
+                $0.syncFailure = nil
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
             }
         }
@@ -72,6 +72,7 @@ final class PartFile: Sendable {
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
         writes.async {
             do throws(DiskError) {
+                if let failure = self.state.withLock({ $0.syncFailure }) { throw failure }
                 try self.file.write(batch, at: offset)
             } catch {
                 done(error)
@@ -81,7 +82,7 @@ final class PartFile: Sendable {
             let digest = self.state.withLock { $0.digest }
             digest?.update(batch, at: offset)
             let isMilestone = self.state.withLock { state in
-                if !state.isBroken, state.mark.written == offset { state.mark.written += length }
+                if state.syncFailure == nil, state.mark.written == offset { state.mark.written += length }
                 guard state.mark.written >= state.milestone else { return false }
                 state.milestone = state.mark.written + Self.milestoneDistance
                 return true
@@ -109,7 +110,7 @@ final class PartFile: Sendable {
         }
         return try state.withLock { state throws(DiskError) in
             if let failure {
-                state.isBroken = true
+                state.syncFailure = failure
                 state.mark.written = state.mark.synced
                 throw failure
             }

@@ -42,7 +42,7 @@ final class SegmentWorker: ResponseReceiver {
     func start(_ request: TransportRequest, over transport: any Transport) {
         let exchange = transport.start(request, receiver: self)
         let isClosed = state.withLock { state in
-            state.exchange = exchange
+            if !state.hasEnded { state.exchange = exchange }
             if case .closed = state.stage { return true }
             return false
         }
@@ -111,7 +111,12 @@ final class SegmentWorker: ResponseReceiver {
 
     func ended(_ failure: TransportError?) {
         let (stage, ending) = state.withLock { state in
-            defer { state.hasEnded = true }
+            defer {
+                // Nothing comes after this: the file is let go of, and the exchange, which holds us.
+                state.stage = .closed
+                state.exchange = nil
+                state.hasEnded = true
+            }
             return (state.stage, state.ending)
         }
         switch stage {
@@ -119,7 +124,6 @@ final class SegmentWorker: ResponseReceiver {
         case .asking:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), .zero)))
         case .held(let promise):
-            state.withLock { $0.stage = .closed }
             promise.fail(failure ?? TransportError(.connectionLost))
             send(.connectionEnded(id, .failed(failure ?? TransportError(.connectionLost, "no body"), .zero)))
         case .flowing(let sink, let part):

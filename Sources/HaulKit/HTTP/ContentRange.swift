@@ -5,6 +5,12 @@ enum ContentRange: Equatable, Sendable {
     /// `bytes */1234`: the range asked for lies outside the 1234 bytes there are.
     case unsatisfied(complete: Int64)
 
+    /// Position behind the last byte of the range.
+    var end: Int64? {
+        if case .satisfied(let range, _) = self { return range.upper }
+        return nil
+    }
+
     /// - Returns: nil for anything that must not be recombined: a last byte before the first, a complete length the
     ///   last byte does not fit in, an unknown unit, several ranges, numbers beyond `Int64`, anything behind.
     init?(_ text: String) {

@@ -31,9 +31,9 @@ enum RangeAnswer: Sendable, Equatable {
         case malformed(String)
     }
 
-    static func judge(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+    static func judge(_ head: ResponseHead, to question: RangeQuestion, after earlier: Resource? = nil) -> RangeAnswer {
         switch head.status {
-        case 200, 203: whole(head, to: question)
+        case 200, 203: whole(head, to: question, after: question.known ?? earlier)
         case 206: part(head, to: question)
         case 416 where question.asksForRange: unsatisfied(head, to: question)
         case 412 where question.asksForRange: .startOver(.changed)
@@ -41,17 +41,23 @@ enum RangeAnswer: Sendable, Equatable {
         }
     }
 
-    private static func whole(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
+    private static func whole(_ head: ResponseHead, to question: RangeQuestion, after earlier: Resource?) -> RangeAnswer
+    {
         let resource = Resource(whole: head)
+        // A page without the file's own tag, where the file was no page: somebody stands between us and the server.
+        if let earlier, head.isWebPage, earlier.contentType != head.mediaType,
+            earlier.validator.compare(resource.validator) != .same
+        {
+            return .refuse(.webPage)
+        }
         guard question.asksForRange, let known = question.known else {
             return looksLikeLoginPage(head) ? .refuse(.webPage) : .accept(resource, at: 0, compare: 0)
         }
-        // A page without the file's validators, where the file was no page: somebody stands between us and the server.
-        if head.isWebPage, known.contentType != head.mediaType, resource.validator.entityTag == nil {
-            return .refuse(.webPage)
-        }
         let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
         switch known.validator.compare(resource.validator) {
+        case .same where sameLength && question.first == 0, .maybe where sameLength && question.first == 0:
+            // The question began at byte 0 and so carried no Range header: this answer says nothing about ranges.
+            return .restart(resource, nil)
         case .same where sameLength && question.condition != .none:
             return .askWithoutCondition
         case .same where sameLength, .maybe where sameLength:
@@ -65,12 +71,16 @@ enum RangeAnswer: Sendable, Equatable {
         guard question.asksForRange else { return .refuse(.malformed("206 to a request without a range")) }
         guard let known = question.known else { return .startOver(.noUsableRange) }
         guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == question.first,
-            head.contentCoding == nil
+            head.contentCoding == nil, head.mediaType != "multipart/byteranges"
         else { return .startOver(.noUsableRange) }
         if let complete, let total = known.total, complete != total { return .startOver(.changed) }
         // Without a length of the whole, the answer must at least not lie beyond the end that we know.
         if let total = known.total, range.upper > total { return .startOver(.changed) }
         if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
+        // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
+        if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
+            return .startOver(.noUsableRange)
+        }
 
         var resource = known
         resource.total = known.total ?? complete

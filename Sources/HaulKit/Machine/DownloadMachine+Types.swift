@@ -45,6 +45,8 @@ extension DownloadMachine {
         var offset: Int64
         /// So many bytes before `offset` come again and must equal those on disk.
         var compare: Int64
+        /// Where the answer said that its range ends; bytes beyond it are nobody's.
+        var end: Int64?
         var contentDisposition: String?
         /// The URLs that a name may be taken from, best first.
         var nameSources: [URL]

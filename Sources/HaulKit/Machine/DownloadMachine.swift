@@ -29,6 +29,8 @@ struct DownloadMachine: Sendable, Equatable {
     private var changes = 0
     private var hasRefetched = false
     private var renewals = 0
+    /// The server has sent some answer, if only a refusal: its name and address are right.
+    private var hasBeenAnswered = false
     private var asksPlain = false
     private var dropsWhatIsThere = false
     private var connections = 0
@@ -80,6 +82,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .verified(let verdict): return verified(verdict, at: now)
         case .published(let path):
             guard state == .publishing else { return [] }
+            wish = .run
             state = .completed(path: path)
             return [.releaseFile, .report]
         case .skipped(let path):
@@ -139,15 +142,20 @@ struct DownloadMachine: Sendable, Equatable {
         case .recovering, .publishing:
             // Short steps that must not be torn: the wish is kept until they are done, and a file that is being
             // published is as good as complete.
-            self.wish = wish
+            keep(wish)
             return []
         case .preparing(let id, let preparation, let ended):
-            self.wish = wish
+            keep(wish)
             guard ended == nil else { return [] }
             state = .preparing(id, preparation, ended: .failed(TransportError(.connectionLost), mark))
             return [.close(id)]
         case .completed, .cancelled: return []
         }
+    }
+
+    /// A cancelled download stays cancelled, even if the whole downloader is told to pause before the step is done.
+    private mutating func keep(_ wish: Wish) {
+        if self.wish != .cancel { self.wish = wish }
     }
 
     /// Comes to rest as the user wished; runs on if that is the wish.
@@ -211,7 +219,7 @@ struct DownloadMachine: Sendable, Equatable {
         at now: Instant
     ) -> [Action] {
         guard case .connecting(id, let question) = state else { return [] }
-        switch RangeAnswer.judge(head, to: question) {
+        switch RangeAnswer.judge(head, to: question, after: mark.written > 0 ? resource : nil) {
         case .accept(let resource, let offset, let compare):
             return prepare(id, head, resource, offset: offset, compare: compare)
         case .restart(let resource, let reason):
@@ -252,6 +260,7 @@ struct DownloadMachine: Sendable, Equatable {
             resource: resource,
             offset: offset,
             compare: compare,
+            end: offset > 0 ? head.contentRange?.end : nil,
             contentDisposition: head.headers.first(name: "Content-Disposition"),
             nameSources: [head.url, head.requested]
         )
@@ -271,9 +280,24 @@ struct DownloadMachine: Sendable, Equatable {
         renewals = 0
         return settleOr { machine in
             machine.state = .transferring(id)
-            if let ended { return machine.connectionEnded(id, ended, at: now) }
-            let limit = preparation.resource.total.map { $0 - preparation.offset }
+            if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
+            let limit = (preparation.end ?? preparation.resource.total).map { $0 - preparation.offset }
             return [.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit), .report]
+        }
+    }
+
+    /// The end of a connection whose body was never let in: what it says of marks is older than what the file was
+    /// made ready for. Only a disk that took bytes back is to be believed.
+    private func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
+        switch end {
+        case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), mark)
+        case .failed(let error, _): .failed(error, mark)
+        case .overlapDiffers: end
+        case .diskFailed(let error, let left):
+            .diskFailed(
+                error,
+                Mark(written: min(left.written, mark.written), synced: min(left.synced, mark.synced))
+            )
         }
     }
 
@@ -288,6 +312,8 @@ struct DownloadMachine: Sendable, Equatable {
     /// Counts a change of the file at the server; returns the error once that is no longer to be followed.
     private mutating func noteChange() -> DownloadError? {
         changes += 1
+        // Every byte of the new version is new ground.
+        furthest = 0
         if settings.failsOnChange {
             return DownloadError(
                 .contentChanged,
@@ -308,8 +334,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .transferring:
             take(landed)
             return []
-        case .paused, .failed:
-            // The last bytes of a connection that was closed may land after it.
+        case .paused, .failed, .queued, .recovering:
+            // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
+            // back, even when the user has resumed already: the file is looked at only after that.
             if resource != nil { take(landed) }
             return []
         default: return []
@@ -329,7 +356,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .connecting(id, _):
             switch end {
             case .failed(let error, _): return retry(transportVerdict(error), at: now)
-            case .diskFailed(let error, _): return fail(DownloadError(error))
+            case .diskFailed(let error, let landed):
+                mark = landed
+                return fail(DownloadError(error))
             // A body cannot end before its head was judged.
             case .finished, .overlapDiffers:
                 return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
@@ -348,6 +377,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .finished(let landed):
             take(landed)
             guard let total = resource?.total else {
+                // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
+                // comes is that its end.
+                if markAtOpen > 0, landed.written > markAtOpen { return open(at: now) }
                 resource?.total = landed.written
                 return verify()
             }
@@ -378,7 +410,7 @@ struct DownloadMachine: Sendable, Equatable {
     {
         guard verdict.isWorthRetrying else { return fail(verdict.error) }
         failures += 1
-        let hasBeenAnswered = resource != nil || verdict.error.code == .refusedByServer
+        if resource != nil || verdict.error.code == .refusedByServer { hasBeenAnswered = true }
         let policy = settings.retry
         let most = hasBeenAnswered ? policy.attempts : min(policy.attempts, policy.attemptsBeforeFirstAnswer)
         guard failures <= most else { return fail(verdict.error) }
@@ -410,6 +442,7 @@ struct DownloadMachine: Sendable, Equatable {
             if !hasRefetched {
                 hasRefetched = true
                 dropsWhatIsThere = true
+                furthest = 0
                 return open(at: now)
             }
             let error = DownloadError(

@@ -5,30 +5,40 @@ internal import DequeModule
 struct DownloadQueue: Sendable, Equatable {
     var limit: Int
     /// The line. An entry whose download has left stays until it is reached: leaving costs nothing, however long the line.
-    private var line: Deque<DownloadID> = []
-    private var waiting: Set<DownloadID> = []
+    private var line: Deque<Place> = []
+    /// The number of the place of each download that waits; another place of its in the line is an old one.
+    private var waiting: [DownloadID: Int] = [:]
+    private var places = 0
     private(set) var running: Set<DownloadID> = []
+
+    private struct Place: Sendable, Equatable {
+        let id: DownloadID
+        let number: Int
+    }
 
     init(limit: Int) { self.limit = max(1, limit) }
 
     /// Puts a download at the end of the line; nothing changes if it waits or runs already.
     mutating func enqueue(_ id: DownloadID) {
-        guard !running.contains(id), waiting.insert(id).inserted else { return }
-        line.append(id)
+        guard !running.contains(id), waiting[id] == nil else { return }
+        places += 1
+        waiting[id] = places
+        line.append(Place(id: id, number: places))
     }
 
     /// The download neither waits nor runs any more.
     mutating func leave(_ id: DownloadID) {
-        if running.remove(id) == nil { waiting.remove(id) }
+        if running.remove(id) == nil { waiting[id] = nil }
     }
 
     /// Hands out the free slots, in the order of arrival.
     mutating func grant() -> [DownloadID] {
         var granted: [DownloadID] = []
         while running.count < limit, let next = line.popFirst() {
-            guard waiting.remove(next) != nil else { continue }
-            running.insert(next)
-            granted.append(next)
+            guard waiting[next.id] == next.number else { continue }
+            waiting[next.id] = nil
+            running.insert(next.id)
+            granted.append(next.id)
         }
         return granted
     }

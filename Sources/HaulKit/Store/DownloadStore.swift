@@ -94,11 +94,11 @@ final class DownloadStore: Sendable {
 
     /// Writes a record, and a mark if there is one, now. What was noted of it before is superseded.
     func commit(_ record: DownloadRecord, _ mark: Mark?, durably: Bool = false) async throws(DownloadError) {
+        // A mark that was noted before must not come after a record that takes it back; what is noted from here on may.
+        gathered.withLock { gathered in
+            if mark != nil { gathered.changes[record.id] = nil } else { gathered.changes[record.id]?.record = nil }
+        }
         try await onWriter { store in
-            store.gathered.withLock { gathered in
-                // A mark that was noted earlier must not come after a record that takes it back.
-                if mark != nil { gathered.changes[record.id] = nil } else { gathered.changes[record.id]?.record = nil }
-            }
             try store.file.queue.writeWithoutTransaction { database in
                 if durably { try database.execute(sql: "PRAGMA synchronous = FULL") }
                 defer {
@@ -130,6 +130,9 @@ final class DownloadStore: Sendable {
             }
         }
     }
+
+    /// Lets another downloader own the name, also where something still holds this store.
+    func giveUpName() { file.lock.unlock() }
 
     // MARK: Reading
 

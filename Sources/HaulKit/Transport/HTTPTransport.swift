@@ -88,13 +88,6 @@ final class HTTPTransport: Transport {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.http1_1ConnectionDebugInitializer = { channel in
-            // Fewer, larger reads: at several hundred MB/s the calls themselves are most of the CPU time.
-            channel.setOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16384, maximum: 262_144)
-            )
-        }
         switch proxy?.kind {
         case .http:
             configuration.proxy = .server(

@@ -22,12 +22,14 @@ public struct Netrc: Sendable {
         }
 
         var isInMacro = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             if isInMacro {
                 isInMacro = !line.allSatisfy(\.isWhitespace)
                 continue
             }
             for word in Self.words(line) {
+                // Where a value is expected it is one: passwords may begin like a comment.
+                if key == nil, word.hasPrefix("#") { break }
                 switch key {
                 case "machine":
                     name = word.lowercased()
@@ -61,11 +63,11 @@ public struct Netrc: Sendable {
         return "\(login):\(entry.password ?? "")"
     }
 
-    /// Splits at white space; words may stand in double quotes with backslash escapes, and `#` at a word's start ends the line.
+    /// Splits at white space; words may stand in double quotes with backslash escapes.
     private static func words(_ line: Substring) -> [String] {
         var words: [String] = []
         var rest = line.drop(while: \.isWhitespace)
-        while let first = rest.first, first != "#" {
+        while let first = rest.first {
             var word = ""
             if first == "\"" {
                 rest = rest.dropFirst()

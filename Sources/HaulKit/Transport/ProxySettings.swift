@@ -6,13 +6,16 @@ internal import Foundation
 /// request's `Proxy` header into the upper-case one), `https_proxy`, `all_proxy` and `no_proxy` in either case.
 public struct ProxySettings: Sendable, Hashable {
     /// A proxy server: HTTP (with CONNECT for https) or SOCKS5.
-    public struct Proxy: Sendable, Hashable {
+    public struct Proxy: Sendable, Hashable, CustomStringConvertible {
         public enum Kind: String, Sendable, Hashable { case http, socks5 }
         public let kind: Kind
         public let host: String
         public let port: Int
         /// `user:password`, for HTTP proxies.
         public let credentials: String?
+
+        /// Without the credentials.
+        public var description: String { "\(kind.rawValue)://\(host):\(port)" }
 
         /// Reads `[http://|socks5://|socks5h://][user:password@]host[:port]`.
         ///
@@ -43,6 +46,9 @@ public struct ProxySettings: Sendable, Hashable {
             }
             self.host = host
             port = parts.port ?? (kind == .http ? 8080 : 1080)
+            guard (1...65535).contains(port) else {
+                throw DownloadError(.proxyFailed, "The proxy setting names a port that does not exist.")
+            }
             credentials = parts.user.map { "\($0):\(parts.password ?? "")" }
         }
     }
@@ -83,11 +89,11 @@ public struct ProxySettings: Sendable, Hashable {
 
     func proxy(for url: URL) -> Proxy? {
         let host = (url.host ?? "").lowercased()
-        if exceptions.contains(where: { Self.matches($0, host: host, port: url.port) }) { return nil }
+        if exceptions.contains(where: { Self.matches($0, host: host, port: Origin(url).port) }) { return nil }
         return url.scheme?.lowercased() == "https" ? https : http
     }
 
-    private static func matches(_ exception: String, host: String, port: Int?) -> Bool {
+    private static func matches(_ exception: String, host: String, port: Int) -> Bool {
         if exception == "*" { return true }
         var name = exception[...]
         if name.count(where: { $0 == ":" }) == 1, let colon = name.firstIndex(of: ":") {

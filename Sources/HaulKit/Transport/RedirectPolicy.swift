@@ -20,7 +20,7 @@ struct RedirectPolicy: Sendable, Equatable {
     mutating func follow(location: String) throws(TransportError) {
         guard let target = URL(string: location, relativeTo: url)?.absoluteURL.withoutUserInfo(),
             let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            target.host?.isEmpty == false
+            target.host?.isEmpty == false, (1...65535).contains(target.port ?? 80)
         else { throw TransportError(.badRedirect) }
         if url.scheme?.lowercased() == "https", scheme == "http", !allowsInsecure {
             throw TransportError(.insecureRedirect)

@@ -1,0 +1,61 @@
+import NIOCore
+import Synchronization
+
+@testable import HaulKit
+
+/// A file in memory, which can be made to fail, and to wait before each write.
+final class MemoryFile: DiskFile {
+    let path = "/memory"
+    private struct State {
+        var bytes: [UInt8]
+        var writesLeft: Int?
+    }
+    private let state: Mutex<State>
+    private let beforeWrite: @Sendable () -> Void
+
+    init(_ bytes: [UInt8] = [], failingAfter writes: Int? = nil, beforeWrite: @escaping @Sendable () -> Void = {}) {
+        state = Mutex(State(bytes: bytes, writesLeft: writes))
+        self.beforeWrite = beforeWrite
+    }
+
+    var bytes: [UInt8] { state.withLock { $0.bytes } }
+
+    func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
+        beforeWrite()
+        let isFull = state.withLock { state in
+            if let left = state.writesLeft {
+                if left == 0 { return true }
+                state.writesLeft = left - 1
+            }
+            let new = buffers.flatMap { Array($0.readableBytesView) }
+            let end = Int(offset) + new.count
+            if state.bytes.count < end { state.bytes += Array(repeating: 0, count: end - state.bytes.count) }
+            state.bytes.replaceSubrange(Int(offset)..<end, with: new)
+            return false
+        }
+        if isFull { throw DiskError(.full, call: "pwritev", path: path) }
+    }
+
+    func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8] {
+        Array(bytes.dropFirst(Int(offset)).prefix(count))
+    }
+
+    func truncate(_ length: Int64) throws(DiskError) {
+        state.withLock { $0.bytes = Array($0.bytes.prefix(Int(length))) }
+    }
+
+    func sync() throws(DiskError) {}
+    func reserve(_ length: Int64) throws(DiskError) {}
+    func setModificationTime(secondsSince1970: Double) throws(DiskError) {}
+    func lock() throws(DiskError) -> Bool { true }
+
+    func status() throws(DiskError) -> FileStatus {
+        FileStatus(kind: .file, size: Int64(bytes.count), allocated: 0, device: 1, inode: 1, modified: 0)
+    }
+}
+
+/// The same bytes for the same seed.
+func someBytes(_ count: Int, seed: UInt64) -> [UInt8] {
+    var random = SplitMix64(seed: seed)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 24) }
+}

@@ -1,0 +1,139 @@
+import Dispatch
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import HaulKit
+
+struct SegmentSinkTests {
+    private let loop = MultiThreadedEventLoopGroup.singleton.any()
+
+    private func part(_ file: MemoryFile, written: Int64 = 0) -> PartFile {
+        PartFile(file, mark: .init(written: written, synced: written)) {}
+    }
+
+    private func finish(_ sink: SegmentSink) async -> DiskError? {
+        await withCheckedContinuation { continuation in sink.finish { continuation.resume(returning: $0) } }
+    }
+
+    /// Hands over, and waits where the sink says so.
+    private func take(_ bytes: [UInt8], _ sink: SegmentSink) async throws -> SegmentSink.Intake {
+        let intake = sink.take(ByteBuffer(bytes: bytes), on: loop)
+        if case .wait(let future) = intake { try await future.get() }
+        return intake
+    }
+
+    @Test(arguments: 0..<12 as Range<UInt64>)
+    func writesTheBodyWhateverItsPieces(_ seed: UInt64) async throws {
+        let body = someBytes(300_000, seed: seed)
+        var random = SplitMix64(seed: seed)
+        let (overlap, offset) = (Int.random(in: 0...20_000, using: &random), 20_000)
+        let file = MemoryFile(Array(body.prefix(offset)))
+        let part = part(file, written: Int64(offset))
+        let sink = SegmentSink(
+            part,
+            at: Int64(offset),
+            limit: seed.isMultiple(of: 2) ? nil : Int64(body.count - offset),
+            expecting: Array(body[(offset - overlap)..<offset]),
+            batchSize: [1, 1000, 1 << 20].randomElement(using: &random) ?? 1
+        )
+        var position = offset - overlap
+        while position < body.count {
+            let longest = Bool.random(using: &random) ? 30 : 30_000
+            let end = min(body.count, position + Int.random(in: 0...longest, using: &random))
+            guard case .goOn = try await take(Array(body[position..<end]), sink) else {
+                position = end
+                continue
+            }
+            position = end
+        }
+        #expect(await finish(sink) == nil)
+        #expect(file.bytes == body && sink.hasComparedAll, "seed \(seed)")
+        #expect(part.mark == .init(written: Int64(body.count), synced: Int64(offset)))
+    }
+
+    @Test func cutsWhatIsTooMuch() async throws {
+        let file = MemoryFile()
+        let part = part(file)
+        let sink = SegmentSink(part, at: 0, limit: 10, expecting: [], batchSize: 4)
+        guard case .goOn = try await take([1, 2, 3], sink) else {
+            Issue.record("does not go on")
+            return
+        }
+        for _ in 0..<2 {
+            guard case .enough = try await take(someBytes(50, seed: 1), sink) else {
+                Issue.record("takes too much")
+                return
+            }
+        }
+        #expect(await finish(sink) == nil)
+        #expect(file.bytes == [1, 2, 3] + someBytes(50, seed: 1).prefix(7) && part.mark.written == 10)
+    }
+
+    @Test(arguments: [0, 1, 49, 98])
+    func writesNothingWhenTheOverlapDiffers(_ wrong: Int) async throws {
+        let there = someBytes(99, seed: 3)
+        let file = MemoryFile(there)
+        let part = part(file, written: 99)
+        let sink = SegmentSink(part, at: 99, limit: nil, expecting: there, batchSize: 1)
+        var body = there + [1, 2, 3]
+        body[wrong] ^= 0x80
+        var hasDiffered = false
+        for start in stride(from: 0, to: body.count, by: 17) {
+            if case .overlapDiffers = try await take(Array(body[start..<min(start + 17, body.count)]), sink) {
+                hasDiffered = true
+                break
+            }
+        }
+        #expect(hasDiffered && !sink.hasComparedAll)
+        #expect(await finish(sink) == nil)
+        #expect(file.bytes == there && part.mark.written == 99)
+    }
+
+    @Test func knowsWhenTheBodyEndedWithinTheOverlap() async throws {
+        let sink = SegmentSink(
+            part(MemoryFile([1, 2, 3]), written: 3),
+            at: 3,
+            limit: nil,
+            expecting: [1, 2, 3],
+            batchSize: 1
+        )
+        _ = try await take([1, 2], sink)
+        #expect(!sink.hasComparedAll)
+        _ = try await take([3], sink)
+        #expect(sink.hasComparedAll)
+    }
+
+    @Test func holdsTheConnectionBackWhileTheDiskIsBehind() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let file = MemoryFile { gate.wait() }
+        let part = part(file)
+        let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 100)
+        let piece = ByteBuffer(repeating: 7, count: 100)
+        guard case .goOn = sink.take(piece, on: loop), case .wait(let future) = sink.take(piece, on: loop) else {
+            Issue.record("takes more than two batches")
+            gate.signal()
+            gate.signal()
+            return
+        }
+        gate.signal()
+        try await future.get()
+        gate.signal()
+        #expect(await finish(sink) == nil)
+        #expect(part.mark.written == 200)
+    }
+
+    @Test func reportsTheDisksFailureAndTakesNothingMore() async throws {
+        let file = MemoryFile(failingAfter: 2)
+        let part = part(file)
+        let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 10)
+        for _ in 0..<20 { _ = try await take(someBytes(10, seed: 4), sink) }
+        let failure = await finish(sink)
+        #expect(failure?.kind == .full)
+        #expect(part.mark.written == 20 && file.bytes.count == 20)
+        guard case .failed = sink.take(ByteBuffer(bytes: [1]), on: loop) else {
+            Issue.record("goes on")
+            return
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Line 12 goes on: which server gets to see what is secret.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct CredentialFaultTests {
+    private let content = TestContent.first
+    private let headers = ["Authorization: Bearer secret", "Cookie: id=secret", "X-Api-Key: secret"]
+        .compactMap { HeaderField($0) }
+    private let names = ["Authorization", "Cookie", "X-Api-Key"]
+
+    private func basic(_ text: String) -> String { "Basic " + Data(text.utf8).base64EncodedString() }
+
+    /// Which of the secret fields came with each request.
+    private func secrets(of server: TestServer) -> [[String]] {
+        server.requests.map { request in names.filter { request[$0] != nil } }
+    }
+
+    /// A second server, to which the rig's one redirects.
+    private func across(
+        location: @escaping @Sendable (TestServer, TestRequest) -> String,
+        _ test: (FaultRig, TestServer) async throws -> Void
+    ) async throws {
+        let resource = content.resource()
+        let other = try await TestServer.start { resource.reply(to: $0) }
+        try await FaultRig.run(serving: { .redirect(to: location(other, $0)) }) { try await test($0, other) }
+        await other.stop()
+    }
+
+    @Test func keepsHeadersOnTheSameOrigin() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(
+            serving: { $0.path == "/file.bin" ? .redirect(to: "/there") : resource.reply(to: $0) }
+        ) { rig in
+            try await rig.download { $0.headers = headers }
+            #expect(secrets(of: rig.server) == [names, names])
+        }
+    }
+
+    @Test func dropsHeadersOnAnotherPort() async throws {
+        try await across(location: { other, _ in other.url("/file.bin") }) { rig, other in
+            try await rig.download { $0.headers = headers }
+            #expect(try rig.holdsOnly(content))
+            #expect(secrets(of: rig.server) == [names])
+            #expect(secrets(of: other) == [[]])
+        }
+    }
+
+    @Test func dropsHeadersOnAnotherHost() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { request in
+            guard let host = request["Host"], host.hasPrefix("127.0.0.1") else { return resource.reply(to: request) }
+            return .redirect(to: "http://" + host.replacingOccurrences(of: "127.0.0.1", with: "localhost") + "/there")
+        }) { rig in
+            try await rig.download { $0.headers = headers }
+            #expect(secrets(of: rig.server) == [names, []])
+        }
+    }
+
+    @Test func dropsHeadersOnAnotherScheme() async throws {
+        let resource = content.resource()
+        let certificate = try TestCertificate.shared()
+        let secure = try await TestServer.start(tls: certificate) { resource.reply(to: $0) }
+        let target = secure.url("/file.bin")
+        try await FaultRig.run(
+            configure: { $0.certificateAuthorities = certificate.certificatePath },
+            serving: { _ in .redirect(to: target) }
+        ) { rig in
+            let url = "http://localhost:\(rig.server.port)/file.bin"
+            try await rig.download(try rig.request(url: url) { $0.headers = headers })
+            #expect(secrets(of: rig.server) == [names])
+            #expect(secrets(of: secure) == [[]])
+        }
+        await secure.stop()
+    }
+
+    @Test func doesNotBringHeadersBackWhenTheRedirectsComeHome() async throws {
+        let resource = content.resource()
+        let other = try await TestServer.start { request in
+            .redirect(to: "http://127.0.0.1:\(request.target.dropFirst(6))/home")
+        }
+        let port = other.port
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin", let host = request["Host"] else { return resource.reply(to: request) }
+            return .redirect(to: "http://127.0.0.1:\(port)/back/\(host.split(separator: ":").last ?? "")")
+        }) { rig in
+            try await rig.download { $0.headers = headers }
+            #expect(secrets(of: rig.server) == [names, []])
+            #expect(secrets(of: other) == [[]])
+        }
+        await other.stop()
+    }
+
+    @Test func sendsUserInfoAsBasicAuthenticationToItsOriginOnly() async throws {
+        try await across(location: { other, _ in other.url("/file.bin") }) { rig, other in
+            let url = "http://me:s%20ecret@127.0.0.1:\(rig.server.port)/file.bin"
+            try await rig.download(try rig.request(url: url))
+            #expect(rig.server.requests.map { $0["Authorization"] } == [basic("me:s ecret")])
+            #expect(rig.server.requests.map(\.target) == ["/file.bin"])
+            #expect(other.requests.map { $0["Authorization"] } == [nil])
+        }
+    }
+
+    @Test func doesNotTakeUserInfoFromALocation() async throws {
+        try await across(location: { other, _ in "http://you:guess@127.0.0.1:\(other.port)/file.bin" }) { rig, other in
+            try await rig.download()
+            #expect(other.requests.map { $0["Authorization"] } == [nil])
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func sendsWhatNetrcSaysToTheNamedHostOnly() async throws {
+        let resource = content.resource()
+        let netrc = Netrc("machine 127.0.0.1 login me password secret\nmachine localhost login you password guess")
+        try await FaultRig.run(
+            configure: { $0.netrc = netrc },
+            serving: { request in
+                guard let host = request["Host"], host.hasPrefix("127.0.0.1") else {
+                    return resource.reply(to: request)
+                }
+                return .redirect(
+                    to: "http://" + host.replacingOccurrences(of: "127.0.0.1", with: "localhost") + "/there"
+                )
+            }
+        ) { rig in
+            try await rig.download()
+            #expect(rig.server.requests.map { $0["Authorization"] } == [basic("me:secret"), nil])
+        }
+    }
+
+    @Test func sendsNothingToAHostThatNetrcDoesNotName() async throws {
+        let resource = content.resource()
+        let netrc = Netrc("machine elsewhere.example login me password secret")
+        try await FaultRig.run(configure: { $0.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+            try await rig.download()
+            #expect(rig.server.requests.map { $0["Authorization"] } == [nil])
+        }
+    }
+
+    @Test func prefersTheHeaderToTheURLAndTheURLToNetrc() async throws {
+        let resource = content.resource()
+        let netrc = Netrc("default login file password secret")
+        try await FaultRig.run(configure: { $0.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+            let url = "http://url:secret@127.0.0.1:\(rig.server.port)/"
+            try await rig.download(try rig.request(url: url + "1") { $0.destination = .file(path: rig.folder + "/1") })
+            try await rig.download(
+                try rig.request(url: url + "2") { request in
+                    request.destination = .file(path: rig.folder + "/2")
+                    request.headers = headers
+                }
+            )
+            #expect(rig.server.requests.map { $0["Authorization"] } == [basic("url:secret"), "Bearer secret"])
+        }
+    }
+}

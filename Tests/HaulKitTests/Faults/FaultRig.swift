@@ -1,0 +1,200 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// A server that misbehaves, an empty folder, and a real downloader between the two.
+struct FaultRig: Sendable {
+    typealias Handler = @Sendable (TestRequest) -> TestReply
+
+    let server: TestServer
+    let downloader: Downloader
+    let configuration: Configuration
+    /// Everything of this rig lies in it; the downloads go to ``folder``.
+    let root: String
+
+    /// Where nobody listens. The port of a server that was stopped could be another test's by now.
+    static let nobody = "127.0.0.1:1"
+
+    var folder: String { root + "/downloads" }
+    /// Where a download goes unless a test says otherwise.
+    var path: String { folder + "/file.bin" }
+    /// The `Range` of each request that came, nil for those without.
+    var ranges: [String?] { server.requests.map { $0["Range"] } }
+
+    /// Runs a test with a rig of its own, and takes everything down after it.
+    static func run(
+        tls: TestCertificate? = nil,
+        onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
+        configure: (inout Configuration) throws -> Void = { _ in },
+        serving handler: @escaping Handler,
+        _ test: (FaultRig) async throws -> Void
+    ) async throws {
+        let root = FileManager.default.temporaryDirectory.path + "/haul-faults-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: root + "/downloads", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let server = try await TestServer.start(tls: tls, onAccept: onAccept, handler: handler)
+        var configuration = quick(stateFolder: root + "/state")
+        var failure: (any Error)?
+        do {
+            try configure(&configuration)
+            let downloader = try await Downloader(configuration)
+            let rig = FaultRig(server: server, downloader: downloader, configuration: configuration, root: root)
+            do { try await test(rig) } catch { failure = error }
+            await downloader.shutDown()
+        } catch { failure = error }
+        await server.stop()
+        if let failure { throw failure }
+    }
+
+    /// The same for a resource without surprises.
+    static func run(
+        serving resource: FileResource,
+        configure: (inout Configuration) throws -> Void = { _ in },
+        _ test: (FaultRig) async throws -> Void
+    ) async throws {
+        try await run(configure: configure, serving: { resource.reply(to: $0) }, test)
+    }
+
+    /// Retries at once, and marks often.
+    static func quick(stateFolder: String) -> Configuration {
+        var configuration = Configuration(stateFolder: stateFolder)
+        configuration.restoration = .onRequest
+        configuration.retry.attempts = 6
+        configuration.retry.base = .milliseconds(1)
+        configuration.retry.cap = .milliseconds(5)
+        configuration.retry.retryAfterCap = .milliseconds(20)
+        configuration.stallTimeout = .seconds(30)
+        configuration.markInterval = .milliseconds(20)
+        return configuration
+    }
+
+    // MARK: Asking
+
+    /// A request for `target` on the rig's server, to ``path``.
+    func request(
+        _ target: String = "/file.bin",
+        _ change: (inout DownloadRequest) -> Void = { _ in }
+    ) throws -> DownloadRequest {
+        try request(url: server.url(target), change)
+    }
+
+    func request(url: String, _ change: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
+        var request = DownloadRequest(try #require(URL(string: url)), to: .file(path: path))
+        change(&request)
+        return request
+    }
+
+    /// Downloads and returns what came of it; throws what the download failed of.
+    @discardableResult
+    func download(_ request: DownloadRequest) async throws -> CompletedDownload {
+        try await downloader.add(request).result()
+    }
+
+    @discardableResult
+    func download(
+        _ target: String = "/file.bin",
+        _ change: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> CompletedDownload {
+        try await download(try request(target, change))
+    }
+
+    /// Why a download failed, once all that follows from it has happened; records an issue when it did not fail.
+    func failure(of request: DownloadRequest) async throws -> DownloadError {
+        try await #require(throws: DownloadError.self) {
+            let download = try await downloader.add(request)
+            do { _ = try await download.result() } catch {
+                // A failed download is as good as paused; this only waits until its file has been put away.
+                await download.pause()
+                throw error
+            }
+        }
+    }
+
+    func failure(
+        _ target: String = "/file.bin",
+        _ change: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> DownloadError {
+        try await failure(of: try request(target, change))
+    }
+
+    /// Adds a download whose first answer falls silent after `limit` bytes, and pauses it there.
+    func paused(_ request: DownloadRequest, at limit: Int64) async throws -> Download {
+        let download = try await downloader.add(request)
+        await download.reaches(limit)
+        await download.pause()
+        #expect(download.snapshot.state == .paused)
+        #expect(download.snapshot.receivedBytes == limit)
+        return download
+    }
+
+    /// Downloads as far as the first answer goes, pauses there, and goes on to the end.
+    @discardableResult
+    func interrupted(
+        at limit: Int64 = cut,
+        _ change: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> CompletedDownload {
+        let download = try await paused(try request("/file.bin", change), at: limit)
+        await download.resume()
+        return try await download.result()
+    }
+
+    // MARK: Looking
+
+    /// What lies in the folder of the downloads.
+    func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    }
+
+    /// Whether the folder holds exactly one file, named as asked, with this content.
+    func holdsOnly(_ content: TestContent, named name: String = "file.bin") throws -> Bool {
+        let isRight = try content.matches(fileAt: folder + "/" + name)
+        return try names() == [name] && isRight
+    }
+
+    /// The bytes in the partial file.
+    func part() throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: path + ".haulpart")))
+    }
+
+    func put(_ text: String, at path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    func text(at path: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+    }
+}
+
+/// Where first answers break off.
+let cut: Int64 = 150_000
+
+extension Download {
+    /// Returns once so many bytes are here, or the run is over.
+    func reaches(_ count: Int64) async {
+        for await event in events {
+            switch event {
+            case .changed(let snapshot), .progressed(let snapshot):
+                if snapshot.receivedBytes >= count { return }
+            case .ended: return
+            }
+        }
+    }
+}
+
+/// Counts calls from any thread.
+final class CallCounter: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+
+    /// Counts one and returns how many there are now.
+    @discardableResult
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Line 12: where redirects lead.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct RedirectFaultTests {
+    private let content = TestContent.first
+
+    /// `/0` redirects to `/1` and so on; the file is at `/<hops>`.
+    private func chain(of hops: Int) -> FaultRig.Handler {
+        let resource = content.resource()
+        return { request in
+            let step = Int(request.path.dropFirst()) ?? 0
+            return step < hops ? .redirect(to: "/\(step + 1)") : resource.reply(to: request)
+        }
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func followsARedirect(_ status: Int) async throws {
+        let resource = content.resource()
+        let handler: FaultRig.Handler = { request in
+            request.path == "/file.bin" ? .redirect(to: "/there", status: status) : resource.reply(to: request)
+        }
+        try await FaultRig.run(serving: handler) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.map(\.method) == ["GET", "GET"])
+        }
+    }
+
+    @Test func followsTenRedirects() async throws {
+        try await FaultRig.run(serving: chain(of: 10)) { rig in
+            try await rig.download("/0")
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count == 11)
+        }
+    }
+
+    @Test func givesUpAfterTenRedirects() async throws {
+        try await FaultRig.run(serving: chain(of: 11)) { rig async throws in
+            #expect(try await rig.failure("/0").code == .tooManyRedirects)
+            #expect(rig.server.requests.count == 11)
+        }
+    }
+
+    @Test(arguments: [["/a": "/a"], ["/a": "/b", "/b": "/a"], ["/a": "/b", "/b": "/c", "/c": "/b"], ["/a": ""]])
+    func seesALoop(_ way: [String: String]) async throws {
+        try await FaultRig.run(serving: { .redirect(to: way[$0.path] ?? "/") }) { rig async throws in
+            #expect([.tooManyRedirects, .malformedResponse].contains(try await rig.failure("/a").code))
+            #expect(rig.server.requests.count == way.count)
+        }
+    }
+
+    @Test(arguments: [
+        ("there", "/a/b/there"), ("../there", "/a/there"), ("/there", "/there"), ("./x/../there?q=1", "/a/b/there?q=1"),
+        ("?q=2", "/a/b/file.bin?q=2"), ("there#fragment", "/a/b/there"), ("with%20space", "/a/b/with%20space"),
+    ])
+    func resolvesARelativeLocation(_ location: String, _ target: String) async throws {
+        let resource = content.resource()
+        try await FaultRig.run(
+            serving: { $0.requestNumber == 1 ? .redirect(to: location) : resource.reply(to: $0) }
+        ) { rig in
+            try await rig.download("/a/b/file.bin")
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.last?.target == target)
+        }
+    }
+
+    @Test func followsALocationThatNamesNoScheme() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin", let host = request["Host"] else { return resource.reply(to: request) }
+            return .redirect(to: "//\(host)/there")
+        }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test(arguments: [
+        "ftp://127.0.0.1/file.bin", "file:///etc/passwd", "javascript:alert(1)", "http://", "data:,x", "http:///x",
+        "http://[::1", "http://127.0.0.1:99999/x",
+    ])
+    func doesNotFollowALocationThatIsNoWebAddress(_ location: String) async throws {
+        try await FaultRig.run(serving: { _ in .redirect(to: location) }) { rig in
+            let error = try await rig.failure()
+            #expect([.malformedResponse, .invalidURL, .connectionFailed].contains(error.code))
+            #expect(rig.server.requests.count == 1)
+            #expect(try rig.names().isEmpty)
+        }
+    }
+
+    @Test func failsOnARedirectThatLeadsNowhere() async throws {
+        try await FaultRig.run(serving: { _ in .empty(302, "Found") }) { rig in
+            let error = try await rig.failure()
+            #expect(error.code == .refusedByServer)
+            #expect(error.status == 302)
+        }
+    }
+
+    @Test func doesNotWaitForTheBodyOfARedirect() async throws {
+        let resource = content.resource()
+        let large = TestContent(seed: 7, count: 20_000_000)
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin" else { return resource.reply(to: request) }
+            let fields = [("Location", "/there"), ("Content-Length", "\(large.count)")]
+            return TestReply([
+                .head(status: 302, reason: "Found", headers: fields), .body(0..<large.count, of: large),
+            ])
+        }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func followsFromSecureToPlainOnlyWhenAllowed(isAllowed: Bool) async throws {
+        let resource = content.resource()
+        let plain = try await TestServer.start { resource.reply(to: $0) }
+        let certificate = try TestCertificate.shared()
+        let target = plain.url("/file.bin")
+        try await FaultRig.run(
+            tls: certificate,
+            configure: { $0.certificateAuthorities = certificate.certificatePath },
+            serving: { _ in .redirect(to: target) }
+        ) { rig in
+            let request = try rig.request { $0.allowsInsecureRedirects = isAllowed }
+            if isAllowed {
+                try await rig.download(request)
+                #expect(try rig.holdsOnly(content))
+            } else {
+                #expect(try await rig.failure(of: request).code == .insecureRedirect)
+                #expect(plain.requests.isEmpty)
+                #expect(rig.server.requests.count == 1)
+            }
+        }
+        await plain.stop()
+    }
+}

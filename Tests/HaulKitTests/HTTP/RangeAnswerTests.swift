@@ -1,0 +1,300 @@
+import NIOHTTP1
+import Testing
+
+@testable import HaulKit
+
+struct RangeAnswerTests {
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let otherDate = "Sun, 06 Nov 1994 08:49:38 GMT"
+
+    private func known(tag: String? = nil, date: String? = nil, total: Int64? = 100_000) -> Resource {
+        var known = Resource(
+            total: total,
+            validator: Validator(entityTag: tag.flatMap { EntityTag($0) }, lastModified: date)
+        )
+        known.contentType = "application/octet-stream"
+        return known
+    }
+
+    private func ask(_ known: Resource, at offset: Int64 = 50_000, isPlain: Bool = false, isReplaced: Bool = false)
+        -> RangeQuestion
+    {
+        .resuming(known, at: offset, resumesUnverified: true, isPlain: isPlain, isFromReplacedSource: isReplaced)
+    }
+
+    private func part(_ range: String, _ more: KeyValuePairs<String, String> = [:]) -> ResponseHead {
+        var head = ResponseHead.answer(206, more)
+        head.headers.add(name: "Content-Range", value: range)
+        return head
+    }
+
+    // MARK: The whole file
+
+    @Test(arguments: [200, 203])
+    func takesTheFirstAnswerFromByteZero(_ status: Int) {
+        let head = ResponseHead.answer(status, ["Content-Length": "5", "ETag": "\"a\""])
+        #expect(RangeAnswer.judge(head, to: .whole) == .accept(Resource(whole: head), at: 0, compare: 0))
+    }
+
+    @Test func neverWritesAWholeAnswerInTheMiddle() {
+        let wholes: [KeyValuePairs<String, String>] = [
+            ["Content-Length": "100000", "ETag": "\"a\""], ["Content-Length": "100000"], ["ETag": "\"b\""], [:],
+            ["Content-Length": "50000", "ETag": "\"a\""],
+            ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""],
+        ]
+        for fields in wholes {
+            for isPlain in [false, true] {
+                let answer = RangeAnswer.judge(.answer(200, fields), to: ask(known(tag: "\"a\""), isPlain: isPlain))
+                if case .accept = answer { Issue.record("\(fields) \(isPlain)") }
+            }
+        }
+    }
+
+    @Test func asksWithoutTheConditionWhenTheSameVersionComesWhole() {
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "ETag": "\"a\""])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)
+        guard
+            case .restart(let resource, .noUsableRange) = RangeAnswer.judge(
+                head,
+                to: ask(known(tag: "\"a\""), isPlain: true)
+            )
+        else {
+            Issue.record("no restart")
+            return
+        }
+        #expect(!resource.hasUsableRanges)
+    }
+
+    @Test(arguments: [
+        ["ETag": "\"b\"", "Content-Length": "100000"], ["ETag": "\"a\"", "Content-Length": "99999"],
+        ["ETag": "W/\"b\""], ["Content-Length": "5"], ["Last-Modified": otherDate],
+    ])
+    func restartsWhenAnotherVersionComesWhole(_ fields: [String: String]) {
+        var head = ResponseHead.answer(200)
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        let answer = RangeAnswer.judge(head, to: ask(known(tag: "\"a\"", date: Self.date)))
+        guard case .restart(let resource, .changed) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(resource == Resource(whole: head))
+    }
+
+    @Test func restartsWhenTheServerAnswers200ToARange() {
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "Last-Modified": Self.date])
+        guard case .restart(let resource, .noUsableRange) = RangeAnswer.judge(head, to: ask(known(date: Self.date)))
+        else {
+            Issue.record("no restart")
+            return
+        }
+        #expect(!resource.hasUsableRanges)
+    }
+
+    @Test func keepsRangesInUseWhenTheOverlapReachedBackToTheStart() {
+        // Nothing was asked by Range then, so a whole answer is no refusal of ranges.
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "Last-Modified": Self.date])
+        let question = ask(known(date: Self.date), at: 300)
+        #expect(question.first == 0)
+        #expect(RangeAnswer.judge(head, to: question) == .restart(Resource(whole: head), nil))
+    }
+
+    // MARK: Parts
+
+    @Test func takesThePartThatWasAskedFor() {
+        let known = known(tag: "\"a\"")
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Length": "50000"])
+        #expect(RangeAnswer.judge(head, to: ask(known)) == .accept(known, at: 50_000, compare: 0))
+        #expect(RangeAnswer.judge(head, to: ask(known, isPlain: true)) == .accept(known, at: 50_000, compare: 0))
+    }
+
+    @Test(arguments: [
+        "bytes 50000-50099/100000", "bytes 50000-99999/*", "bytes=50000-99999/100000", "50000-99999/100000",
+    ])
+    func takesLessThanAskedAndSloppyWriting(_ range: String) {
+        let known = known(tag: "\"a\"")
+        var framed = known
+        framed.isFramed = false
+        #expect(
+            RangeAnswer.judge(part(range, ["ETag": "\"a\""]), to: ask(known)) == .accept(framed, at: 50_000, compare: 0)
+        )
+    }
+
+    @Test(arguments: [
+        "bytes 0-99999/100000", "bytes 49999-99999/100000", "bytes 50001-99999/100000", "bytes 50000-49999/100000",
+        "bytes 50000-100000/100000", "items 50000-99999/100000", "bytes */100000", "", "bytes 50000-", "none",
+        "bytes 50000-99999/100000, bytes 0-1/100000",
+    ])
+    func startsOverOnAnotherRange(_ range: String) {
+        #expect(
+            RangeAnswer.judge(part(range, ["ETag": "\"a\""]), to: ask(known(tag: "\"a\"")))
+                == .startOver(.noUsableRange)
+        )
+    }
+
+    @Test func startsOverWithoutExactlyOneContentRange() {
+        let question = ask(known(tag: "\"a\""))
+        #expect(RangeAnswer.judge(.answer(206, ["ETag": "\"a\""]), to: question) == .startOver(.noUsableRange))
+        let twice = part("bytes 50000-99999/100000", ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""])
+        #expect(RangeAnswer.judge(twice, to: question) == .startOver(.noUsableRange))
+    }
+
+    @Test func startsOverWhenTheLengthContradictsTheRange() {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Length": "49999"])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["gzip", "GZIP", "identity, br", "x-unknown"])
+    func neverJoinsCodedBytes(_ coding: String) {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Encoding": coding])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["multipart/byteranges; boundary=x", "Multipart/ByteRanges", "multipart/byteranges ;boundary=x"])
+    func neverTakesSeveralPartsForOne(_ type: String) {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Type": type])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["bytes 50000-99999/100001", "bytes 50000-100000/*", "bytes 50000-60000/60001"])
+    func noticesAnotherTotal(_ range: String) {
+        #expect(RangeAnswer.judge(part(range, ["ETag": "\"a\""]), to: ask(known(tag: "\"a\""))) == .startOver(.changed))
+    }
+
+    @Test(arguments: [["ETag": "\"b\""], ["ETag": "W/\"b\""], ["Last-Modified": otherDate]])
+    func noticesAnotherVersionInAPart(_ fields: [String: String]) {
+        for known in [known(tag: "\"a\"", date: Self.date), known(tag: "W/\"a\"", date: Self.date)] {
+            for isPlain in [false, true] {
+                let question = ask(known, isPlain: isPlain)
+                var head = part("bytes \(question.first)-99999/100000")
+                for (name, value) in fields { head.headers.add(name: name, value: value) }
+                #expect(RangeAnswer.judge(head, to: question) == .startOver(.changed))
+            }
+        }
+    }
+
+    @Test func trustsAPartWithoutATagOnlyIfItWasAskedByTag() {
+        let known = known(tag: "\"a\"")
+        let head = part("bytes 50000-99999/100000", ["Content-Length": "50000"])
+        #expect(RangeAnswer.judge(head, to: ask(known)) == .accept(known, at: 50_000, compare: 0))
+        #expect(RangeAnswer.judge(head, to: ask(known, isPlain: true)) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func comparesBytesWhereNoStrongTagVouches(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date))
+        var head = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        guard case .accept(_, 50_000, let compare) = RangeAnswer.judge(head, to: question) else {
+            Issue.record("not accepted")
+            return
+        }
+        #expect(compare == RangeQuestion.overlapLength)
+    }
+
+    @Test func learnsTheTotalFromAPartButNeverForgetsIt() {
+        let question = ask(known(tag: "\"a\"", total: nil))
+        let heads = [("bytes 50000-59999/70000", Int64(70_000)), ("bytes 50000-59999/*", nil)]
+        for (range, total) in heads {
+            guard case .accept(let resource, _, _) = RangeAnswer.judge(part(range, ["ETag": "\"a\""]), to: question)
+            else {
+                Issue.record("\(range)")
+                continue
+            }
+            #expect(resource.total == total)
+        }
+    }
+
+    @Test func doesNotAskForeverForAPartThatBringsNothingNew() {
+        let head = part("bytes 33616-49999/*", ["Last-Modified": Self.date])
+        #expect(RangeAnswer.judge(head, to: ask(known(date: Self.date))) == .startOver(.noUsableRange))
+        // Where nobody said how much there is, this is how the end shows.
+        guard case .accept = RangeAnswer.judge(head, to: ask(known(date: Self.date, total: nil))) else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test func wantsMoreThanBytesToJoinAnotherSource() {
+        let both = known(tag: "\"a\"", date: Self.date)
+        let question = ask(both, isReplaced: true)
+        let heads: [(KeyValuePairs<String, String>, Bool)] = [
+            (["ETag": "\"a\""], true), (["Last-Modified": Self.date], true), ([:], false),
+            (["ETag": "\"b\"", "Last-Modified": Self.date], false), (["ETag": "W/\"a\""], false),
+        ]
+        for (fields, isSame) in heads {
+            switch RangeAnswer.judge(part("bytes 33616-99999/100000", fields), to: question) {
+            case .accept(_, at: 50_000, compare: RangeQuestion.overlapLength): #expect(isSame, "\(fields)")
+            case let answer: #expect(answer == .startOver(.changed) && !isSame, "\(fields)")
+            }
+        }
+    }
+
+    @Test func refusesAPartThatNobodyAskedFor() {
+        guard case .refuse(.malformed) = RangeAnswer.judge(part("bytes 0-4/5"), to: .whole) else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    // MARK: 416 and 412
+
+    @Test func takes416AsTheEndOnlyIfEverythingAgrees() {
+        let open = ask(known(tag: "\"a\"", total: nil))
+        var complete = known(tag: "\"a\"", total: nil)
+        complete.total = 50_000
+        let end: KeyValuePairs = ["Content-Range": "bytes */50000", "ETag": "\"a\""]
+        #expect(RangeAnswer.judge(.answer(416, end), to: open) == .alreadyComplete(complete))
+        #expect(
+            RangeAnswer.judge(.answer(416, ["Content-Range": "bytes */50000"]), to: open) == .alreadyComplete(complete)
+        )
+        let changed: [(RangeQuestion, KeyValuePairs<String, String>)] = [
+            (open, ["Content-Range": "bytes */50000", "ETag": "\"b\""]), (open, ["Content-Range": "bytes */49999"]),
+            (open, ["Content-Range": "bytes */50001"]), (ask(known(tag: "\"a\"")), end),
+            (ask(known(date: Self.date, total: nil)), ["Content-Range": "bytes */50000"]),
+        ]
+        for (question, fields) in changed {
+            #expect(RangeAnswer.judge(.answer(416, fields), to: question) == .startOver(.changed), "\(fields)")
+        }
+        for fields in [[:], ["Content-Range": "bytes */*"], ["Content-Range": "50000"]]
+            as [KeyValuePairs<String, String>]
+        {
+            #expect(RangeAnswer.judge(.answer(416, fields), to: open) == .startOver(.noUsableRange))
+        }
+    }
+
+    @Test func takes416And412AsRefusalsWhereNoRangeWasAsked() {
+        for status in [412, 416] {
+            #expect(RangeAnswer.judge(.answer(status), to: .whole) == .refuse(.status(status, retryAfter: nil)))
+        }
+        #expect(RangeAnswer.judge(.answer(412), to: ask(known(tag: "\"a\""))) == .startOver(.changed))
+    }
+
+    @Test(arguments: [100, 201, 202, 204, 205, 207, 226, 300, 304, 400, 404, 500, 503, 999, -1])
+    func refusesEveryOtherStatus(_ status: Int) {
+        let head = ResponseHead.answer(status, ["Retry-After": "7", "Content-Range": "bytes 50000-99999/100000"])
+        for question in [.whole, ask(known(tag: "\"a\""))] {
+            #expect(RangeAnswer.judge(head, to: question) == .refuse(.status(status, retryAfter: "7")))
+        }
+    }
+
+    // MARK: Login pages
+
+    @Test func doesNotTakeAPortalsPageForTheFile() {
+        let page = ResponseHead.answer(200, ["Content-Type": "text/html; charset=utf-8", "Content-Length": "900"])
+        #expect(RangeAnswer.judge(page, to: ask(known(tag: "\"a\""))) == .refuse(.webPage))
+        let first = ResponseHead.answer(200, ["Content-Type": "TEXT/HTML"], from: "https://portal.example/login")
+        #expect(RangeAnswer.judge(first, to: .whole) == .refuse(.webPage))
+    }
+
+    @Test(arguments: [
+        ("https://h/page.html", "https://h/login"), ("https://h/", "https://h/index.html"),
+        ("https://h/a.iso", "https://mirror.example/pub/a.iso"), ("https://h/a.iso", "https://h/a.iso"),
+    ])
+    func takesAPageThatMayBeMeant(_ asked: String, _ answered: String) {
+        let head = ResponseHead.answer(200, ["Content-Type": "text/html"], from: answered, asked: asked)
+        guard case .accept = RangeAnswer.judge(head, to: .whole) else {
+            Issue.record("refused")
+            return
+        }
+    }
+}

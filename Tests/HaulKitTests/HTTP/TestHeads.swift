@@ -1,0 +1,24 @@
+import Foundation
+import NIOHTTP1
+
+@testable import HaulKit
+
+/// A URL written out in a test.
+func link(_ text: String) -> URL { URL(string: text) ?? URL(fileURLWithPath: "/unreadable") }
+
+extension ResponseHead {
+    /// The head of an answer of `https://files.example/a.iso`.
+    static func answer(
+        _ status: Int,
+        _ fields: KeyValuePairs<String, String> = [:],
+        from url: String = "https://files.example/a.iso",
+        asked: String = "https://files.example/a.iso"
+    ) -> ResponseHead {
+        ResponseHead(
+            status: status,
+            headers: HTTPHeaders(fields.map { ($0.key, $0.value) }),
+            url: link(url),
+            requested: link(asked)
+        )
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+
+@testable import HaulKit
+
+/// A machine and the short ways to each of its states.
+struct MachineDriver {
+    typealias Mark = DownloadMachine.Mark
+    typealias Action = DownloadMachine.Action
+
+    /// The states by name, for tables.
+    enum Place: String, CaseIterable {
+        case queued, recovering, connecting, preparing, transferring, resting, verifying, publishing
+        case paused, completed, failed, cancelled
+    }
+
+    var machine: DownloadMachine
+    var now = Instant.start
+
+    init(_ change: (inout DownloadMachine.Settings) -> Void = { _ in }) {
+        var settings = DownloadMachine.Settings(url: link("https://files.example/a.iso"))
+        change(&settings)
+        machine = DownloadMachine(settings, seed: 1)
+    }
+
+    init(at place: Place, _ change: (inout DownloadMachine.Settings) -> Void = { _ in }) {
+        self.init(change)
+        let upToTransferring: [Place] = [.transferring, .resting, .verifying, .publishing, .completed, .failed]
+        if place == .paused { send(.pauseRequested) }
+        if place == .cancelled { send(.cancelRequested) }
+        if place == .recovering { send(.slotGranted) }
+        if place == .connecting { connect() }
+        if place == .preparing || upToTransferring.contains(place) {
+            connect()
+            send(.headReceived(id, .whole, retryAfter: nil))
+        }
+        guard upToTransferring.contains(place) else { return }
+        send(.prepared(id))
+        send(.bytesLanded(mark(500)))
+        switch place {
+        case .resting: breakOff(at: 500)
+        case .failed: send(.connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/p"), mark(500))))
+        case .verifying, .publishing, .completed:
+            send(.connectionEnded(id, .finished(mark(1000))))
+            if place != .verifying { send(.verified(.unchecked)) }
+            if place == .completed { send(.published(path: "/a.iso")) }
+        default: break
+        }
+    }
+
+    var state: DownloadMachine.State { machine.state }
+
+    var place: Place {
+        switch machine.state {
+        case .queued: .queued
+        case .recovering: .recovering
+        case .connecting: .connecting
+        case .preparing: .preparing
+        case .transferring: .transferring
+        case .resting: .resting
+        case .verifying: .verifying
+        case .publishing: .publishing
+        case .paused: .paused
+        case .completed: .completed
+        case .failed: .failed
+        case .cancelled: .cancelled
+        }
+    }
+
+    var error: DownloadError? {
+        switch machine.state {
+        case .failed(let error), .resting(_, let error): error
+        default: nil
+        }
+    }
+
+    /// The last connection that was opened, and the last timer that was started.
+    private(set) var id = DownloadMachine.ConnectionID(number: 0)
+    private(set) var timer = DownloadMachine.TimerID(number: 0)
+    private(set) var question = RangeQuestion.whole
+    private(set) var wait = Duration.zero
+
+    func mark(_ written: Int64) -> Mark { Mark(written: written, synced: 0) }
+
+    @discardableResult
+    mutating func send(_ event: DownloadMachine.Event) -> [Action] {
+        let actions = machine.handle(event, at: now)
+        for action in actions {
+            switch action {
+            case .open(let opened, let asked): (id, question) = (opened, asked)
+            case .startTimer(let started, let after): (timer, wait) = (started, after)
+            default: break
+            }
+        }
+        return actions
+    }
+
+    mutating func connect() {
+        send(.slotGranted)
+        send(.recovered(nil))
+    }
+
+    /// The answer to the present question, made ready for.
+    @discardableResult
+    mutating func answer(_ head: ResponseHead, retryAfter: Duration? = nil) -> [Action] {
+        let actions = send(.headReceived(id, head, retryAfter: retryAfter))
+        guard case .preparing = state else { return actions }
+        return actions + send(.prepared(id))
+    }
+
+    @discardableResult
+    mutating func breakOff(_ kind: TransportError.Kind = .connectionLost, at written: Int64 = 0) -> [Action] {
+        send(.connectionEnded(id, .failed(TransportError(kind), mark(written))))
+    }
+
+    @discardableResult
+    mutating func wakeUp() -> [Action] { send(.timerFired(timer)) }
+}
+
+extension ResponseHead {
+    /// 1000 bytes of version "a".
+    static var whole: ResponseHead { whole(of: "a") }
+
+    static func whole(of version: String, total: Int64 = 1000) -> ResponseHead {
+        .answer(200, ["Content-Length": "\(total)", "ETag": "\"\(version)\""])
+    }
+
+    /// The rest of version "a".
+    static func rest(from first: Int64, to last: Int64 = 999, of version: String = "a") -> ResponseHead {
+        .answer(206, ["Content-Range": "bytes \(first)-\(last)/1000", "ETag": "\"\(version)\""])
+    }
+}

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import HaulKit
+
+/// Lives of downloads in a hostile world, some hundred thousand events of them. A failure names its seed.
+struct MachineRandomWalkTests {
+    private static let finalVersion = 100
+
+    private func settings(_ random: inout SplitMix64) -> DownloadMachine.Settings {
+        var settings = DownloadMachine.Settings(url: link("https://files.example/a.iso"))
+        settings.retry.attempts = Int.random(in: 0...4, using: &random)
+        settings.retry.attemptsBeforeFirstAnswer = Int.random(in: 0...2, using: &random)
+        settings.resumesUnverified = Bool.random(using: &random)
+        settings.failsOnChange = Int.random(in: 0..<8, using: &random) == 0
+        if Int.random(in: 0..<4, using: &random) == 0 { settings.checksum = ShadowServer.digest(of: Self.finalVersion) }
+        return settings
+    }
+
+    private func shadow(_ seed: UInt64) -> ShadowDownload {
+        var random = SplitMix64(seed: seed)
+        return ShadowDownload(settings(&random), server: ShadowServer(&random), seed: seed)
+    }
+
+    private func story(_ shadow: ShadowDownload, _ seed: UInt64) -> Comment {
+        let last = shadow.log.map { "  \($0.event)\n    -> \($0.state)\n       \($0.actions)" }.joined(separator: "\n")
+        return "seed \(seed): \(shadow.problems)\n\(last)"
+    }
+
+    @Test(arguments: 0..<24)
+    func survivesAHostileWorldAndCompletesInAKindOne(_ group: Int) {
+        for seed in UInt64(group * 25)..<UInt64(group * 25 + 25) {
+            var shadow = shadow(seed)
+            for _ in 0..<250 where shadow.problems.isEmpty { shadow.proceedHostilely() }
+            guard shadow.problems.isEmpty else {
+                Issue.record(story(shadow, seed))
+                continue
+            }
+            completes(&shadow, seed)
+        }
+    }
+
+    /// From wherever it is, a download comes to its end once nothing goes wrong any more.
+    private func completes(_ shadow: inout ShadowDownload, _ seed: UInt64) {
+        shadow.isBenevolent = true
+        if shadow.machine.settings.checksum != nil { shadow.server.change(to: Self.finalVersion, &shadow.random) }
+        let wasSkipped = shadow.machine.state == .completed(path: "/there")
+        for _ in 0..<400 where shadow.problems.isEmpty && !hasEnded(shadow) { shadow.proceed() }
+        #expect(shadow.problems.isEmpty, story(shadow, seed))
+        switch shadow.machine.state {
+        case .cancelled: break
+        case .completed("/done"):
+            let mark = shadow.machine.mark
+            #expect(mark.written == shadow.machine.resource?.total, story(shadow, seed))
+        case .completed: #expect(wasSkipped, story(shadow, seed))
+        case .failed(let error):
+            // Another version stands there, and the user wanted no other.
+            #expect(shadow.machine.settings.failsOnChange && error.code == .contentChanged, story(shadow, seed))
+        default: Issue.record("comes to no end. \(story(shadow, seed))")
+        }
+    }
+
+    private func hasEnded(_ shadow: ShadowDownload) -> Bool {
+        if shadow.isOver { return shadow.steps.isEmpty }
+        guard case .failed(let error) = shadow.machine.state else { return false }
+        return shadow.steps.isEmpty && shadow.machine.settings.failsOnChange && error.code == .contentChanged
+    }
+
+    @Test(arguments: UInt64(1000)..<1040)
+    func isTheSameDownloadForTheSameSeedAndEvents(_ seed: UInt64) {
+        var (one, other) = (shadow(seed), shadow(seed))
+        for _ in 0..<150 {
+            one.proceedHostilely()
+            other.proceedHostilely()
+        }
+        #expect(one.machine == other.machine, "seed \(seed)")
+    }
+
+    /// No order of events whatever, from whatever nowhere, may trap the process or lead on after the end.
+    @Test(arguments: UInt64(2000)..<2040)
+    func survivesEventsInNoOrderAtAll(_ seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var server = ShadowServer(&random)
+        server.badness = 50
+        var machine = DownloadMachine(settings(&random), seed: seed)
+        for _ in 0..<300 {
+            let before = machine
+            let actions = machine.handle(anything(&server, &random), at: .start)
+            switch before.state {
+            case .completed, .cancelled: #expect(actions.isEmpty && machine == before, "seed \(seed)")
+            default: break
+            }
+            if machine.state == before.state { continue }
+            #expect(!actions.isEmpty || isSilent(before.state, machine.state), "seed \(seed): \(machine.state)")
+        }
+    }
+
+    /// The changes of state that nobody needs to be told of.
+    private func isSilent(_ before: DownloadMachine.State, _ after: DownloadMachine.State) -> Bool {
+        if case .preparing = before, case .preparing = after { return true }
+        return false
+    }
+
+    private func anything(_ server: inout ShadowServer, _ random: inout SplitMix64) -> DownloadMachine.Event {
+        let id = DownloadMachine.ConnectionID(number: Int.random(in: 0..<6, using: &random))
+        let written = Int64.random(in: 0..<50, using: &random)
+        let mark = DownloadMachine.Mark(written: written, synced: Int64.random(in: 0...written, using: &random))
+        let question = RangeQuestion.resuming(Resource(total: 50), at: written, resumesUnverified: true)
+        let error = DownloadError(.diskFailed, "any")
+        let events: [DownloadMachine.Event] = [
+            .slotGranted, .pauseRequested, .resumeRequested, .resumeRequested, .recovered(mark), .recovered(nil),
+            .headReceived(id, server.answer(question, &random).head, retryAfter: nil), .prepared(id),
+            .bytesLanded(mark),
+            .connectionEnded(id, .finished(mark)), .connectionEnded(id, .failed(TransportError(.stalled), mark)),
+            .connectionEnded(id, .overlapDiffers), .timerFired(.init(number: id.number)), .verified(.right),
+            .verified(.mismatch(expected: ShadowServer.digest(of: 1), actual: ShadowServer.digest(of: 2))),
+            .published(path: "/x"), .stepFailed(error),
+            .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), mark)),
+        ]
+        if Int.random(in: 0..<100, using: &random) == 0 { return .cancelRequested }
+        return events.randomElement(using: &random) ?? .slotGranted
+    }
+}

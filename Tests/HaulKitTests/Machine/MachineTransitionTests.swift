@@ -1,0 +1,242 @@
+import Testing
+
+@testable import HaulKit
+
+struct MachineTransitionTests {
+    typealias Place = MachineDriver.Place
+
+    @Test(arguments: Place.allCases)
+    func reachesEveryState(_ place: Place) {
+        #expect(MachineDriver(at: place).place == place)
+    }
+
+    // MARK: The way to a file
+
+    @Test func opensAfterLookingAtTheDisk() {
+        var driver = MachineDriver()
+        #expect(driver.send(.slotGranted) == [.recover, .report])
+        #expect(driver.send(.recovered(nil)) == [.open(driver.id, .whole), .report])
+        #expect(driver.state == .connecting(driver.id, .whole))
+    }
+
+    @Test func preparesTheFileBeforeTheBodyFlows() throws {
+        var driver = MachineDriver(at: .connecting)
+        let actions = driver.send(.headReceived(driver.id, .whole, retryAfter: nil))
+        guard case .preparing(driver.id, let preparation, nil) = driver.state else {
+            Issue.record("\(driver.state)")
+            return
+        }
+        #expect(preparation.startsOver && preparation.resource.total == 1000)
+        #expect(actions == [.prepare(driver.id, preparation)])
+        #expect(driver.send(.prepared(driver.id)) == [.admit(driver.id, at: 0, compare: 0, limit: 1000), .report])
+    }
+
+    @Test func verifiesThenPublishesThenReleases() {
+        var driver = MachineDriver(at: .transferring)
+        let end = DownloadMachine.ConnectionEnd.finished(driver.mark(1000))
+        #expect(driver.send(.connectionEnded(driver.id, end)) == [.verify(nil), .report])
+        #expect(driver.send(.verified(.right)) == [.publish])
+        #expect(driver.send(.published(path: "/f")) == [.releaseFile, .report])
+        #expect(driver.state == .completed(path: "/f"))
+    }
+
+    @Test func completesAnEmptyFile() {
+        var driver = MachineDriver(at: .connecting)
+        driver.answer(.whole(of: "a", total: 0))
+        driver.send(.connectionEnded(driver.id, .finished(.zero)))
+        #expect(driver.place == .verifying)
+    }
+
+    @Test func goesOnFromTheMarkThatTheDiskConfirms() {
+        var driver = MachineDriver(at: .resting)
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.slotGranted)
+        driver.send(.recovered(.init(written: 300, synced: 200)))
+        #expect(driver.question.offset == 300 && driver.question.condition == .ifRange("\"a\""))
+        let actions = driver.answer(.rest(from: 300))
+        #expect(actions.contains(.admit(driver.id, at: 300, compare: 0, limit: 700)))
+    }
+
+    @Test func verifiesAtOnceWhatIsCompleteAlready() {
+        var driver = MachineDriver(at: .verifying)
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.slotGranted)
+        #expect(driver.send(.recovered(.init(written: 1000, synced: 1000))) == [.verify(nil), .report])
+    }
+
+    @Test func asksForTheWholeWhenTheDiskHasNothing() {
+        var driver = MachineDriver(at: .resting)
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.slotGranted)
+        driver.send(.recovered(nil))
+        #expect(driver.question == .whole)
+        #expect(driver.machine.mark == .zero && driver.machine.resource == nil)
+    }
+
+    @Test func leavesAStandingFileAlone() {
+        var driver = MachineDriver(at: .recovering)
+        #expect(driver.send(.skipped(path: "/there")) == [.releaseFile, .report])
+        var other = MachineDriver(at: .preparing)
+        #expect(other.send(.skipped(path: "/there")) == [.close(other.id), .releaseFile, .report])
+        #expect(driver.state == .completed(path: "/there") && other.state == driver.state)
+    }
+
+    @Test(arguments: [Place.recovering, .preparing, .verifying, .publishing])
+    func failsWithTheErrorOfAStep(_ place: Place) {
+        var driver = MachineDriver(at: place)
+        let id = driver.id
+        let error = DownloadError(.inUse, "another process")
+        let closing: [DownloadMachine.Action] = place == .preparing ? [.close(id)] : []
+        #expect(driver.send(.stepFailed(error)) == closing + [.checkpoint, .releaseFile, .report])
+        #expect(driver.state == .failed(error))
+    }
+
+    // MARK: A connection that ends before its body was let in
+
+    @Test func keepsItsBytesWhenTheConnectionBreaksWhileTheFileIsMadeReady() {
+        var driver = MachineDriver(at: .resting)
+        driver.wakeUp()
+        driver.send(.headReceived(driver.id, .rest(from: 500), retryAfter: nil))
+        // The worker has let nothing in, and so knows of no byte.
+        driver.breakOff(at: 0)
+        driver.send(.prepared(driver.id))
+        #expect(driver.place == .resting)
+        #expect(driver.machine.mark.written == 500)
+    }
+
+    @Test func claimsNothingOfAVersionThatWasDroppedDuringAPause() {
+        var driver = MachineDriver(at: .resting)
+        driver.wakeUp()
+        driver.send(.headReceived(driver.id, .whole(of: "b"), retryAfter: nil))
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.prepared(driver.id))
+        #expect(driver.place == .resting)
+        #expect(driver.machine.mark == .zero)
+        driver.wakeUp()
+        #expect(driver.question == .whole)
+    }
+
+    // MARK: A sync that failed
+
+    @Test(arguments: [Place.paused, .failed, .queued, .recovering])
+    func takesBackWhatAFailedSyncLost(_ place: Place) {
+        var driver = MachineDriver(at: place == .failed ? .failed : .transferring)
+        if place != .failed { driver.send(.pauseRequested) }
+        if place == .queued || place == .recovering { driver.send(.resumeRequested) }
+        if place == .recovering { driver.send(.slotGranted) }
+        #expect(driver.place == place)
+        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
+        #expect(driver.machine.mark.written == 100)
+    }
+
+    // MARK: Late events
+
+    @Test(arguments: Place.allCases)
+    func ignoresLateEvents(_ place: Place) {
+        let driver = MachineDriver(at: place)
+        let stale = DownloadMachine.ConnectionID(number: driver.id.number - 1)
+        let mark = driver.mark(77)
+        var late: [DownloadMachine.Event] = [
+            .headReceived(stale, .whole, retryAfter: nil), .prepared(stale), .connectionEnded(stale, .finished(mark)),
+            .connectionEnded(stale, .overlapDiffers), .timerFired(.init(number: driver.timer.number - 1)),
+            .timerFired(.init(number: driver.timer.number + 1)),
+        ]
+        if place != .queued { late.append(.slotGranted) }
+        if place != .recovering { late += [.recovered(mark), .recovered(nil)] }
+        if place != .verifying { late += [.verified(.right), .verified(.unchecked)] }
+        if place != .publishing { late.append(.published(path: "/x")) }
+        if place != .resting { late.append(.timerFired(driver.timer)) }
+        if ![.recovering, .preparing].contains(place) { late.append(.skipped(path: "/x")) }
+        if place != .connecting { late.append(.headReceived(driver.id, .whole, retryAfter: nil)) }
+        if place != .preparing { late.append(.prepared(driver.id)) }
+        if ![.connecting, .preparing, .transferring].contains(place) {
+            late.append(.connectionEnded(driver.id, .finished(mark)))
+        }
+        if [.completed, .cancelled].contains(place) {
+            late += [.pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(mark)]
+        }
+        for event in late {
+            var machine = driver.machine
+            #expect(machine.handle(event, at: .start).isEmpty, "\(event)")
+            #expect(machine == driver.machine, "\(event)")
+        }
+    }
+
+    // MARK: The user
+
+    @Test(arguments: Place.allCases)
+    func pausesInEveryState(_ place: Place) {
+        var driver = MachineDriver(at: place)
+        let (id, timer) = (driver.id, driver.timer)
+        let rest: [DownloadMachine.Action] = [.checkpoint, .releaseFile, .report]
+        let actions = driver.send(.pauseRequested)
+        switch place {
+        case .queued: #expect(actions == rest)
+        case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
+        case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
+        case .verifying: #expect(actions == [.cancelVerification] + rest)
+        case .preparing:
+            #expect(actions == [.close(id)])
+            #expect(driver.send(.prepared(id)) == rest)
+        case .recovering:
+            #expect(actions.isEmpty)
+            #expect(driver.send(.recovered(nil)) == rest)
+        case .publishing:
+            #expect(actions.isEmpty)
+            #expect(driver.send(.stepFailed(DownloadError(.diskFull, ""))) == rest)
+        case .paused, .completed, .failed, .cancelled:
+            #expect(actions.isEmpty && driver.place == place)
+            return
+        }
+        #expect(driver.state == .paused)
+        #expect(driver.send(.resumeRequested) == [.report])
+        #expect(driver.state == .queued)
+    }
+
+    @Test(arguments: Place.allCases)
+    func cancelsInEveryState(_ place: Place) {
+        var driver = MachineDriver(at: place)
+        var actions = driver.send(.cancelRequested)
+        if place == .recovering { actions = driver.send(.recovered(nil)) }
+        if place == .preparing { actions = driver.send(.prepared(driver.id)) }
+        if place == .publishing { actions = driver.send(.stepFailed(DownloadError(.diskFull, ""))) }
+        guard place != .completed, place != .cancelled else {
+            #expect(actions.isEmpty && driver.place == place)
+            return
+        }
+        #expect(actions.suffix(3) == [.discardPartial, .releaseFile, .report])
+        #expect(driver.state == .cancelled)
+    }
+
+    @Test(arguments: [Place.recovering, .preparing])
+    func staysCancelledWhenItIsPausedOrResumedBeforeTheStepIsDone(_ place: Place) {
+        var driver = MachineDriver(at: place)
+        driver.send(.cancelRequested)
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.stepFailed(DownloadError(.diskFull, "")))
+        #expect(driver.state == .cancelled)
+    }
+
+    @Test func runsOnWhenResumedBeforeTheStepIsDone() {
+        var driver = MachineDriver(at: .recovering)
+        driver.send(.pauseRequested)
+        driver.send(.resumeRequested)
+        driver.send(.recovered(nil))
+        #expect(driver.place == .connecting)
+    }
+
+    @Test func publishesTheFileAlthoughTheUserWantedAPause() {
+        var driver = MachineDriver(at: .publishing)
+        driver.send(.pauseRequested)
+        driver.send(.published(path: "/f"))
+        #expect(driver.state == .completed(path: "/f"))
+        let settled = driver.machine
+        driver.send(.resumeRequested)
+        #expect(driver.machine == settled)
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import HaulKit
+
+struct FailureTableTests {
+    private static let table: [(TransportError.Kind, retries: Bool, DownloadError.Code)] = [
+        (.invalidURL, false, .invalidURL), (.nameNotResolved, true, .nameNotResolved),
+        (.connectionRefused, true, .connectionFailed), (.connectionFailed, true, .connectionFailed),
+        (.connectTimeout, true, .timedOut), (.responseTimeout, true, .timedOut), (.stalled, true, .timedOut),
+        (.connectionLost, true, .connectionLost), (.tlsRefused, false, .tlsFailed),
+        (.proxyRefused, false, .proxyFailed),
+        (.tooManyRedirects, false, .tooManyRedirects), (.insecureRedirect, false, .insecureRedirect),
+        (.badRedirect, false, .malformedResponse), (.malformedResponse, true, .malformedResponse),
+    ]
+
+    @Test(arguments: table)
+    func saysOfEachFailureWhetherItPasses(_ kind: TransportError.Kind, _ retries: Bool, _ code: DownloadError.Code) {
+        let verdict = FailureTable.verdict(on: TransportError(kind), host: "files.example")
+        #expect(verdict.isWorthRetrying == retries && verdict.error.code == code)
+        #expect(verdict.error.cause == nil && verdict.error.message.hasSuffix("."))
+        let detailed = FailureTable.verdict(on: TransportError(kind, "why"), host: "files.example")
+        #expect(detailed.error.cause == "why" && detailed.isWorthRetrying == retries)
+    }
+
+    @Test func theTableIsWhole() {
+        #expect(Set(Self.table.map(\.0)) == Set(TransportError.Kind.allCases))
+    }
+
+    @Test(arguments: 100...599)
+    func retriesTheStatusesThatPass(_ status: Int) {
+        let passing = [408, 425, 429].contains(status) || (status >= 500 && status != 501 && status != 505)
+        #expect(FailureTable.isWorthRetrying(status: status, isRedirected: false) == passing)
+        let renewing = [401, 403, 404, 410].contains(status)
+        #expect(FailureTable.isWorthRetrying(status: status, isRedirected: true) == (passing || renewing))
+    }
+
+    @Test(arguments: [-1, 0, 99, 600, 999])
+    func retriesNoStatusOutsideTheProtocol(_ status: Int) {
+        #expect(!FailureTable.isWorthRetrying(status: status, isRedirected: false))
+        #expect(!FailureTable.isWorthRetrying(status: status, isRedirected: true))
+    }
+
+    @Test func keepsTheStatusOfARefusal() {
+        for status in [401, 403, 404, 407, 410, 416, 429, 500, 503, 999] {
+            let verdict = FailureTable.verdict(
+                on: .status(status, retryAfter: nil),
+                host: "files.example",
+                isRedirected: false
+            )
+            #expect(verdict.error.code == .refusedByServer && verdict.error.status == status)
+            #expect(verdict.error.message.contains("\(status)"))
+        }
+    }
+
+    @Test func waitsForAPortalToGoAway() {
+        let verdict = FailureTable.verdict(on: .webPage, host: "files.example", isRedirected: true)
+        #expect(verdict.isWorthRetrying && verdict.error.code == .unexpectedWebPage)
+        let garbled = FailureTable.verdict(on: .malformed("why"), host: "files.example", isRedirected: false)
+        #expect(garbled.isWorthRetrying && garbled.error.code == .malformedResponse && garbled.error.cause == "why")
+    }
+}

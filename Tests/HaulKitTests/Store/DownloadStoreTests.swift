@@ -1,0 +1,235 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+struct DownloadStoreTests {
+    private let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func store(_ name: String = "test", exclusive: Bool = false, boot: String = "boot 1") throws
+        -> DownloadStore
+    {
+        try DownloadStore(folder: folder("state"), name: name, isExclusive: exclusive, bootID: boot)
+    }
+
+    private func request(_ url: String = "https://h/a.iso", to destination: DownloadRequest.Destination? = nil)
+        -> DownloadRequest
+    {
+        DownloadRequest(link(url), to: destination ?? .folder(path: "/d"))
+    }
+
+    private func record(_ request: DownloadRequest? = nil, createdAt: Double = 0) -> DownloadRecord {
+        DownloadRecord(DownloadID(), request ?? self.request(), createdAt: Date(timeIntervalSince1970: createdAt))
+    }
+
+    /// A store of an earlier process: written and closed.
+    private func leaveAStore() async throws {
+        try await store().commit(record(), nil)
+        // The last reference goes on the store's own thread.
+        while FileManager.default.fileExists(atPath: folder("state/test.sqlite-wal")) { await Task.yield() }
+    }
+
+    // MARK: Round trips
+
+    @Test func givesBackWhatItWasGiven() async throws {
+        var request = request(to: .file(path: "/d/Überblick 🦊.iso"))
+        request.headers = [try #require(HeaderField("Cookie: a=\"b\"'; DROP TABLE download"))]
+        request.checksum = ShadowServer.digest(of: 3)
+        request.onConflict = .overwrite
+        (request.failsOnChange, request.resumesUnverified) = (true, true)
+        (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
+        var record = record(request)
+        record.status = .failed
+        record.resource = Resource(
+            total: .max,
+            validator: Validator(entityTag: EntityTag("W/\"é\""), lastModified: "x")
+        )
+        record.error = DownloadError(.refusedByServer, "It said no.", cause: "why", status: 404)
+        record.part = FileStatus(kind: .file, size: 1, allocated: 2, device: .max >> 1, inode: 4, modified: -5)
+        (record.partPath, record.finalPath, record.owner) = ("/d/x.haulpart", "/d/x", 42)
+        record.startedAt = Date(timeIntervalSince1970: 1.5)
+        try await store().commit(record, .init(written: 9, synced: 4), durably: true)
+
+        let saved = try #require(try await store().all().first)
+        #expect(saved.record == record)
+        #expect(saved.record.request == request)
+        #expect(saved.segment?.mark(bootID: "boot 1") == .init(written: 9, synced: 4))
+    }
+
+    @Test func listsInTheOrderOfAdding() async throws {
+        let store = try store()
+        let records = [30, 10, 20].map { record(createdAt: $0) }
+        for record in records { try await store.commit(record, nil) }
+        #expect(try await store.all().map(\.record.id) == [records[1].id, records[2].id, records[0].id])
+    }
+
+    @Test func findsTheNewestDownloadOfTheSameTarget() async throws {
+        let store = try store()
+        let old = record(createdAt: 1)
+        let new = record(createdAt: 2)
+        let named = record(request("https://h/b", to: .file(path: "/d/n")), createdAt: 3)
+        for record in [new, old, named] { try await store.commit(record, nil) }
+        #expect(try await store.find(request())?.record.id == new.id)
+        #expect(try await store.find(request(to: .folder(path: "/elsewhere"))) == nil)
+        #expect(try await store.find(request("https://h/other"))?.record == nil)
+        // A named file is the same whatever it is filled from.
+        #expect(try await store.find(request("https://mirror/c", to: .file(path: "/d/n")))?.record.id == named.id)
+    }
+
+    @Test func findsWhoOwnsAPartialFile() async throws {
+        let store = try store()
+        var record = record()
+        record.partPath = "/d/a.haulpart"
+        try await store.commit(record, nil)
+        #expect(try await store.find(partPath: "/d/a.haulpart") == record)
+        #expect(try await store.find(partPath: "/d/b.haulpart") == nil)
+    }
+
+    @Test func forgetsWhatIsRemoved() async throws {
+        let store = try store()
+        let record = record()
+        try await store.commit(record, .init(written: 5, synced: 5))
+        store.note(.init(written: 6, synced: 5), of: record.id)
+        try await store.remove(record.id)
+        // A mark that comes after it must not raise the dead.
+        store.note(.init(written: 7, synced: 5), of: record.id)
+        await store.flush()
+        #expect(try await store.all().isEmpty)
+    }
+
+    // MARK: Notes and commits
+
+    @Test func writesManyNotesInOneTransaction() async throws {
+        let commits = Atomic<Int>(0)
+        let gate = DispatchSemaphore(value: 0)
+        let (entered, entrance) = AsyncStream.makeStream(of: Void.self)
+        let store = try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b") { _, _ in
+            guard commits.add(1, ordering: .relaxed).newValue == 1 else { return }
+            entrance.yield()
+            gate.wait()
+        }
+        let record = record()
+        store.note(record)
+        for await _ in entered { break }
+        // The first transaction is under way: the rest gathers.
+        for written in 1...500 as ClosedRange<Int64> { store.note(.init(written: written, synced: 0), of: record.id) }
+        gate.signal()
+        await store.flush()
+        #expect(commits.load(ordering: .relaxed) == 2)
+        #expect(try await store.all().first?.segment?.written == 500)
+    }
+
+    @Test func letsACommitTakeBackWhatWasNotedBefore() async throws {
+        let store = try store()
+        let record = record()
+        for _ in 0..<50 {
+            store.note(record)
+            store.note(.init(written: 500, synced: 500), of: record.id)
+            try await store.commit(record, .zero, durably: true)
+            await store.flush()
+            let saved = try #require(try await store.all().first)
+            #expect(saved.segment?.mark(bootID: "boot 1") == .zero)
+        }
+    }
+
+    @Test func keepsTheMarkWhenOnlyTheRecordIsCommitted() async throws {
+        let store = try store()
+        var record = record()
+        try await store.commit(record, .init(written: 5, synced: 5))
+        store.note(.init(written: 8, synced: 5), of: record.id)
+        record.status = .paused
+        try await store.commit(record, nil)
+        await store.flush()
+        let saved = try #require(try await store.all().first)
+        #expect(saved.record.status == .paused && saved.segment?.written == 8)
+    }
+
+    @Test func trustsOnlyWhatWasSyncedAfterAnotherBoot() async throws {
+        let record = record()
+        try await store(boot: "boot 1").commit(record, .init(written: 900, synced: 300))
+        let segment = try #require(try await store(boot: "boot 2").all().first?.segment)
+        #expect(segment.mark(bootID: "boot 1") == .init(written: 900, synced: 300))
+        #expect(segment.mark(bootID: "boot 2") == .init(written: 300, synced: 300))
+        #expect(segment.mark(bootID: "") == .init(written: 300, synced: 300))
+    }
+
+    @Test func neverTakesTwoUnknownBootsForTheSame() {
+        let segment = SegmentRecord("id", .init(written: 900, synced: 300), bootID: "")
+        #expect(segment.mark(bootID: "") == .init(written: 300, synced: 300))
+    }
+
+    // MARK: Opening
+
+    @Test func keepsItsFilesToTheUser() throws {
+        let store = try store()
+        #expect(try folder.permissions(of: "state") == 0o700)
+        for name in ["test.sqlite", "test.lock", "test.setup"] {
+            #expect(try folder.permissions(of: "state/" + name) == 0o600, "\(name)")
+        }
+        withExtendedLifetime(store) {}
+    }
+
+    @Test(arguments: ["", "a/b", "/", "../x", ".", "..", ".hidden"])
+    func refusesNamesThatLeaveTheFolder(_ name: String) {
+        let error = #expect(throws: DownloadError.self) { try store(name) }
+        #expect(error?.code == .storeFailed)
+    }
+
+    @Test func sharesUnlessSomebodyOwnsTheName() throws {
+        do {
+            let (one, other) = (try store(), try store())
+            let error = #expect(throws: DownloadError.self) { try store(exclusive: true) }
+            #expect(error?.code == .inUse)
+            withExtendedLifetime((one, other)) {}
+        }
+        do {
+            let owner = try store(exclusive: true)
+            for exclusive in [false, true] {
+                let error = #expect(throws: DownloadError.self) { try store(exclusive: exclusive) }
+                #expect(error?.code == .inUse)
+            }
+            // Another name is another store.
+            let neighbour = try store("other", exclusive: true)
+            withExtendedLifetime((owner, neighbour)) {}
+        }
+        _ = try store(exclusive: true)
+    }
+
+    @Test func setsADamagedFileAsideAndKeepsIt() async throws {
+        try await leaveAStore()
+        let path = folder("state/test.sqlite")
+        let damaged = Data(repeating: 0x5A, count: 10_000)
+        try damaged.write(to: URL(fileURLWithPath: path))
+        let store = try store()
+        let aside = try #require(store.setAside)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == damaged)
+        #expect(try await store.all().isEmpty)
+        try await store.commit(record(), nil)
+        #expect(try await store.all().count == 1)
+    }
+
+    @Test func refusesAStoreOfANewerVersionAndLeavesItAlone() async throws {
+        try await leaveAStore()
+        let url = URL(fileURLWithPath: folder("state/test.sqlite"))
+        var bytes = try Data(contentsOf: url)
+        // The same store, had a later Haul made it: its migration bears a name that this one does not know.
+        let (known, unknown) = (Data("1: downloads and segments".utf8), Data("9: downloads and segments".utf8))
+        while let range = bytes.range(of: known) { bytes.replaceSubrange(range, with: unknown) }
+        try bytes.write(to: url)
+        let error = #expect(throws: DownloadError.self) { try store() }
+        #expect(error?.code == .storeFailed && error?.message.contains("newer version") == true)
+        // GRDB makes and drops a table on opening, so the bytes may differ; what is in them must not.
+        #expect(try Data(contentsOf: url).range(of: unknown) != nil)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder("state"))
+        #expect(!names.contains { $0.contains("damaged") })
+    }
+
+    @Test func saysSoWhenTheFolderCannotBeMade() throws {
+        try Data().write(to: URL(fileURLWithPath: folder("state")))
+        let error = #expect(throws: DownloadError.self) { try store() }
+        #expect(error?.code == .storeFailed)
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import HaulKit
+
+/// What people and logs see of a URL holds no secret.
+struct MaskingTests {
+    @Test(arguments: [
+        ("https://h/a.iso", "https://h/a.iso"), ("https://h:8443/a%20b.iso", "https://h:8443/a%20b.iso"),
+        ("https://h/a?token=secret", "https://h/a?***"), ("https://h/a?", "https://h/a?***"),
+        ("https://user:secret@h/a", "https://***@h/a"), ("https://secret@h/a", "https://***@h/a"),
+        ("https://:secret@h/a", "https://***@h/a"), ("https://h/a#secret", "https://h/a"),
+        ("https://u:secret@h/a?b=secret#secret", "https://***@h/a?***"),
+        ("https://u:se%40cret%3A@h/a", "https://***@h/a"),
+    ])
+    func masksURLs(_ text: String, _ masked: String) {
+        #expect(link(text).masked == masked)
+    }
+
+    @Test func masksRelativeURLs() throws {
+        let url = try #require(URL(string: "a?secret", relativeTo: link("https://u:secret@h/b")))
+        #expect(!url.masked.contains("secret"))
+    }
+
+    @Test func neverShowsASecretInWhateverPlace() {
+        let alphabet = ["https://", "u:", "SECRET", "@", ":", "/", "h", "?", "#", "&", "=", "%40", "[", "]", ";"]
+        var masked = 0
+        for text in HostileStrings(of: alphabet, count: 8000, upTo: 9, seed: 10) {
+            guard let url = URL(string: text), let host = url.host, !host.isEmpty,
+                !host.uppercased().contains("SECRET"),
+                !url.path.contains("SECRET"), url.scheme == "https"
+            else { continue }
+            masked += 1
+            #expect(!url.masked.contains("SECRET"), "\(text) -> \(url.masked)")
+        }
+        #expect(masked > 20)
+    }
+
+    @Test func takesTheUserInfoOutAndNothingElse() {
+        #expect(link("https://u:p@h:1/a?b#c").withoutUserInfo().absoluteString == "https://h:1/a?b#c")
+        #expect(link("https://h/a%2Fb?b").withoutUserInfo().absoluteString == "https://h/a%2Fb?b")
+        #expect(link("https://u@h/a%2Fb?x=%41").withoutUserInfo().absoluteString == "https://h/a%2Fb?x=%41")
+    }
+
+    @Test func namesOnlyTheHostInErrors() {
+        var machine = DownloadMachine(.init(url: link("https://user:secret@files.example/secret?secret")), seed: 1)
+        for event in [.slotGranted, .recovered(nil)] as [DownloadMachine.Event] {
+            _ = machine.handle(event, at: .start)
+        }
+        let id = DownloadMachine.ConnectionID(number: 1)
+        _ = machine.handle(.connectionEnded(id, .failed(TransportError(.tlsRefused), .zero)), at: .start)
+        guard case .failed(let error) = machine.state else {
+            Issue.record("\(machine.state)")
+            return
+        }
+        #expect(error.message.contains("files.example") && !error.description.contains("secret"))
+    }
+}
