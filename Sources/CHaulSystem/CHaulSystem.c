@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -28,7 +29,21 @@ int haul_rename_noreplace(const char *from, const char *to) {
 }
 
 int haul_reserve(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+
+int64_t haul_birth_time(int fd, const char *path) {
+    struct statx status;
+    int flags = path ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
+    if (statx(path ? AT_FDCWD : fd, path ? path : "", flags, STATX_BTIME, &status) != 0) return 0;
+    if (!(status.stx_mask & STATX_BTIME)) return 0;
+    // Only ever compared: a date beyond 64 bits of nanoseconds may wrap.
+    return (int64_t)((uint64_t)status.stx_btime.tv_sec * 1000000000ULL + status.stx_btime.tv_nsec);
+}
 #else
+int64_t haul_birth_time(int fd, const char *path) {
+    (void)fd, (void)path;
+    return 0;
+}
+
 int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) {
     (void)fd, (void)iov, (void)count, (void)offset;
     errno = ENOTSUP;

@@ -43,7 +43,7 @@ extension DownloadError {
             case .tooManyOpenFiles: .tooManyOpenFiles
             case .alreadyExists: .fileExists
             case .lockedByAnother: .inUse
-            case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .fileTooLarge, .other: .diskFailed
+            case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .notAFile, .fileTooLarge, .other: .diskFailed
             }
         self.init(code, error.sentence)
     }

@@ -38,7 +38,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     /// From 0 to 1; nil while the total is unknown.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
-        return totalBytes == 0 ? 1 : min(1, Double(receivedBytes) / Double(totalBytes))
+        return totalBytes == 0 ? 1 : max(0, min(1, Double(receivedBytes) / Double(totalBytes)))
     }
 
     /// Time until the last byte at the present speed; nil while total or speed are unknown.

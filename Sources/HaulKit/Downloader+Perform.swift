@@ -57,7 +57,8 @@ extension Downloader {
             send: { [weak self] event in
                 guard let self else { return }
                 Task { await self.receive(event, entryID: entryID) }
-            }
+            },
+            isWanted: { [weak self] in self != nil }
         )
         entry.worker = worker
         var condition: String?
@@ -86,17 +87,18 @@ extension Downloader {
         guard let part = entry.part else { return }
         var overlap: [UInt8] = []
         if compare > 0 {
-            do throws(DownloadError) {
-                do throws(DiskError) {
-                    overlap = try await part.read(at: offset - compare, count: Int(compare))
-                } catch { throw DownloadError(error) }
+            do throws(DiskError) {
+                overlap = try await part.read(at: offset - compare, count: Int(compare))
             } catch {
-                logger.debug("overlap: \(error)")
+                // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
+                if let worker = entry.worker, worker.id == id { worker.close() }
+                send(.connectionEnded(id, .diskFailed(error, part.mark)), to: entry)
+                return
             }
         }
         guard let worker = entry.worker, worker.id == id else { return }
         guard overlap.count == compare else {
-            // What is on disk cannot be read back, so nothing can be joined to it.
+            // The file is shorter than its mark: nothing can be joined to it.
             worker.close()
             send(.connectionEnded(id, .overlapDiffers), to: entry)
             return
@@ -166,7 +168,13 @@ extension Downloader {
     private func sync(_ entry: Entry, _ part: PartFile) async {
         do throws(DiskError) {
             try await makeNameDurable(entry, part)
-            _ = try await part.sync()
+            let mark = try await part.sync()
+            // A claim that a power loss may take back would be worth nothing: surely, then.
+            if entry.part === part, case .transferring = entry.machine.state {
+                do throws(DownloadError) {
+                    try await store.commit(entry.record, mark, durably: true)
+                } catch { logger.debug("store: \(error)") }
+            }
         } catch {
             if let worker = entry.worker, entry.part === part {
                 worker.close()
@@ -245,7 +253,7 @@ extension Downloader {
             entry.record.status = isShuttingDown ? .queued : .paused
         case .completed:
             entry.record.status = .completed
-            entry.record.finishedAt = time.date()
+            entry.record.finishedAt = entry.record.finishedAt ?? time.date()
         case .failed(let error):
             entry.record.status = .failed
             entry.record.error = error
@@ -258,10 +266,26 @@ extension Downloader {
         case .paused, .completed, .failed, .cancelled: queue.leave(entry.id)
         default: break
         }
-        if state != .cancelled, entry.isOurs { store.note(entry.record) }
+        if entry.isOnlyAnAttempt {
+            forget(entry)
+        } else if state != .cancelled, entry.isOurs {
+            store.note(entry.record)
+        }
         let now = time.now()
-        entry.hub.changed(entry.snapshot(at: now), outcome: outcome(of: entry))
-        logger.debug("\(entry.id): \(entry.hub.snapshot.state.rawValue)")
+        let snapshot = entry.snapshot(at: now)
+        let outcome = outcome(of: entry)
+        // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
+        step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
+        logger.debug("\(entry.id): \(snapshot.state.rawValue)")
+    }
+
+    private func forget(_ entry: Entry) {
+        guard entry.isOurs else { return }
+        step(entry) { downloader, entry in
+            do throws(DownloadError) {
+                try await downloader.store.remove(entry.record.id)
+            } catch { downloader.logger.debug("store: \(error)") }
+        }
     }
 
     func outcome(of entry: Entry) -> DownloadOutcome? {
@@ -271,7 +295,7 @@ extension Downloader {
                 CompletedDownload(
                     id: entry.id,
                     path: path,
-                    bytes: entry.record.finished?.size ?? entry.machine.mark.written,
+                    bytes: entry.size ?? entry.machine.mark.written,
                     proof: entry.proof,
                     wasThere: entry.wasThere
                 )

@@ -5,7 +5,16 @@ extension Downloader {
     /// Puts a stored download into memory as it was: what ran is queued, what was paused stays so.
     func restore(_ saved: DownloadStore.Saved) async throws(DownloadError) {
         var saved = saved
-        if saved.record.status == .publishing { try await finishPublishing(&saved) }
+        if saved.record.status == .publishing {
+            do throws(DownloadError) {
+                try await finishPublishing(&saved)
+            } catch {
+                // One folder that cannot be looked at must not keep the others from being opened.
+                saved.record.status = .failed
+                saved.record.error = error
+            }
+            try await store.commit(saved.record, nil)
+        }
         guard let id = DownloadID(saved.record.id), let request = saved.record.request else { return }
         let entry = entry(saved, id, request)
         insert(entry, Target(request))
@@ -44,6 +53,12 @@ extension Downloader {
     func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Entry? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
+        // Another process has just begun it and has no file to lock yet: ours is another download until that is settled.
+        if saved.record.partPath == nil, let owner = saved.record.owner, owner != processID,
+            SystemCalls.isRunning(process: owner)
+        {
+            return nil
+        }
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
         if saved.record.status == .completed {
             guard saved.record.url == request.url.absoluteString, await isUnchanged(saved.record),
@@ -112,7 +127,7 @@ extension Downloader {
     }
 
     /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
-    private func hasDigest(_ checksum: Checksum?, _ record: DownloadRecord) async throws(DownloadError) -> Bool {
+    func hasDigest(_ checksum: Checksum?, _ record: DownloadRecord) async throws(DownloadError) -> Bool {
         guard let checksum, checksum != record.wishes.checksum, let path = record.finalPath else { return true }
         return try await Checksum.of(checksum.algorithm, file: path) == checksum
     }

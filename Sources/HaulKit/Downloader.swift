@@ -121,6 +121,10 @@ public actor Downloader {
             if let entry = entries[id] { await settled(entry) }
         }
         ticker?.cancel()
+        for entry in entries.values where !entry.hub.hasEnded {
+            // Paused ones too: nobody shall wait for what can no longer happen.
+            entry.hub.changed(entry.snapshot(at: time.now()), outcome: .failed(Self.isShutDown))
+        }
         await store.flush()
         await transport.shutDown()
         store.giveUpName()
@@ -137,7 +141,7 @@ public actor Downloader {
     ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL,
     ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
-        guard !isShuttingDown else { throw DownloadError(.shutDown, "The downloader has been shut down.") }
+        guard !isShuttingDown else { throw Self.isShutDown }
         let request = try Self.checked(request)
         let target = Target(request)
         if let download = try await again(request, target) { return download }
@@ -145,20 +149,14 @@ public actor Downloader {
         // Another call may have been here while the store was asked.
         if let download = try await again(request, target) { return download }
 
-        let entry: Entry
-        if let saved, let taken = try await takeUp(saved, request) {
-            // Once more: taking up looks at the disk.
-            if let download = try await again(request, target) { return download }
-            entry = taken
-            entry.isOurs = entry.machine.state != .queued
-        } else {
-            let id = DownloadID()
-            entry = Entry(
-                id,
-                DownloadMachine(settings(request), seed: random.next()),
-                DownloadRecord(id, request, createdAt: time.date())
-            )
-        }
+        var taken: Entry?
+        if let saved { taken = try await takeUp(saved, request) }
+        // And once more: taking up looks at the disk.
+        if let download = try await again(request, target) { return download }
+        guard !isShuttingDown else { throw Self.isShutDown }
+
+        let entry = taken ?? newEntry(request)
+        entry.isOurs = taken == nil || entry.machine.state != .queued
         insert(entry, target)
         if entry.isOurs {
             do {
@@ -172,11 +170,22 @@ public actor Downloader {
         return Download(entry.id, self, entry.hub)
     }
 
+    private func newEntry(_ request: DownloadRequest) -> Entry {
+        let id = DownloadID()
+        var record = DownloadRecord(id, request, createdAt: time.date())
+        record.owner = processID
+        return Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
+    }
+
+    private static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
+
     /// The download of this target that is in memory already, set going if it can be.
     private func again(_ request: DownloadRequest, _ target: Target) async throws(DownloadError) -> Download? {
         guard let id = byTarget[target], let entry = entries[id] else { return nil }
         if case .completed = entry.machine.state {
-            guard entry.machine.settings.url == request.url, await isUnchanged(entry.record) else {
+            guard entry.machine.settings.url == request.url, await isUnchanged(entry.record),
+                try await hasDigest(request.checksum, entry.record)
+            else {
                 drop(entry)
                 return nil
             }
@@ -242,11 +251,11 @@ public actor Downloader {
         guard scheme == "http" || scheme == "https" else {
             throw DownloadError(.unsupportedScheme, "Haul downloads http and https URLs, not \(scheme).")
         }
-        guard let host = request.url.host, !host.isEmpty else {
-            throw DownloadError(.invalidURL, "This URL names no host: \(request.url.masked).")
-        }
-        if let port = request.url.port, !(1...65535).contains(port) {
-            throw DownloadError(.invalidURL, "This URL names a port that does not exist: \(request.url.masked).")
+        guard request.url.isAskable else {
+            throw DownloadError(
+                .invalidURL,
+                "This URL names no host, or a port that does not exist: \(request.url.masked)."
+            )
         }
         var request = request
         switch request.destination {
@@ -306,7 +315,7 @@ public actor Downloader {
     }
 
     private func request(_ event: DownloadMachine.Event, of id: DownloadID) async {
-        guard let entry = entries[id] else { return }
+        guard let entry = entries[id], !(isShuttingDown && event == .resumeRequested) else { return }
         send(event, to: entry)
         await settled(entry)
         if entry.machine.state == .cancelled { drop(entry) }

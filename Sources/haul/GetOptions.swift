@@ -88,7 +88,10 @@ struct GetOptions: ParsableArguments {
 
     func request(_ text: String) throws -> DownloadRequest {
         guard let url = URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw Complaint("This is no URL: \(text). It should begin with http:// or https://.", .usage)
+            throw Complaint(
+                "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
+                .usage
+            )
         }
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.headers = header

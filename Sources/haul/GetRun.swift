@@ -24,6 +24,9 @@ struct GetRun {
                     guard seen.insert(download.id).inserted else { continue }
                     display.added(download.snapshot)
                     group.addTask { (index, await follow(download)) }
+                } catch  where error.code == .shutDown {
+                    statuses[index] = .interrupted
+                    break
                 } catch {
                     statuses[index] = ExitStatus(error)
                     display.refused(request.url.masked, error)

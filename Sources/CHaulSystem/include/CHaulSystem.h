@@ -15,5 +15,8 @@ int haul_reserve(int fd, int64_t length);
 int haul_lock_exclusive(int fd);
 int haul_lock_shared(int fd);
 int haul_unlock(int fd);
+// When the file was created, in nanoseconds since 1970; 0 where the file system does not say. With a null path that of
+// the descriptor, else that of the path, which is not followed if it is a link.
+int64_t haul_birth_time(int fd, const char *path);
 // open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);

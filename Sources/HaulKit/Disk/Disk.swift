@@ -57,8 +57,13 @@ struct FileStatus: Sendable, Hashable, Codable {
     var allocated: Int64
     var device: UInt64
     var inode: UInt64
+    /// When it was created, in nanoseconds since 1970: tells a new file from a deleted one whose inode it got. 0 where the
+    /// file system does not say.
+    var born: Int64 = 0
     /// Modification time, in nanoseconds since 1970.
     var modified: Int64
 
-    func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+    func isSameFile(as other: FileStatus) -> Bool {
+        device == other.device && inode == other.inode && born == other.born
+    }
 }

@@ -3,7 +3,7 @@ struct DiskError: Error, Sendable, Hashable {
     /// The kinds that Haul treats differently or has a sentence of its own for.
     enum Kind: String, Sendable, Hashable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
-        case notFound, alreadyExists, isSymbolicLink, notAFolder, fileTooLarge, lockedByAnother, other
+        case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, lockedByAnother, other
     }
 
     let kind: Kind
@@ -43,7 +43,7 @@ struct DiskError: Error, Sendable, Hashable {
         case .nameTooLong:
             "The name of \(path) is too long for its file system. Choose a shorter one with --output."
         case .permissionDenied:
-            "No permission to write \(path). Choose another folder, or change its permissions."
+            "Permission denied at \(path). Choose another place, or change its permissions."
         case .notFound:
             "\(path) does not exist."
         case .alreadyExists:
@@ -52,6 +52,8 @@ struct DiskError: Error, Sendable, Hashable {
             "\(path) is a symbolic link, which Haul does not write through. Remove it or choose another name."
         case .notAFolder:
             "A part of the path \(path) is not a folder."
+        case .notAFile:
+            "\(path) is no regular file."
         case .fileTooLarge:
             "\(path) would be larger than its file system or the file size limit (ulimit -f) allows."
         case .lockedByAnother:

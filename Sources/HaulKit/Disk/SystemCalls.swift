@@ -124,13 +124,13 @@ enum SystemCalls {
     static func status(_ path: String) throws(Errno) -> FileStatus {
         var raw = stat()
         _ = try retrying { lstat(path, &raw) }
-        return FileStatus(raw)
+        return FileStatus(raw, born: haul_birth_time(-1, path))
     }
 
     static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {
         var raw = stat()
         _ = try retrying { fstat(descriptor, &raw) }
-        return FileStatus(raw)
+        return FileStatus(raw, born: haul_birth_time(descriptor, nil))
     }
 
     static func freeSpace(_ path: String) throws(Errno) -> Int64? {
@@ -152,6 +152,9 @@ enum SystemCalls {
             return ""
         #endif
     }
+
+    /// Whether a process of this number exists, ours or not.
+    static func isRunning(process: Int32) -> Bool { kill(process, 0) == 0 || errno == EPERM }
 
     static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
@@ -187,7 +190,15 @@ enum SystemCalls {
 }
 
 extension FileStatus {
-    fileprivate init(_ raw: stat) {
+    /// Clamped: a file may bear a date that nanoseconds in 64 bits do not reach.
+    private static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 {
+        let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !isTooLarge else { return seconds < 0 ? .min : .max }
+        let (sum, overflows) = product.addingReportingOverflow(rest)
+        return overflows ? .max : sum
+    }
+
+    fileprivate init(_ raw: stat, born: Int64) {
         let kind: Kind =
             switch raw.st_mode & S_IFMT {
             case S_IFREG: .file
@@ -206,7 +217,8 @@ extension FileStatus {
             allocated: Int64(raw.st_blocks) * 512,
             device: UInt64(truncatingIfNeeded: raw.st_dev),
             inode: UInt64(raw.st_ino),
-            modified: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+            born: born,
+            modified: Self.nanoseconds(Int64(time.tv_sec), Int64(time.tv_nsec))
         )
     }
 }

@@ -22,6 +22,8 @@ final class Entry {
     var proof = CompletedDownload.Proof.none
     /// False while another process may be running this download: its record is not ours to write then.
     var isOurs = true
+    /// Another's file at the final name, which was left alone as asked.
+    var standing: FileStatus?
     /// The file had been there before this run.
     var wasThere = false
 
@@ -29,23 +31,38 @@ final class Entry {
         self.id = id
         self.machine = machine
         self.record = record
-        hub = EventHub(Self.snapshot(id, machine, record, bytesPerSecond: 0, now: .start))
+        hub = EventHub(Self.snapshot(id, machine, record, size: record.finished?.size, bytesPerSecond: 0, now: .start))
+    }
+
+    /// Size of the file under the final name.
+    var size: Int64? { standing?.size ?? record.finished?.size }
+
+    /// Nothing of this run is worth remembering: a file that was left alone was never downloaded, and a download that
+    /// another process has is that one's to remember.
+    var isOnlyAnAttempt: Bool {
+        switch machine.state {
+        case .completed: standing != nil
+        case .failed(let error): error.code == .inUse && record.partPath == nil
+        default: false
+        }
     }
 
     func snapshot(at now: Instant) -> DownloadSnapshot {
-        Self.snapshot(id, machine, record, bytesPerSecond: meter.bytesPerSecond(at: now), now: now)
+        Self.snapshot(id, machine, record, size: size, bytesPerSecond: meter.bytesPerSecond(at: now), now: now)
     }
 
     private static func snapshot(
         _ id: DownloadID,
         _ machine: DownloadMachine,
         _ record: DownloadRecord,
+        size: Int64?,
         bytesPerSecond: Double,
         now: Instant
     ) -> DownloadSnapshot {
         let state: DownloadSnapshot.State
         var error: DownloadError?
         var waitsFor: Duration?
+        var path: String?
         switch machine.state {
         case .queued: state = .queued
         case .recovering, .connecting, .preparing: state = .connecting
@@ -56,20 +73,22 @@ final class Entry {
             waitsFor = max(until - now, .zero)
         case .verifying, .publishing: state = .verifying
         case .paused: state = .paused
-        case .completed: state = .completed
+        case .completed(let final):
+            state = .completed
+            path = final
         case .failed(let reason):
             state = .failed
             error = reason
         case .cancelled: state = .cancelled
         }
-        let received = record.finished?.size ?? machine.mark.written
+        let received = size ?? machine.mark.written
         return DownloadSnapshot(
             id: id,
             url: machine.settings.url,
             state: state,
-            path: record.finalPath ?? record.file,
+            path: path ?? record.finalPath ?? record.file,
             receivedBytes: received,
-            totalBytes: record.finished?.size ?? machine.resource?.total,
+            totalBytes: size ?? machine.resource?.total,
             bytesPerSecond: state == .transferring ? bytesPerSecond : 0,
             error: error,
             waitsFor: waitsFor

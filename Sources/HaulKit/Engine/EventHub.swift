@@ -16,6 +16,7 @@ final class EventHub: Sendable {
     }
 
     var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
+    var hasEnded: Bool { state.withLock { $0.outcome != nil } }
 
     /// A change of state; a state that ends the run carries its outcome. A state after an outcome begins a new run.
     func changed(_ snapshot: DownloadSnapshot, outcome: DownloadOutcome? = nil) {

@@ -17,6 +17,8 @@ final class PartFile: Sendable {
         var digest: RunningDigest?
         /// A sync failed: nothing written since the last good one may be claimed, and nothing more is taken.
         var syncFailure: DiskError?
+        /// Counts the times that everything was forgotten: a sync from before vouches for nothing after.
+        var generation = 0
         /// The next position that is worth a mark of its own.
         var milestone: Int64 = 0
     }
@@ -34,6 +36,8 @@ final class PartFile: Sendable {
     }
 
     var path: String { file.path }
+    /// The first sync that failed, if one did.
+    var syncFailure: DiskError? { state.withLock(\.syncFailure) }
     var mark: Mark { state.withLock { $0.mark } }
 
     /// Forgets every byte; the caller has made the store forget them first.
@@ -43,6 +47,7 @@ final class PartFile: Sendable {
             self.state.withLock {
                 $0.mark = .zero
                 $0.milestone = 0
+                $0.generation += 1
                 $0.syncFailure = nil
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
             }
@@ -97,9 +102,11 @@ final class PartFile: Sendable {
         await withCheckedContinuation { continuation in writes.async { continuation.resume() } }
     }
 
-    /// Makes everything written so far durable. On failure the mark falls back to what an earlier sync vouched for.
+    /// Makes everything written so far durable. On failure the mark falls back to what an earlier sync vouched for, and every
+    /// later sync fails too: the kernel reports a lost page once, and then knows nothing of it any more.
     func sync() async throws(DiskError) -> Mark {
-        let before = mark.written
+        let (before, generation, earlier) = state.withLock { ($0.mark.written, $0.generation, $0.syncFailure) }
+        if let earlier { throw earlier }
         let failure: DiskError? = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
                 do throws(DiskError) {
@@ -109,13 +116,13 @@ final class PartFile: Sendable {
             }
         }
         return try state.withLock { state throws(DiskError) in
-            if let failure {
-                state.syncFailure = failure
+            if let failure, state.generation == generation {
+                state.syncFailure = state.syncFailure ?? failure
                 state.mark.written = state.mark.synced
-                throw failure
             }
-            // A restart in between has set the mark back; a sync from before it vouches for nothing.
-            if before <= state.mark.written { state.mark.synced = max(state.mark.synced, before) }
+            // One that ran beside ours may have taken the kernel's only report.
+            if let failure = state.syncFailure ?? failure { throw failure }
+            if state.generation == generation { state.mark.synced = max(state.mark.synced, before) }
             return state.mark
         }
     }

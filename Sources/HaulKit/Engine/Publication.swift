@@ -16,10 +16,20 @@ struct Publication: Sendable {
         case hasPart
     }
 
-    /// Whose a partial file is that stands where ours would.
-    enum Occupant: Sendable, Equatable {
-        case thisDownload(owner: Int32?)
-        case somebody
+    /// Who claims a partial file that stands where ours would.
+    enum Claim: Sendable, Equatable {
+        /// Another record of this same download.
+        case sameDownload(owner: Int32?)
+        case anotherDownload
+        /// No record that we know of.
+        case unknown
+    }
+
+    enum TakeOver: Sendable {
+        case taken(any DiskFile)
+        /// Another name should be tried.
+        case notOurs
+        case lockedByStranger
     }
 
     /// Looks whether a name can be had. Throws when something stands there and the policy forbids to go round it.
@@ -47,29 +57,36 @@ struct Publication: Sendable {
         }
     }
 
-    /// Takes over a partial file that is there already, empty it as may be; nil when another name should be tried.
-    func takeOver(_ path: String, from occupant: Occupant, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
-        -> (any DiskFile)?
+    /// Opens and locks a partial file that is there already, if it may be emptied.
+    func takeOver(_ path: String, claimed claim: Claim, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
+        -> TakeOver
     {
-        let (file, isMine) = try describing { () throws(DiskError) in
-            let file = try disk.open(path)
-            return (file, try file.lock())
+        if claim == .anotherDownload {
+            // Its bytes are somebody's progress, whatever is to become of the finished file.
+            if policy == .rename { return .notOurs }
+            throw DownloadError(
+                .inUse,
+                "\(path) holds what arrived of another download. Finish or remove that one first, or choose another name."
+            )
         }
-        switch occupant {
-        case .thisDownload(let owner):
+        let (file, isMine, isEmpty) = try describing { () throws(DiskError) in
+            let file = try disk.open(path)
+            return (file, try file.lock(), try file.status().size == 0)
+        }
+        switch claim {
+        case .sameDownload(let owner):
             guard isMine else { throw Self.inUse(path, owner: owner) }
-            return file
-        case .somebody:
-            if policy == .rename { return nil }
-            guard isMine else { throw Self.inUse(path, owner: nil) }
-            guard policy == .overwrite else {
-                throw DownloadError(
-                    .fileExists,
-                    "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
-                        + "--on-conflict overwrite."
-                )
-            }
-            return file
+            return .taken(file)
+        case .anotherDownload, .unknown:
+            guard isMine else { return .lockedByStranger }
+            // An empty one is what a crash right after its creation leaves.
+            if isEmpty || policy == .overwrite { return .taken(file) }
+            if policy == .rename { return .notOurs }
+            throw DownloadError(
+                .fileExists,
+                "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
+                    + "--on-conflict overwrite."
+            )
         }
     }
 
@@ -84,7 +101,8 @@ struct Publication: Sendable {
             let status = try file.status()
             // Between opening and locking, whoever had the lock may have published the file or begun a new one.
             guard try disk.status(path)?.isSameFile(as: status) == true else { return nil }
-            if let identity, !identity.isSameFile(as: status) { return nil }
+            // Without an identity nothing was ever written to it.
+            guard identity?.isSameFile(as: status) ?? (status.size == 0) else { return nil }
             return (file, true)
         }
         guard let opened else { return nil }

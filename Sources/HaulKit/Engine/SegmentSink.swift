@@ -30,6 +30,8 @@ final class SegmentSink: Sendable {
         /// Nothing more is handed to the write thread: the file may soon hold another version.
         var isShut = false
         var flushIsDue = false
+        /// A flush found no room; the next write that ends makes some.
+        var flushIsOwed = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?
     }
@@ -42,7 +44,7 @@ final class SegmentSink: Sendable {
     private static let mostOutstanding = 2
     /// The first bytes are written soon, so that there is a first mark soon; later ones in time for the next tick.
     private static let firstFlush = TimeAmount.milliseconds(40)
-    private static let laterFlush = TimeAmount.milliseconds(150)
+    private static let laterFlush = TimeAmount.milliseconds(50)
 
     init(_ part: PartFile, at offset: Int64, limit: Int64?, expecting overlap: [UInt8], batchSize: Int) {
         self.part = part
@@ -107,7 +109,8 @@ final class SegmentSink: Sendable {
     func flush() {
         state.withLock { state in
             state.flushIsDue = false
-            if state.failure == nil, state.outstanding < Self.mostOutstanding { submit(&state) }
+            guard state.failure == nil else { return }
+            if state.outstanding < Self.mostOutstanding { submit(&state) } else { state.flushIsOwed = true }
         }
     }
 
@@ -151,6 +154,10 @@ final class SegmentSink: Sendable {
         let (waiter, drained, firstFailure) = state.withLock { state in
             state.outstanding -= 1
             if let failure, state.failure == nil { state.failure = failure }
+            if state.flushIsOwed, state.failure == nil {
+                state.flushIsOwed = false
+                submit(&state)
+            }
             let waiter = state.waiter
             state.waiter = nil
             guard state.outstanding == 0 else {

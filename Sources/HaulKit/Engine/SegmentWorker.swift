@@ -12,6 +12,8 @@ final class SegmentWorker: ResponseReceiver {
         /// The head is being judged; the connection is held until this completes.
         case held(EventLoopPromise<Void>)
         case flowing(SegmentSink, PartFile)
+        /// The body has ended; the rest of it is being written.
+        case draining(SegmentSink)
         case closed
     }
     private struct State {
@@ -25,6 +27,8 @@ final class SegmentWorker: ResponseReceiver {
 
     let id: ConnectionID
     private let send: @Sendable (Event) -> Void
+    /// False once the downloader is gone: nobody would ever close us then.
+    private let isWanted: @Sendable () -> Bool
     private let state = Mutex(State())
     /// For the wall-clock part of judging: `Retry-After` may be a date.
     private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
@@ -32,11 +36,13 @@ final class SegmentWorker: ResponseReceiver {
     init(
         _ id: ConnectionID,
         headEvent: @escaping @Sendable (ConnectionID, ResponseHead) -> Event,
-        send: @escaping @Sendable (Event) -> Void
+        send: @escaping @Sendable (Event) -> Void,
+        isWanted: @escaping @Sendable () -> Bool = { true }
     ) {
         self.id = id
         self.headEvent = headEvent
         self.send = send
+        self.isWanted = isWanted
     }
 
     func start(_ request: TransportRequest, over transport: any Transport) {
@@ -66,7 +72,7 @@ final class SegmentWorker: ResponseReceiver {
             state.stage = .closed
             return switch before {
             case .held(let promise): (state.exchange, promise as EventLoopPromise<Void>?, nil as SegmentSink?)
-            case .flowing(let sink, _): (state.exchange, nil, sink)
+            case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
             case .asking, .closed: (state.exchange, nil, nil)
             }
         }
@@ -84,12 +90,14 @@ final class SegmentWorker: ResponseReceiver {
             state.stage = .held(promise)
             return promise.futureResult
         }
+        if !isWanted() { close() }
         guard let future else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
         send(headEvent(id, head))
         return future
     }
 
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
+        if !isWanted() { close() }
         let sink: SegmentSink? = state.withLock { state in
             if case .flowing(let sink, _) = state.stage { return sink }
             return nil
@@ -113,22 +121,32 @@ final class SegmentWorker: ResponseReceiver {
         let (stage, ending) = state.withLock { state in
             defer {
                 // Nothing comes after this: the file is let go of, and the exchange, which holds us.
-                state.stage = .closed
+                if case .flowing(let sink, _) = state.stage {
+                    state.stage = .draining(sink)
+                } else {
+                    state.stage = .closed
+                }
                 state.exchange = nil
                 state.hasEnded = true
             }
             return (state.stage, state.ending)
         }
         switch stage {
-        case .closed: return
+        case .closed, .draining: return
         case .asking:
-            send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), .zero)))
+            send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .held(let promise):
             promise.fail(failure ?? TransportError(.connectionLost))
-            send(.connectionEnded(id, .failed(failure ?? TransportError(.connectionLost, "no body"), .zero)))
+            send(.connectionEnded(id, .failed(failure ?? TransportError(.connectionLost, "no body"), nil)))
         case .flowing(let sink, let part):
             // What has arrived is written whatever the end was; only then is its extent known.
             sink.finish { [self] diskFailure in
+                let isClosed = state.withLock { state in
+                    if case .closed = state.stage { return true }
+                    state.stage = .closed
+                    return false
+                }
+                if isClosed { return }
                 send(.connectionEnded(id, end(failure, ending, diskFailure, sink, part)))
             }
         }
@@ -142,7 +160,7 @@ final class SegmentWorker: ResponseReceiver {
         _ part: PartFile
     ) -> DownloadMachine.ConnectionEnd {
         let mark = part.mark
-        if let diskFailure { return .diskFailed(diskFailure, mark) }
+        if let diskFailure = diskFailure ?? part.syncFailure { return .diskFailed(diskFailure, mark) }
         switch ending {
         case .overlapDiffers: return .overlapDiffers
         case .enough: return .finished(mark)

@@ -8,7 +8,9 @@ extension Checksum {
         let checksum = try await offActor { () throws(DownloadError) -> Checksum? in
             do throws(DiskError) {
                 let file = try PosixFile(path, flags: O_RDONLY)
-                let size = try file.status().size
+                let status = try file.status()
+                guard status.kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
+                let size = status.size
                 let digest = RunningDigest(algorithm)
                 try digest.catchUp(with: file, written: { size }, isCancelled: { false })
                 return digest.finish()

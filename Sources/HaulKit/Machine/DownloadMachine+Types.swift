@@ -58,7 +58,8 @@ extension DownloadMachine {
     enum ConnectionEnd: Sendable, Equatable {
         /// The body was whole by its own framing.
         case finished(Mark)
-        case failed(TransportError, Mark)
+        /// The mark is nil when no body was let in.
+        case failed(TransportError, Mark?)
         /// The bytes that came again are not those on disk.
         case overlapDiffers
         case diskFailed(DiskError, Mark)

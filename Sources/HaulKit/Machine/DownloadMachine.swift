@@ -12,8 +12,7 @@ struct DownloadMachine: Sendable, Equatable {
     /// What is known of the representation; nil before the first answer and after everything was dropped.
     private(set) var resource: Resource?
     private(set) var mark: Mark
-    /// Attempts in a row that brought no byte.
-    private(set) var failures = 0
+    private(set) var patience: Patience
     /// Set when the bytes came from another URL than the one now asked.
     private(set) var isFromReplacedSource: Bool
 
@@ -22,20 +21,11 @@ struct DownloadMachine: Sendable, Equatable {
     private var wish = Wish.run
     /// What was written when the present attempt began.
     private var markAtOpen: Int64 = 0
-    /// The farthest byte of this run. Only new ground counts as progress, so that a server without ranges that breaks off
-    /// again and again at the same place does not keep us for ever.
-    private var furthest: Int64 = 0
     private var rangesAreBroken = false
-    private var changes = 0
-    private var hasRefetched = false
-    private var renewals = 0
-    /// The server has sent some answer, if only a refusal: its name and address are right.
-    private var hasBeenAnswered = false
     private var asksPlain = false
     private var dropsWhatIsThere = false
     private var connections = 0
     private var timers = 0
-    private var random: SplitMix64
 
     /// - Parameters:
     ///   - resource: what an earlier run learned.
@@ -53,13 +43,8 @@ struct DownloadMachine: Sendable, Equatable {
         self.resource = resource
         self.mark = mark
         self.isFromReplacedSource = isFromReplacedSource
-        self.random = SplitMix64(seed: seed)
+        self.patience = Patience(seed: seed)
     }
-
-    /// Versions of the file that may come by in one run before we say that it keeps changing.
-    static let mostChanges = 3
-    /// Times that a refusal behind a redirect is taken for an expired link.
-    static let mostRenewals = 2
 
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
         switch event {
@@ -117,14 +102,16 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
+    /// Takes over what the store says of the representation, while what is on disk is being looked at.
+    mutating func learn(_ resource: Resource?) {
+        if state == .recovering { self.resource = resource }
+    }
+
     private mutating func resume() -> [Action] {
         switch state {
         case .paused, .failed:
             state = .queued
-            failures = 0
-            changes = 0
-            renewals = 0
-            hasRefetched = false
+            patience.renew()
             return [.report]
         default:
             if wish == .pause { wish = .run }
@@ -147,7 +134,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .preparing(let id, let preparation, let ended):
             keep(wish)
             guard ended == nil else { return [] }
-            state = .preparing(id, preparation, ended: .failed(TransportError(.connectionLost), mark))
+            state = .preparing(id, preparation, ended: .failed(TransportError(.connectionLost), nil))
             return [.close(id)]
         case .completed, .cancelled: return []
         }
@@ -182,7 +169,7 @@ struct DownloadMachine: Sendable, Equatable {
     private mutating func recovered(_ found: Mark?, at now: Instant) -> [Action] {
         guard state == .recovering else { return [] }
         mark = found ?? .zero
-        furthest = mark.written
+        patience.begin(at: mark.written)
         if found == nil { resource = nil }
         return settleOr { machine in
             if let total = machine.resource?.total, total == machine.mark.written, machine.mark.written > 0 {
@@ -242,8 +229,7 @@ struct DownloadMachine: Sendable, Equatable {
             if case .status(let status, _) = refusal, (400...410).contains(status), verdict.isWorthRetrying,
                 status != 408
             {
-                renewals += 1
-                if renewals > Self.mostRenewals { verdict = .init(isWorthRetrying: false, error: verdict.error) }
+                if !patience.renewsLink() { verdict = .init(isWorthRetrying: false, error: verdict.error) }
             }
             return [.close(id)] + retry(verdict, retryAfter: retryAfter, at: now)
         }
@@ -277,7 +263,7 @@ struct DownloadMachine: Sendable, Equatable {
         dropsWhatIsThere = false
         asksPlain = false
         isFromReplacedSource = false
-        renewals = 0
+        patience.noteGoodAnswer()
         return settleOr { machine in
             machine.state = .transferring(id)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
@@ -290,8 +276,8 @@ struct DownloadMachine: Sendable, Equatable {
     /// made ready for. Only a disk that took bytes back is to be believed.
     private func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
         switch end {
-        case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), mark)
-        case .failed(let error, _): .failed(error, mark)
+        case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)
+        case .failed(let error, _): .failed(error, nil)
         case .overlapDiffers: end
         case .diskFailed(let error, let left):
             .diskFailed(
@@ -311,19 +297,17 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// Counts a change of the file at the server; returns the error once that is no longer to be followed.
     private mutating func noteChange() -> DownloadError? {
-        changes += 1
-        // Every byte of the new version is new ground.
-        furthest = 0
+        let isOneTooMany = !patience.followsChange()
         if settings.failsOnChange {
             return DownloadError(
                 .contentChanged,
                 "Another version of the file stands at the URL. What arrived of the old one is kept."
             )
         }
-        guard changes > Self.mostChanges else { return nil }
+        guard isOneTooMany else { return nil }
         return DownloadError(
             .contentChanged,
-            "The file keeps changing at the server: \(changes) versions came by. Try again later."
+            "The file keeps changing at the server: \(patience.changes) versions came by. Try again later."
         )
     }
 
@@ -344,10 +328,7 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     private mutating func take(_ landed: Mark) {
-        if landed.written > furthest {
-            furthest = landed.written
-            failures = 0
-        }
+        patience.noteProgress(to: landed.written)
         mark = landed
     }
 
@@ -388,8 +369,8 @@ struct DownloadMachine: Sendable, Equatable {
             if landed.written > markAtOpen { return open(at: now) }
             return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
         case .failed(let error, let landed):
-            take(landed)
-            if let total = resource?.total, landed.written == total { return verify() }
+            if let landed { take(landed) }
+            if let total = resource?.total, mark.written == total { return verify() }
             return retry(transportVerdict(error), at: now)
         case .overlapDiffers:
             return startOver(.changed, at: now)
@@ -409,12 +390,10 @@ struct DownloadMachine: Sendable, Equatable {
         -> [Action]
     {
         guard verdict.isWorthRetrying else { return fail(verdict.error) }
-        failures += 1
-        if resource != nil || verdict.error.code == .refusedByServer { hasBeenAnswered = true }
-        let policy = settings.retry
-        let most = hasBeenAnswered ? policy.attempts : min(policy.attempts, policy.attemptsBeforeFirstAnswer)
-        guard failures <= most else { return fail(verdict.error) }
-        let wait = policy.delay(failures: failures, chance: random.next(), retryAfter: retryAfter)
+        if resource != nil || verdict.error.code == .refusedByServer { patience.noteAnswer() }
+        guard let wait = patience.waitAfterFailure(settings.retry, retryAfter: retryAfter) else {
+            return fail(verdict.error)
+        }
         timers += 1
         state = .resting(until: now + wait, because: verdict.error)
         return [.startTimer(TimerID(number: timers), after: wait), .report]
@@ -439,10 +418,8 @@ struct DownloadMachine: Sendable, Equatable {
             state = .publishing
             return [.publish]
         case .mismatch(let expected, let actual):
-            if !hasRefetched {
-                hasRefetched = true
+            if patience.refetches() {
                 dropsWhatIsThere = true
-                furthest = 0
                 return open(at: now)
             }
             let error = DownloadError(

@@ -139,8 +139,10 @@ final class DownloadStore: Sendable {
     func all() async throws(DownloadError) -> [Saved] {
         try await onWriter { store in
             try store.file.queue.read { database in
-                try DownloadRecord.order(Column("createdAt"), Column.rowID).fetchAll(database).map {
-                    try store.saved($0, database)
+                // A row that a later version wrote, or somebody edited, must not hide the others.
+                try Row.fetchAll(database, DownloadRecord.order(Column("createdAt"), Column.rowID)).compactMap { row in
+                    guard let record = try? DownloadRecord(row: row) else { return nil }
+                    return try store.saved(record, database)
                 }
             }
         }
@@ -162,10 +164,35 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// The download whose bytes gather at this path.
-    func find(partPath: String) async throws(DownloadError) -> DownloadRecord? {
+    /// The download whose bytes gather at this path, if it is another one than that of `id`.
+    func find(partPath: String, besides id: String) async throws(DownloadError) -> DownloadRecord? {
         try await onWriter { store in
-            try store.file.queue.read { try DownloadRecord.filter(Column("partPath") == partPath).fetchOne($0) }
+            try store.file.queue.read {
+                try DownloadRecord.filter(Column("partPath") == partPath && Column("id") != id).fetchOne($0)
+            }
+        }
+    }
+
+    func find(id: String) async throws(DownloadError) -> Saved? {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.file.queue.read { database in
+                try DownloadRecord.fetchOne(database, key: id).map { try store.saved($0, database) }
+            }
+        }
+    }
+
+    /// Makes a process the owner of a download that has no partial file to lock yet; false when another one that is
+    /// alive owns it.
+    func claim(_ id: String, for process: Int32) async throws(DownloadError) -> Bool {
+        try await onWriter { store in
+            try store.file.queue.write { database in
+                guard var record = try DownloadRecord.fetchOne(database, key: id) else { return true }
+                if let owner = record.owner, owner != process, SystemCalls.isRunning(process: owner) { return false }
+                record.owner = process
+                try record.update(database)
+                return true
+            }
         }
     }
 

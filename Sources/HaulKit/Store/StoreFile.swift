@@ -98,6 +98,8 @@ struct StoreFile {
         if let error = error as? DiskError {
             return DownloadError(.storeFailed, "The store cannot be opened. \(error.sentence)")
         }
-        return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: "\(error)")
+        // A decoding error would print the row, headers and all.
+        let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
+        return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
     }
 }

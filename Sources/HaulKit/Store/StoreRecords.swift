@@ -121,6 +121,8 @@ struct SegmentRecord: Sendable, Equatable, Codable, FetchableRecord, Persistable
     /// What may be relied on now.
     func mark(bootID now: String) -> DownloadMachine.Mark {
         let isSameBoot = !now.isEmpty && now == bootID
+        // A store that was edited by hand may say anything.
+        let synced = max(0, synced)
         return .init(written: isSameBoot ? max(written, synced) : synced, synced: synced)
     }
 }

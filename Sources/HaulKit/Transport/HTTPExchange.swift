@@ -40,9 +40,7 @@ final class HTTPExchange: Exchange {
     }
 
     private func follow(client: (URL) -> HTTPClient) async throws(TransportError) {
-        guard let scheme = request.url.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            request.url.host?.isEmpty == false
-        else { throw TransportError(.invalidURL) }
+        guard request.url.isAskable else { throw TransportError(.invalidURL) }
         var redirects = RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects)
         while true {
             let outcome = try await ask(redirects, client: client)

@@ -18,11 +18,9 @@ struct RedirectPolicy: Sendable, Equatable {
     static func isRedirect(status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     mutating func follow(location: String) throws(TransportError) {
-        guard let target = URL(string: location, relativeTo: url)?.absoluteURL.withoutUserInfo(),
-            let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            target.host?.isEmpty == false, (1...65535).contains(target.port ?? 80)
+        guard let target = URL(string: location, relativeTo: url)?.absoluteURL.withoutUserInfo(), target.isAskable
         else { throw TransportError(.badRedirect) }
-        if url.scheme?.lowercased() == "https", scheme == "http", !allowsInsecure {
+        if Origin(url).scheme == "https", Origin(target).scheme == "http", !allowsInsecure {
             throw TransportError(.insecureRedirect)
         }
         // A redirect to itself may set a cookie in a browser; without one it can only go round.
@@ -47,6 +45,12 @@ struct Origin: Sendable, Hashable {
 }
 
 extension URL {
+    /// Whether a request can be made of it at all. The layers below trap on ports and host names that do not exist.
+    var isAskable: Bool {
+        guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host else { return false }
+        return (1...253).contains(host.utf8.count) && (1...65535).contains(port ?? 80)
+    }
+
     func withoutUserInfo() -> URL {
         guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
             return self

@@ -14,8 +14,12 @@ enum Output {
             if written > 0 {
                 bytes = bytes.dropFirst(written)
             } else if errno == EPIPE {
+                Terminal.restore()
                 _exit(128 + SIGPIPE)
-            } else if errno != EINTR && errno != EAGAIN {
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            } else if errno != EINTR {
                 return
             }
         }

@@ -43,7 +43,7 @@ enum ProgressLine {
         }
         return line(
             "\(finished)/\(snapshots.count) files",
-            total.map { $0 == 0 ? 0 : min(1, Double(received) / Double($0)) },
+            total.map { $0 == 0 ? 0 : max(0, min(1, Double(received) / Double($0))) },
             received: received,
             total: total,
             speed: speed,

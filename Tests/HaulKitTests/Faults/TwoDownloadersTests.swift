@@ -97,10 +97,7 @@ struct TwoDownloadersTests {
             try rig.put(String(repeating: "x", count: 400_000), at: rig.path + ".haulpart")
             await download.resume()
             _ = try await download.result()
-            let isRight = try rig.holdsOnly(content)
-            withKnownIssue("device and inode alone do not tell two files apart", isIntermittent: true) {
-                #expect(isRight)
-            }
+            #expect(try rig.holdsOnly(content))
         }
     }
 

@@ -111,7 +111,7 @@ struct MachineRetryTests {
         driver.connect()
         driver.breakOff()
         driver.send(.resumeRequested)
-        #expect(driver.place == .queued && driver.machine.failures == 0)
+        #expect(driver.place == .queued && driver.machine.patience.failures == 0)
     }
 
     // MARK: Waits
@@ -140,7 +140,7 @@ struct MachineRetryTests {
     @Test func renewsAnExpiredLinkBehindARedirectTwice() {
         let expired = ResponseHead.answer(403, from: "https://cdn.example/a.iso?signature=old")
         var driver = MachineDriver(at: .connecting)
-        for _ in 0..<DownloadMachine.mostRenewals {
+        for _ in 0..<Patience.mostRenewals {
             driver.answer(expired)
             #expect(driver.place == .resting)
             driver.wakeUp()
@@ -173,7 +173,7 @@ struct MachineRetryTests {
 
     @Test func followsAFewChangesAndNoMore() {
         var driver = MachineDriver(at: .resting)
-        for change in 1...DownloadMachine.mostChanges {
+        for change in 1...Patience.mostChanges {
             driver.wakeUp()
             driver.answer(.whole(of: "v\(change)"))
             #expect(driver.place == .transferring)

@@ -84,8 +84,8 @@ struct DownloadStoreTests {
         var record = record()
         record.partPath = "/d/a.haulpart"
         try await store.commit(record, nil)
-        #expect(try await store.find(partPath: "/d/a.haulpart") == record)
-        #expect(try await store.find(partPath: "/d/b.haulpart") == nil)
+        #expect(try await store.find(partPath: "/d/a.haulpart", besides: "") == record)
+        #expect(try await store.find(partPath: "/d/b.haulpart", besides: "") == nil)
     }
 
     @Test func forgetsWhatIsRemoved() async throws {

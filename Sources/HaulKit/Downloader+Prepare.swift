@@ -1,0 +1,132 @@
+internal import Foundation
+
+/// Making the file ready for a body that was judged good.
+extension Downloader {
+    /// A name, a lock, room on the disk, and nothing in the file that does not belong.
+    func prepare(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) async {
+        do throws(DownloadError) {
+            entry.record.resource = preparation.resource
+            if entry.part == nil {
+                guard try await createPart(preparation, entry) else { return }
+            }
+            guard let part = entry.part else { return }
+            if preparation.startsOver {
+                // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
+                // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
+                try await store.commit(entry.record, .zero, durably: true)
+                do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
+            }
+            try await makeRoom(preparation.resource.total, part)
+            if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
+                part.keepDigest(checksum.algorithm)
+            }
+            send(.prepared(id), to: entry)
+        } catch {
+            send(.stepFailed(error), to: entry)
+        }
+    }
+
+    /// - Returns: false when something that is to be left alone stands there; the machine knows then.
+    private func createPart(_ preparation: DownloadMachine.Preparation, _ entry: Entry) async throws(DownloadError)
+        -> Bool
+    {
+        guard let request = entry.record.request else {
+            throw DownloadError(.internalFault, "The stored request cannot be read.")
+        }
+        let path: String
+        switch request.destination {
+        case .file(let file): path = file
+        case .folder(let folder):
+            path = FilePaths.join(
+                folder,
+                FileName.choose(contentDisposition: preparation.contentDisposition, urls: preparation.nameSources)
+            )
+        }
+        let disk = disk
+        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
+        let policy = request.conflictPolicy
+        if policy == .skip, let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) {
+            try await skip(path, standing, entry)
+            return false
+        }
+        let (file, finalPath) = try await takeName(path, policy, entry.record)
+        entry.record.part = try await status(of: file)
+        entry.record.partPath = file.path
+        entry.record.finalPath = finalPath
+        entry.needsFolderSync = true
+        hold(file, .zero, entry)
+        return true
+    }
+
+    /// Finds a name that can be had, and locks a partial file for it.
+    private func takeName(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
+        async throws(DownloadError) -> (file: any DiskFile, finalPath: String)
+    {
+        let publication = publication
+        for name in publication.names(for: path, policy: policy) {
+            let part = FilePaths.part(of: name)
+            let availability = try await offActor { () throws(DownloadError) in
+                try publication.availability(of: name, policy: policy)
+            }
+            if availability == .taken { continue }
+            if availability == .free,
+                let file = try await offActor({ () throws(DownloadError) in try publication.createPart(part) })
+            {
+                return (file, name)
+            }
+            if let file = try await takeOver(part, policy, record) { return (file, name) }
+        }
+        throw Publication.noFreeName(path)
+    }
+
+    /// Takes over a partial file that is there already, where nobody loses anything by it; nil to try another name.
+    private func takeOver(_ part: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
+        async throws(DownloadError) -> (any DiskFile)?
+    {
+        let publication = publication
+        // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is.
+        for attempt in 0..<10 {
+            let other = try await store.find(partPath: part, besides: record.id)
+            let claim: Publication.Claim =
+                other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.owner) : .anotherDownload } ?? .unknown
+            switch try await offActor({ () throws(DownloadError) in
+                try publication.takeOver(part, claimed: claim, policy: policy)
+            }) {
+            case .taken(let file):
+                // Its bytes are ours now; nobody may go on claiming them.
+                if let other { try await store.remove(other.id) }
+                return file
+            case .notOurs: return nil
+            case .lockedByStranger:
+                if attempt == 9 {
+                    if policy == .rename { return nil }
+                    throw Publication.inUse(part, owner: nil)
+                }
+                // Cancelled only with the whole process.
+                try? await time.sleep(.milliseconds(20))
+            }
+        }
+        return nil
+    }
+
+    /// Whether two records are of one download, begun by two processes.
+    private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
+        one.url == other.url && one.folder == other.folder && one.file == other.file
+            || one.file != nil && one.file == other.file
+    }
+
+    /// Checks that the rest will fit, and reserves it.
+    private func makeRoom(_ total: Int64?, _ part: PartFile) async throws(DownloadError) {
+        guard let total, total > 0 else { return }
+        let disk = disk
+        try await onDisk { () throws(DiskError) in
+            let status = try part.file.status()
+            let missing = total - max(status.allocated, status.size)
+            guard missing > 0 else { return }
+            if let free = try disk.freeSpace(FilePaths.folder(of: part.path)), free < missing {
+                throw DiskError(.full, call: "statvfs", path: part.path)
+            }
+            try part.file.reserve(total)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import Foundation
+internal import Logging
+
+/// The end of a file: under its final name, out of the way, or gone.
+extension Downloader {
+    /// Syncs the file, puts it under its name, and makes the name durable.
+    func publish(_ entry: Entry) async {
+        do throws(DownloadError) {
+            guard let part = entry.part, let path = entry.record.finalPath, let request = entry.record.request else {
+                throw DownloadError(.internalFault, "The partial file is gone.")
+            }
+            // What the machine verified, whatever has become of the marks since.
+            let expected = entry.machine.mark.written
+            let modified =
+                request.setsModificationTime
+                ? entry.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+            entry.record.part = try await onDisk { () throws(DiskError) in
+                let size = try part.file.status().size
+                // More than belongs to the file can only be left from a reservation or an earlier, longer version.
+                if size > expected { try part.file.truncate(expected) }
+                if let modified { try part.file.setModificationTime(secondsSince1970: modified.timeIntervalSince1970) }
+                return try part.file.status()
+            }
+            do throws(DiskError) {
+                _ = try await part.sync()
+            } catch { throw DownloadError(error) }
+            let mark = part.mark
+            guard mark.synced == expected else {
+                throw DownloadError(
+                    .diskFailed,
+                    "The file could not be brought to the disk. What surely arrived is kept."
+                )
+            }
+            let published = try await takeName(path, request.conflictPolicy, part, mark, entry)
+            entry.record.partPath = nil
+            entry.record.finished = try await status(of: part.file)
+            send(.published(path: published), to: entry)
+        } catch {
+            send(.stepFailed(error), to: entry)
+        }
+    }
+
+    /// Records each name durably before it is tried: a crash right after the renaming can then be understood.
+    private func takeName(
+        _ path: String,
+        _ policy: DownloadRequest.ConflictPolicy,
+        _ part: PartFile,
+        _ mark: DownloadMachine.Mark,
+        _ entry: Entry
+    ) async throws(DownloadError) -> String {
+        let publication = publication
+        for name in publication.names(for: path, policy: policy) {
+            entry.record.status = .publishing
+            entry.record.finalPath = name
+            try await store.commit(entry.record, mark, durably: true)
+            let isPublished = try await offActor { () throws(DownloadError) in
+                try publication.publish(part.path, as: name, policy: policy)
+            }
+            if isPublished { return name }
+        }
+        throw Publication.noFreeName(path)
+    }
+
+    func setAside(_ entry: Entry) async {
+        guard let path = entry.record.partPath else { return }
+        let publication = publication
+        do throws(DownloadError) {
+            let target = try await offActor { () throws(DownloadError) in try publication.setAside(path) }
+            logger.debug("set aside as \(target)")
+        } catch { logger.debug("\(error)") }
+        entry.record.partPath = nil
+        entry.record.part = nil
+        if entry.record.file == nil { entry.record.finalPath = nil }
+        do {
+            try await store.commit(entry.record, .zero)
+        } catch { logger.debug("store: \(error)") }
+    }
+
+    func discardPartial(_ entry: Entry) async {
+        await entry.part?.drain()
+        if let path = entry.record.partPath {
+            let disk = disk
+            do throws(DownloadError) {
+                // Not ours to delete if another process has it, or if it is another file by now.
+                if entry.part == nil {
+                    let publication = publication
+                    let record = entry.record
+                    let file = try await offActor { () throws(DownloadError) in
+                        try publication.reopenPart(path, expecting: record.part, owner: record.owner)
+                    }
+                    if file != nil { try await onDisk { () throws(DiskError) in try disk.remove(path) } }
+                } else {
+                    try await onDisk { () throws(DiskError) in try disk.remove(path) }
+                }
+            } catch {
+                logger.debug("\(error)")
+                // Another process is at it: the download is its own now.
+                if error.code == .inUse { return }
+            }
+        }
+        do {
+            try await store.remove(entry.record.id)
+        } catch { logger.debug("store: \(error)") }
+    }
+
+    func releaseFile(_ entry: Entry) async {
+        await entry.part?.drain()
+        // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
+        if let part = entry.part, case .failed = entry.machine.state, part.mark.written == 0 {
+            let disk = disk
+            do throws(DownloadError) {
+                try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
+                entry.record.partPath = nil
+                entry.record.part = nil
+                if entry.record.file == nil { entry.record.finalPath = nil }
+                store.note(entry.record)
+            } catch { logger.debug("\(error)") }
+        }
+        // A sync or a digest may still hold the file for a while; the lock must not wait for that.
+        entry.part?.file.unlock()
+        entry.part = nil
+        guard entry.isOurs, entry.record.owner != nil else { return }
+        entry.record.owner = nil
+        if entry.machine.state != .cancelled { store.note(entry.record) }
+    }
+}

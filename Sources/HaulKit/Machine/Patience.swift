@@ -1,0 +1,72 @@
+/// How much more of a download's misfortunes is put up with in this run: what has gone wrong so far, and whether to go on.
+struct Patience: Sendable, Equatable {
+    /// Versions of the file that may come by in one run before we say that it keeps changing.
+    static let mostChanges = 3
+    /// Times that a refusal behind a redirect is taken for an expired link.
+    static let mostRenewals = 2
+
+    /// Attempts in a row that brought no new byte.
+    private(set) var failures = 0
+    private(set) var changes = 0
+    private var renewals = 0
+    private var hasRefetched = false
+    /// The farthest byte of this version. Only new ground counts as progress, so that a server without ranges that breaks
+    /// off again and again at the same place does not keep us for ever.
+    private var furthest: Int64 = 0
+    /// The server has sent some answer, if only a refusal: its name and address are right.
+    private var hasBeenAnswered = false
+    private var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    /// The user wants it tried again: a new run.
+    mutating func renew() {
+        failures = 0
+        changes = 0
+        renewals = 0
+        hasRefetched = false
+    }
+
+    /// Another run begins at this byte.
+    mutating func begin(at written: Int64) { furthest = written }
+
+    mutating func noteProgress(to written: Int64) {
+        guard written > furthest else { return }
+        furthest = written
+        failures = 0
+    }
+
+    mutating func noteAnswer() { hasBeenAnswered = true }
+    mutating func noteGoodAnswer() { renewals = 0 }
+
+    /// Counts a failed attempt.
+    ///
+    /// - Returns: how long to wait before the next; nil when there is to be none.
+    mutating func waitAfterFailure(_ policy: RetryPolicy, retryAfter: Duration?) -> Duration? {
+        failures += 1
+        let most = hasBeenAnswered ? policy.attempts : min(policy.attempts, policy.attemptsBeforeFirstAnswer)
+        guard failures <= most else { return nil }
+        return policy.delay(failures: failures, chance: random.next(), retryAfter: retryAfter)
+    }
+
+    /// Counts a version of the file that is another than the one before; false when that is one too many.
+    mutating func followsChange() -> Bool {
+        changes += 1
+        // Every byte of the new version is new ground.
+        furthest = 0
+        return changes <= Self.mostChanges
+    }
+
+    /// Counts a link that seems to have expired; false when asking for a fresh one has not helped.
+    mutating func renewsLink() -> Bool {
+        renewals += 1
+        return renewals <= Self.mostRenewals
+    }
+
+    /// Whether a file with the wrong digest is fetched once more.
+    mutating func refetches() -> Bool {
+        defer { hasRefetched = true }
+        furthest = 0
+        return !hasRefetched
+    }
+}
