@@ -2,7 +2,6 @@
 
 SHELL := /bin/bash
 PREFIX ?= $(HOME)/.local
-FORMAT := swift format --configuration .swift-format
 SOURCES := Package.swift Sources Tests
 # The Swift runtime and SQLite go into the binary, so that it runs where neither is installed. A folder with nothing but
 # the static library in it makes the linker take that one.
@@ -49,10 +48,10 @@ uninstall:
 		$(PREFIX)/share/zsh/site-functions/_haul $(PREFIX)/share/fish/vendor_completions.d/haul.fish
 
 format:
-	$(FORMAT) --in-place --recursive $(SOURCES)
+	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
 
 check:
-	$(FORMAT) lint --strict --recursive $(SOURCES)
+	swift format lint --strict --recursive --configuration .swift-format $(SOURCES)
 	$(MAKE) --no-print-directory test
 
 bench: build bench-requirements

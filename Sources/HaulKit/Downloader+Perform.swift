@@ -57,10 +57,10 @@ extension Downloader {
             send: { [weak self] event in
                 guard let self else { return }
                 Task { await self.receive(event, entryID: entryID) }
-            },
-            isWanted: { [weak self] in self != nil }
+            }
         )
         entry.worker = worker
+        openWorkers.set(worker, of: entryID)
         var condition: String?
         if case .ifRange(let value) = question.condition { condition = value }
         let call = TransportRequest(

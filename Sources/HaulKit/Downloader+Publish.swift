@@ -119,6 +119,7 @@ extension Downloader {
         // A sync or a digest may still hold the file for a while; the lock must not wait for that.
         entry.part?.file.unlock()
         entry.part = nil
+        openWorkers.set(nil, of: entry.id)
         guard entry.isOurs, entry.record.owner != nil else { return }
         entry.record.owner = nil
         if entry.machine.state != .cancelled { store.note(entry.record) }

@@ -19,6 +19,7 @@ public actor Downloader {
     let store: DownloadStore
     let time: Timekeeper
     let publication: Publication
+    let openWorkers = OpenWorkers()
     let logger: Logger
     private var random: SplitMix64
 

@@ -27,8 +27,6 @@ final class SegmentWorker: ResponseReceiver {
 
     let id: ConnectionID
     private let send: @Sendable (Event) -> Void
-    /// False once the downloader is gone: nobody would ever close us then.
-    private let isWanted: @Sendable () -> Bool
     private let state = Mutex(State())
     /// For the wall-clock part of judging: `Retry-After` may be a date.
     private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
@@ -36,13 +34,11 @@ final class SegmentWorker: ResponseReceiver {
     init(
         _ id: ConnectionID,
         headEvent: @escaping @Sendable (ConnectionID, ResponseHead) -> Event,
-        send: @escaping @Sendable (Event) -> Void,
-        isWanted: @escaping @Sendable () -> Bool = { true }
+        send: @escaping @Sendable (Event) -> Void
     ) {
         self.id = id
         self.headEvent = headEvent
         self.send = send
-        self.isWanted = isWanted
     }
 
     func start(_ request: TransportRequest, over transport: any Transport) {
@@ -90,14 +86,12 @@ final class SegmentWorker: ResponseReceiver {
             state.stage = .held(promise)
             return promise.futureResult
         }
-        if !isWanted() { close() }
         guard let future else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
         send(headEvent(id, head))
         return future
     }
 
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
-        if !isWanted() { close() }
         let sink: SegmentSink? = state.withLock { state in
             if case .flowing(let sink, _) = state.stage { return sink }
             return nil

@@ -1,0 +1,114 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// A disk that says no, at each kind of call and at each point of a download.
+@Suite(.timeLimit(.minutes(3)))
+struct DiskFailureTests {
+    static let content = PowerCutTests.content
+    static let path = "/data/file.bin"
+
+    /// One download over a simulated disk and a well-behaved server, its store in a folder of its own.
+    private func download(_ disk: SimulatedDisk, _ folder: String) async throws -> Result<
+        CompletedDownload, DownloadError
+    > {
+        var configuration = Configuration(stateFolder: folder)
+        configuration.restoration = .onRequest
+        configuration.batchBytes = 16 * 1024
+        configuration.markInterval = .milliseconds(1)
+        configuration.syncInterval = .milliseconds(1)
+        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID)
+        let transport = ScriptedTransport { request, _ in
+            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+        }
+        let downloader = try await Downloader(
+            configuration,
+            transport: transport,
+            disk: disk,
+            store: store,
+            time: Timekeeper(ContinuousClock()),
+            seed: 1
+        )
+        let url = try #require(URL(string: "http://server.test/file.bin"))
+        let download = try await downloader.add(DownloadRequest(url, to: .file(path: Self.path)))
+        let result: Result<CompletedDownload, DownloadError>
+        do throws(DownloadError) { result = .success(try await download.result()) } catch { result = .failure(error) }
+        await downloader.shutDown()
+        return result
+    }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "haul-disk-\(UUID().uuidString)"
+        // Leftovers in the temporary folder are no failure.
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    /// The kernel reports a lost page once. Whenever that is, before or while the file is published, the file must not
+    /// appear; and after a power loss what is claimed must be there.
+    @Test(arguments: 0..<12)
+    func neverPublishesAfterASyncThatFailed(_ sync: Int) async throws {
+        try await withFolder { folder in
+            let disk = SimulatedDisk(seed: UInt64(sync))
+            disk.fail("sync", after: sync, with: .inputOutput)
+            switch try await download(disk, folder) {
+            case .success:
+                // There were fewer syncs than that.
+                #expect(disk.content(Self.path) == Self.content)
+            case .failure(let error):
+                #expect(error.code == .diskFailed)
+                #expect(disk.content(Self.path) == nil)
+                disk.restart()
+                #expect(disk.content(Self.path) == nil)
+            }
+            let again = try await download(disk, folder)
+            #expect(throws: Never.self) { try again.get() }
+            #expect(disk.content(Self.path) == Self.content)
+        }
+    }
+
+    @Test(arguments: [
+        ("write", DiskError.Kind.full, DownloadError.Code.diskFull), ("write", .quotaExceeded, .diskFull),
+        ("write", .inputOutput, .diskFailed), ("create", .tooManyOpenFiles, .tooManyOpenFiles),
+        ("create", .nameTooLong, .nameTooLong), ("create", .readOnly, .readOnly),
+        ("create", .permissionDenied, .permissionDenied), ("reserve", .full, .diskFull), ("rename", .full, .diskFull),
+        ("truncate", .inputOutput, .diskFailed), ("syncFolder", .inputOutput, .diskFailed),
+    ])
+    func endsWithTheSentenceOfTheFailureAndGoesOnOnceItIsMended(
+        _ call: String,
+        _ kind: DiskError.Kind,
+        _ code: DownloadError.Code
+    ) async throws {
+        try await withFolder { folder in
+            let disk = SimulatedDisk(seed: 5)
+            disk.fail(call, with: kind)
+            let first = try await download(disk, folder)
+            guard case .failure(let error) = first else {
+                // A folder that could not be synced once is asked again before the file counts as published.
+                #expect(call == "syncFolder")
+                return
+            }
+            #expect(error.code == code)
+            #expect(error.message.hasSuffix("."))
+            let again = try await download(disk, folder)
+            #expect(throws: Never.self) { try again.get() }
+            #expect(disk.content(Self.path) == Self.content)
+            #expect(disk.paths == [Self.path])
+        }
+    }
+
+    @Test func asksForNothingThatCannotFit() async throws {
+        try await withFolder { folder in
+            let disk = SimulatedDisk(seed: 6)
+            disk.setFreeSpace(1000)
+            guard case .failure(let error) = try await download(disk, folder) else {
+                Issue.record("it cannot have fitted")
+                return
+            }
+            #expect(error.code == .diskFull)
+            #expect(disk.paths.isEmpty)
+        }
+    }
+}
