@@ -60,7 +60,11 @@ extension DownloadError {
             case 500...: "The fault is on its side; try again later."
             default: "Haul cannot use this answer."
             }
-        self.init(.refusedByServer, "The server answered \(status)\(Self.reason(status)). \(advice)", status: status)
+        self.init(
+            status == 407 ? .proxyFailed : .refusedByServer,
+            "The server answered \(status)\(Self.reason(status)). \(advice)",
+            status: status
+        )
     }
 
     private static func reason(_ status: Int) -> String {

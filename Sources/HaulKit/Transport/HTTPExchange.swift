@@ -30,7 +30,7 @@ final class HTTPExchange: Exchange {
     }
 
     /// Runs to the end; the receiver's `ended` is its last word.
-    func run(client: (URL) -> HTTPClient) async {
+    func run(client: (Route) -> HTTPClient) async {
         do throws(TransportError) {
             try await follow(client: client)
             receiver.ended(nil)
@@ -39,7 +39,7 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    private func follow(client: (URL) -> HTTPClient) async throws(TransportError) {
+    private func follow(client: (Route) -> HTTPClient) async throws(TransportError) {
         guard request.url.isAskable else { throw TransportError(.invalidURL) }
         var redirects = RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects)
         while true {
@@ -49,18 +49,17 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    private func ask(_ redirects: RedirectPolicy, client: (URL) -> HTTPClient) async throws(TransportError)
+    private func ask(_ redirects: RedirectPolicy, client: (Route) -> HTTPClient) async throws(TransportError)
         -> ResponseDelegate.Outcome
     {
         do {
-            let call = try HTTPClient.Request(
-                url: redirects.url.withoutUserInfo(),
-                method: .GET,
-                headers: headers(redirects),
-                body: nil
-            )
+            let url = redirects.url.withoutUserInfo()
+            let route = Route(to: url, options.proxies)
+            var headers = headers(redirects)
+            route.add(to: &headers, for: url)
+            let call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
             let delegate = ResponseDelegate(url: redirects.url, requested: request.url, receiver: receiver)
-            let task = client(redirects.url).execute(request: call, delegate: delegate)
+            let task = client(route).execute(request: call, delegate: delegate)
             let isCancelled = state.withLock { state in
                 state.task = task
                 return state.isCancelled
@@ -109,7 +108,8 @@ final class HTTPExchange: Exchange {
 
     /// Fields that a user cannot set, since the engine's promises hang on them.
     private static let ours: Set = [
-        "accept-encoding", "range", "if-range", "if-match", "content-length", "transfer-encoding", "connection", "te",
+        "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "content-length",
+        "transfer-encoding", "connection", "te",
         "upgrade",
     ]
 }

@@ -21,7 +21,7 @@ final class HTTPTransport: Transport {
     private let options: Options
     private let tls: TLSConfiguration
     /// One client a way out: the library takes its proxy at birth.
-    private let clients = Mutex<[ProxySettings.Proxy?: HTTPClient]>([:])
+    private let clients = Mutex<[Route: HTTPClient]>([:])
 
     /// - Throws: when the file of certificates cannot be read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
@@ -48,7 +48,7 @@ final class HTTPTransport: Transport {
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
-        Task { await exchange.run { [self] url in client(for: url) } }
+        Task { await exchange.run { [self] route in client(for: route) } }
         return exchange
     }
 
@@ -62,20 +62,19 @@ final class HTTPTransport: Transport {
         }
     }
 
-    private func client(for url: URL) -> HTTPClient {
-        let proxy = options.proxies.proxy(for: url)
-        return clients.withLock { clients in
-            if let client = clients[proxy] { return client }
+    private func client(for route: Route) -> HTTPClient {
+        clients.withLock { clients in
+            if let client = clients[route] { return client }
             let client = HTTPClient(
                 eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration(proxy)
+                configuration: configuration(route)
             )
-            clients[proxy] = client
+            clients[route] = client
             return client
         }
     }
 
-    private func configuration(_ proxy: ProxySettings.Proxy?) -> HTTPClient.Configuration {
+    private func configuration(_ route: Route) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
             redirectConfiguration: .disallow,
@@ -88,16 +87,16 @@ final class HTTPTransport: Transport {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
-        switch proxy?.kind {
-        case .http:
+        switch route {
+        case .direct: break
+        case .forward: configuration.http1_1ConnectionDebugInitializer = { AbsoluteFormHandler.add(to: $0) }
+        case .tunnel(let proxy) where proxy.kind == .http:
             configuration.proxy = .server(
-                host: proxy?.host ?? "",
-                port: proxy?.port ?? 0,
-                authorization: proxy?.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
+                host: proxy.host,
+                port: proxy.port,
+                authorization: proxy.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
             )
-        case .socks5:
-            configuration.proxy = .socksServer(host: proxy?.host ?? "", port: proxy?.port ?? 0)
-        case nil: break
+        case .tunnel(let proxy): configuration.proxy = .socksServer(host: proxy.host, port: proxy.port)
         }
         return configuration
     }

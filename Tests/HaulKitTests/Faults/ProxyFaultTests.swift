@@ -41,10 +41,8 @@ struct ProxyFaultTests {
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(proxy.entries.count == 1)
-            withKnownIssue("AsyncHTTPClient tunnels plain http too, which many proxies allow for port 443 only") {
-                #expect(proxy.entries.map(\.method) == ["GET"])
-                #expect(proxy.entries.map(\.target) == [rig.server.url("/file.bin")])
-            }
+            #expect(proxy.entries.map(\.method) == ["GET"])
+            #expect(proxy.entries.map(\.target) == [rig.server.url("/file.bin")])
         }
     }
 

@@ -188,13 +188,13 @@ struct HostileStrings: Sequence, IteratorProtocol {
     private let alphabet: [String]
     private let longest: Int
     private var left: Int
-    private var generator: Generator
+    private var generator: SplitMix64
 
     init(of alphabet: [String], count: Int, upTo longest: Int, seed: UInt64) {
         self.alphabet = alphabet
         self.longest = longest
         self.left = count
-        self.generator = Generator(state: seed)
+        self.generator = SplitMix64(seed: seed)
     }
 
     mutating func next() -> String? {
@@ -202,18 +202,5 @@ struct HostileStrings: Sequence, IteratorProtocol {
         left -= 1
         let length = Int.random(in: 0...longest, using: &generator)
         return (0..<length).compactMap { _ in alphabet.randomElement(using: &generator) }.joined()
-    }
-
-    /// SplitMix64.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -47,7 +47,9 @@ struct FailureTableTests {
                 host: "files.example",
                 isRedirected: false
             )
-            #expect(verdict.error.code == .refusedByServer && verdict.error.status == status)
+            // 407 is the proxy's word, not the server's.
+            #expect(verdict.error.code == (status == 407 ? .proxyFailed : .refusedByServer))
+            #expect(verdict.error.status == status)
             #expect(verdict.error.message.contains("\(status)"))
         }
     }

@@ -6,9 +6,6 @@ internal import Synchronization
 /// A self-signed certificate with its key, made with the `openssl` command in a temporary directory.
 public struct TestCertificate: Sendable {
     /// The certificate could not be made.
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
-    }
 
     /// The certificate as PEM, which a client is told to trust (`curl --cacert`).
     public let certificatePath: String
@@ -36,10 +33,12 @@ public struct TestCertificate: Sendable {
         removeAtExit(directory)
         let certificate = directory.appendingPathComponent("certificate.pem").path
         let key = directory.appendingPathComponent("key.pem").path
-        try openssl([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-            "-subj", "/CN=Haul test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
-        ])
+        try SystemCommand.run(
+            ["openssl"] + [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-subj", "/CN=Haul test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
+            ]
+        )
         return TestCertificate(certificatePath: certificate, keyPath: key)
     }
 
@@ -53,24 +52,6 @@ public struct TestCertificate: Sendable {
         // After its close_notify a server does not wait long for the client's.
         configuration.shutdownTimeout = .milliseconds(200)
         return try NIOSSLContext(configuration: configuration)
-    }
-
-    private static func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        let output = Pipe()
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = output
-        try process.run()
-        let message = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        switch process.terminationStatus {
-        case 0: return
-        case 127: throw Failure(description: "TLS tests need the openssl command, which is not in PATH")
-        case let status: throw Failure(description: "openssl ended with status \(status): \(message)")
-        }
     }
 
     private static func removeAtExit(_ directory: URL) {
