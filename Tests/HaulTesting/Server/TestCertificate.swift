@@ -5,8 +5,6 @@ internal import Synchronization
 
 /// A self-signed certificate with its key, made with the `openssl` command in a temporary directory.
 public struct TestCertificate: Sendable {
-    /// The certificate could not be made.
-
     /// The certificate as PEM, which a client is told to trust (`curl --cacert`).
     public let certificatePath: String
     private let keyPath: String
