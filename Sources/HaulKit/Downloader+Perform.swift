@@ -33,7 +33,7 @@ extension Downloader {
     }
 
     /// Runs `work` on this actor, after the download's steps before it.
-    private func step(_ entry: Entry, _ work: @escaping @Sendable (isolated Downloader, Entry) async -> Void) {
+    func step(_ entry: Entry, _ work: @escaping @Sendable (isolated Downloader, Entry) async -> Void) {
         let previous = entry.lastStep
         let id = entry.id
         entry.lastStep = Task {
@@ -125,96 +125,6 @@ extension Downloader {
         }
     }
 
-    // MARK: Marks
-
-    /// One ticker for all downloads; it ends when none transfers.
-    private func startTicker() {
-        guard ticker == nil else { return }
-        let sleep = time.sleep
-        let interval = configuration.markInterval
-        ticker = Task { [weak self] in
-            while (try? await sleep(interval)) != nil {
-                guard await self?.tick() == true else { return }
-            }
-        }
-    }
-
-    private func tick() -> Bool {
-        var isAnyActive = false
-        for id in queue.running {
-            guard let entry = entries[id], case .transferring = entry.machine.state else { continue }
-            isAnyActive = true
-            mark(entry)
-        }
-        if !isAnyActive { ticker = nil }
-        return isAnyActive
-    }
-
-    /// Takes over how far the bytes have come, notes it, and syncs when it is time.
-    func mark(_ entry: Entry) {
-        guard case .transferring = entry.machine.state, let part = entry.part else { return }
-        let now = time.now()
-        let mark = part.mark
-        if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
-        send(.bytesLanded(mark), to: entry)
-        entry.meter.record(mark.written, at: now)
-        entry.hub.progressed(entry.snapshot(at: now))
-        if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written > mark.synced {
-            entry.isSyncing = true
-            Task { await self.sync(entry, part) }
-        }
-    }
-
-    private func sync(_ entry: Entry, _ part: PartFile) async {
-        do throws(DiskError) {
-            try await makeNameDurable(entry, part)
-            let mark = try await part.sync()
-            // A claim that a power loss may take back would be worth nothing: surely, then.
-            if entry.part === part, case .transferring = entry.machine.state {
-                do throws(DownloadError) {
-                    try await store.commit(entry.record, mark, durably: true)
-                } catch { logger.debug("store: \(error)") }
-            }
-        } catch {
-            if let worker = entry.worker, entry.part === part {
-                worker.close()
-                entry.worker = nil
-                send(.connectionEnded(worker.id, .diskFailed(error, part.mark)), to: entry)
-            }
-        }
-        entry.lastSync = time.now()
-        entry.isSyncing = false
-        mark(entry)
-    }
-
-    private func makeNameDurable(_ entry: Entry, _ part: PartFile) async throws(DiskError) {
-        guard entry.needsFolderSync else { return }
-        let disk = disk
-        let folder = FilePaths.folder(of: part.path)
-        try await offActor { () throws(DiskError) in try disk.syncFolder(folder) }
-        entry.needsFolderSync = false
-    }
-
-    private func checkpoint(_ entry: Entry) async {
-        guard let part = entry.part else {
-            if entry.isOurs { store.note(entry.record) }
-            return
-        }
-        await part.drain()
-        do throws(DiskError) {
-            try await makeNameDurable(entry, part)
-            _ = try await part.sync()
-        } catch {
-            // The mark has fallen back to what is surely there.
-            logger.debug("sync: \(error.sentence)")
-        }
-        let mark = part.mark
-        send(.bytesLanded(mark), to: entry)
-        do {
-            try await store.commit(entry.record, mark)
-        } catch { logger.debug("store: \(error)") }
-    }
-
     // MARK: Verifying
 
     private func verify(_ checksum: Checksum?, _ entry: Entry) {
@@ -236,87 +146,4 @@ extension Downloader {
             }
         }
     }
-
-    // MARK: Telling
-
-    private func report(_ entry: Entry) {
-        let state = entry.machine.state
-        entry.record.resource = entry.machine.resource
-        entry.record.error = nil
-        switch state {
-        case .queued:
-            entry.record.status = .queued
-            entry.wasThere = false
-            queue.enqueue(entry.id)
-        case .paused:
-            // A shut down is not the user's wish to pause: what ran shall run again.
-            entry.record.status = isShuttingDown ? .queued : .paused
-        case .completed:
-            entry.record.status = .completed
-            entry.record.finishedAt = entry.record.finishedAt ?? time.date()
-        case .failed(let error):
-            entry.record.status = .failed
-            entry.record.error = error
-            entry.record.finishedAt = time.date()
-        case .publishing, .cancelled: break
-        case .recovering, .connecting, .preparing, .transferring, .resting, .verifying:
-            entry.record.status = .queued
-        }
-        switch state {
-        case .paused, .completed, .failed, .cancelled: queue.leave(entry.id)
-        default: break
-        }
-        if entry.isOnlyAnAttempt {
-            forget(entry)
-        } else if state != .cancelled, entry.isOurs {
-            store.note(entry.record)
-        }
-        let now = time.now()
-        let snapshot = entry.snapshot(at: now)
-        let outcome = outcome(of: entry)
-        // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
-        step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
-        logger.debug("\(entry.id): \(snapshot.state.rawValue)")
-    }
-
-    private func forget(_ entry: Entry) {
-        guard entry.isOurs else { return }
-        step(entry) { downloader, entry in
-            do throws(DownloadError) {
-                try await downloader.store.remove(entry.record.id)
-            } catch { downloader.logger.debug("store: \(error)") }
-        }
-    }
-
-    func outcome(of entry: Entry) -> DownloadOutcome? {
-        switch entry.machine.state {
-        case .completed(let path):
-            .completed(
-                CompletedDownload(
-                    id: entry.id,
-                    path: path,
-                    bytes: entry.size ?? entry.machine.mark.written,
-                    proof: entry.proof,
-                    wasThere: entry.wasThere
-                )
-            )
-        case .failed(let error): .failed(error)
-        case .cancelled: .cancelled
-        case .paused where isShuttingDown:
-            .failed(DownloadError(.shutDown, "The downloader was shut down. What arrived is kept."))
-        default: nil
-        }
-    }
-}
-
-/// Runs a blocking call on a thread that may block.
-func offActor<Value: Sendable, Failure: Error>(
-    _ call: @escaping @Sendable () throws(Failure) -> Value
-) async throws(Failure) -> Value {
-    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-            continuation.resume(returning: Result { () throws(Failure) in try call() })
-        }
-    }
-    return try result.get()
 }

@@ -21,13 +21,13 @@ public actor Downloader {
     let publication: Publication
     let openWorkers = OpenWorkers()
     let logger: Logger
-    private var random: SplitMix64
+    var random: SplitMix64
 
     var entries: [DownloadID: Entry] = [:]
     /// The order of adding.
-    private var order: [DownloadID] = []
+    var order: [DownloadID] = []
     /// One download a target: two writers on one file cannot come to be.
-    private var byTarget: [Target: DownloadID] = [:]
+    var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
     var ticker: Task<Void, Never>?
     var isShuttingDown = false
@@ -131,145 +131,6 @@ public actor Downloader {
         store.giveUpName()
     }
 
-    // MARK: Adding
-
-    /// Adds a download, or goes on with the one that is there: the same named file, or the same URL into the same folder.
-    ///
-    /// A download that was paused or had failed is resumed, with the new request's headers and checksum if it has any. A
-    /// finished one whose file stands unchanged is returned as it is; otherwise it is fetched anew.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` or ``DownloadError/Code/unsupportedScheme``,
-    ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL,
-    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
-    public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
-        guard !isShuttingDown else { throw Self.isShutDown }
-        let request = try Self.checked(request)
-        let target = Target(request)
-        if let download = try await again(request, target) { return download }
-        let saved = try await store.find(request)
-        // Another call may have been here while the store was asked.
-        if let download = try await again(request, target) { return download }
-
-        var taken: Entry?
-        if let saved { taken = try await takeUp(saved, request) }
-        // And once more: taking up looks at the disk.
-        if let download = try await again(request, target) { return download }
-        guard !isShuttingDown else { throw Self.isShutDown }
-
-        let entry = taken ?? newEntry(request)
-        entry.isOurs = taken == nil || entry.machine.state != .queued
-        insert(entry, target)
-        if entry.isOurs {
-            do {
-                try await store.commit(entry.record, nil, durably: true)
-            } catch {
-                drop(entry)
-                throw error
-            }
-        }
-        enqueue(entry)
-        return Download(entry.id, self, entry.hub)
-    }
-
-    private func newEntry(_ request: DownloadRequest) -> Entry {
-        let id = DownloadID()
-        var record = DownloadRecord(id, request, createdAt: time.date())
-        record.owner = processID
-        return Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
-    }
-
-    private static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
-
-    /// The download of this target that is in memory already, set going if it can be.
-    private func again(_ request: DownloadRequest, _ target: Target) async throws(DownloadError) -> Download? {
-        guard let id = byTarget[target], let entry = entries[id] else { return nil }
-        if case .completed = entry.machine.state {
-            guard entry.machine.settings.url == request.url, await isUnchanged(entry.record),
-                try await hasDigest(request.checksum, entry.record)
-            else {
-                drop(entry)
-                return nil
-            }
-        }
-        switch entry.machine.state {
-        case .queued, .paused, .failed:
-            let isReplaced = Self.merge(request, into: &entry.record)
-            if let merged = entry.record.request {
-                entry.machine.retarget(settings(merged), isFromReplacedSource: isReplaced)
-            }
-        default:
-            guard entry.machine.settings.url == request.url else {
-                throw DownloadError(
-                    .inUse,
-                    "\(entry.record.finalPath ?? "This file") is being downloaded already, from another URL."
-                )
-            }
-        }
-        send(.resumeRequested, to: entry)
-        return Download(id, self, entry.hub)
-    }
-
-    func insert(_ entry: Entry, _ target: Target) {
-        entries[entry.id] = entry
-        order.append(entry.id)
-        byTarget[target] = entry.id
-    }
-
-    private func drop(_ entry: Entry) {
-        entries[entry.id] = nil
-        order.removeAll { $0 == entry.id }
-        if let target = byTarget.first(where: { $0.value == entry.id })?.key { byTarget[target] = nil }
-    }
-
-    private func enqueue(_ entry: Entry) {
-        guard entry.machine.state == .queued else {
-            entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
-            return
-        }
-        queue.enqueue(entry.id)
-        askQueue()
-    }
-
-    func nextSeed() -> UInt64 { random.next() }
-
-    func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
-        .init(
-            url: request.url,
-            retry: configuration.retry,
-            checksum: request.checksum,
-            resumesUnverified: request.resumesUnverified,
-            failsOnChange: request.failsOnChange
-        )
-    }
-
-    private static func checked(_ request: DownloadRequest) throws(DownloadError) -> DownloadRequest {
-        guard let scheme = request.url.scheme?.lowercased() else {
-            throw DownloadError(
-                .invalidURL,
-                "This is no URL: \(request.url.masked). It should begin with http:// or https://."
-            )
-        }
-        guard scheme == "http" || scheme == "https" else {
-            throw DownloadError(.unsupportedScheme, "Haul downloads http and https URLs, not \(scheme).")
-        }
-        guard request.url.isAskable else {
-            throw DownloadError(
-                .invalidURL,
-                "This URL names no host, or a port that does not exist: \(request.url.masked)."
-            )
-        }
-        var request = request
-        switch request.destination {
-        case .file(let path): request.destination = .file(path: absolute(path))
-        case .folder(let path): request.destination = .folder(path: absolute(path))
-        }
-        return request
-    }
-
-    private static func absolute(_ path: String) -> String {
-        URL(fileURLWithPath: path).standardizedFileURL.path
-    }
-
     // MARK: Control
 
     /// All downloads of this downloader, in the order in which they were added.
@@ -323,7 +184,7 @@ public actor Downloader {
     }
 
     /// Returns when no step of this download is under way any more.
-    private func settled(_ entry: Entry) async {
+    func settled(_ entry: Entry) async {
         while let step = entry.lastStep {
             await step.value
             if entry.lastStep == step { return }

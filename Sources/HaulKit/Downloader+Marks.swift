@@ -1,0 +1,93 @@
+internal import Foundation
+internal import Logging
+
+/// Keeping up with the bytes: how far they have come, noted five times a second and synced every few.
+extension Downloader {
+    /// One ticker for all downloads; it ends when none transfers.
+    func startTicker() {
+        guard ticker == nil else { return }
+        let sleep = time.sleep
+        let interval = configuration.markInterval
+        ticker = Task { [weak self] in
+            while (try? await sleep(interval)) != nil {
+                guard await self?.tick() == true else { return }
+            }
+        }
+    }
+
+    private func tick() -> Bool {
+        var isAnyActive = false
+        for id in queue.running {
+            guard let entry = entries[id], case .transferring = entry.machine.state else { continue }
+            isAnyActive = true
+            mark(entry)
+        }
+        if !isAnyActive { ticker = nil }
+        return isAnyActive
+    }
+
+    /// Takes over how far the bytes have come, notes it, and syncs when it is time.
+    func mark(_ entry: Entry) {
+        guard case .transferring = entry.machine.state, let part = entry.part else { return }
+        let now = time.now()
+        let mark = part.mark
+        if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        send(.bytesLanded(mark), to: entry)
+        entry.meter.record(mark.written, at: now)
+        entry.hub.progressed(entry.snapshot(at: now))
+        if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written > mark.synced {
+            entry.isSyncing = true
+            Task { await self.sync(entry, part) }
+        }
+    }
+
+    private func sync(_ entry: Entry, _ part: PartFile) async {
+        do throws(DiskError) {
+            try await makeNameDurable(entry, part)
+            let mark = try await part.sync()
+            // A claim that a power loss may take back would be worth nothing: surely, then.
+            if entry.part === part, case .transferring = entry.machine.state {
+                do throws(DownloadError) {
+                    try await store.commit(entry.record, mark, durably: true)
+                } catch { logger.debug("store: \(error)") }
+            }
+        } catch {
+            if let worker = entry.worker, entry.part === part {
+                worker.close()
+                entry.worker = nil
+                send(.connectionEnded(worker.id, .diskFailed(error, part.mark)), to: entry)
+            }
+        }
+        entry.lastSync = time.now()
+        entry.isSyncing = false
+        mark(entry)
+    }
+
+    private func makeNameDurable(_ entry: Entry, _ part: PartFile) async throws(DiskError) {
+        guard entry.needsFolderSync else { return }
+        let disk = disk
+        let folder = FilePaths.folder(of: part.path)
+        try await offActor { () throws(DiskError) in try disk.syncFolder(folder) }
+        entry.needsFolderSync = false
+    }
+
+    func checkpoint(_ entry: Entry) async {
+        guard let part = entry.part else {
+            if entry.isOurs { store.note(entry.record) }
+            return
+        }
+        await part.drain()
+        do throws(DiskError) {
+            try await makeNameDurable(entry, part)
+            _ = try await part.sync()
+        } catch {
+            // The mark has fallen back to what is surely there.
+            logger.debug("sync: \(error.sentence)")
+        }
+        let mark = part.mark
+        send(.bytesLanded(mark), to: entry)
+        do {
+            try await store.commit(entry.record, mark)
+        } catch { logger.debug("store: \(error)") }
+    }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+internal import Logging
+
+/// Recording a change of state and telling the listeners.
+extension Downloader {
+    func report(_ entry: Entry) {
+        let state = entry.machine.state
+        entry.record.resource = entry.machine.resource
+        entry.record.error = nil
+        switch state {
+        case .queued:
+            entry.record.status = .queued
+            entry.wasThere = false
+            queue.enqueue(entry.id)
+        case .paused:
+            // A shut down is not the user's wish to pause: what ran shall run again.
+            entry.record.status = isShuttingDown ? .queued : .paused
+        case .completed:
+            entry.record.status = .completed
+            entry.record.finishedAt = entry.record.finishedAt ?? time.date()
+        case .failed(let error):
+            entry.record.status = .failed
+            entry.record.error = error
+            entry.record.finishedAt = time.date()
+        case .publishing, .cancelled: break
+        case .recovering, .connecting, .preparing, .transferring, .resting, .verifying:
+            entry.record.status = .queued
+            entry.record.finishedAt = nil
+        }
+        switch state {
+        case .paused, .completed, .failed, .cancelled: queue.leave(entry.id)
+        default: break
+        }
+        if entry.isOnlyAnAttempt {
+            forget(entry)
+        } else if state != .cancelled, entry.isOurs {
+            store.note(entry.record)
+        }
+        let now = time.now()
+        let snapshot = entry.snapshot(at: now)
+        let outcome = outcome(of: entry)
+        // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
+        step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
+        logger.debug("\(entry.id): \(snapshot.state.rawValue)")
+    }
+
+    private func forget(_ entry: Entry) {
+        guard entry.isOurs else { return }
+        step(entry) { downloader, entry in
+            do throws(DownloadError) {
+                try await downloader.store.remove(entry.record.id)
+            } catch { downloader.logger.debug("store: \(error)") }
+        }
+    }
+
+    func outcome(of entry: Entry) -> DownloadOutcome? {
+        switch entry.machine.state {
+        case .completed(let path):
+            .completed(
+                CompletedDownload(
+                    id: entry.id,
+                    path: path,
+                    bytes: entry.size ?? entry.machine.mark.written,
+                    proof: entry.proof,
+                    wasThere: entry.wasThere
+                )
+            )
+        case .failed(let error): .failed(error)
+        case .cancelled: .cancelled
+        case .paused where isShuttingDown:
+            .failed(DownloadError(.shutDown, "The downloader was shut down. What arrived is kept."))
+        default: nil
+        }
+    }
+}
