@@ -29,6 +29,12 @@ enum Format {
         return "\(minutes):\(two(seconds % 60))"
     }
 
+    /// How long something took: `0.3 s`, then as ``time(_:)``.
+    static func elapsed(_ duration: Duration) -> String {
+        let seconds = max(duration / .seconds(1), 0)
+        return seconds < 9.95 ? String(format: "%.1f s", seconds) : time(duration)
+    }
+
     static func waiting(_ snapshot: DownloadSnapshot) -> String {
         let wait = snapshot.waitsFor.map { "Trying again in \(time($0))." } ?? "Trying again."
         return snapshot.error.map { "\($0.message) \(wait)" } ?? wait
@@ -41,7 +47,7 @@ enum Format {
         if let start {
             let duration = ContinuousClock.now - start
             let seconds = max(duration / .seconds(1), 0.001)
-            line += " in \(time(duration)), \(speed(Double(completed.bytes - from) / seconds))"
+            line += " in \(elapsed(duration)), \(speed(Double(completed.bytes - from) / seconds))"
         }
         switch completed.proof {
         case .digest: return line + ", digest right"
