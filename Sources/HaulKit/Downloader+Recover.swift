@@ -44,8 +44,11 @@ extension Downloader {
     /// another process has it.
     private func reopen(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
         guard let path = entry.record.partPath else {
-            guard try await store.claim(entry.record.id, for: processID) else {
-                throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
+            // Who has the whole store to himself asks nobody: an owner's number may by now be any process's.
+            if configuration.restoration == .onRequest {
+                guard try await store.claim(entry.record.id, for: processID) else {
+                    throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
+                }
             }
             own(entry)
             return nil

@@ -77,6 +77,31 @@ struct OwnershipTests {
         }
     }
 
+    @Test func theNumberOfALiveProcessHoldsUpNobodyWhoOwnsTheWholeStore() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            var configuration = rig.configuration
+            configuration.name = "alone"
+            configuration.restoration = .everything
+            do {
+                let store = try DownloadStore(
+                    folder: configuration.stateFolder,
+                    name: configuration.name,
+                    isExclusive: true,
+                    bootID: "earlier"
+                )
+                var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
+                record.owner = 1
+                try await store.commit(record, nil)
+                store.giveUpName()
+            }
+            let downloader = try await Downloader(configuration)
+            let id = try #require(await downloader.list().first?.id)
+            _ = try await #require(await downloader.download(id)).result()
+            #expect(try rig.holdsOnly(content))
+            await downloader.shutDown()
+        }
+    }
+
     @Test func aDownloaderThatGoesAwayGivesItsFileUp() async throws {
         try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
             do {
