@@ -9,7 +9,7 @@ STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib -Xlinker -L$(CURDIR)/$(STATIC)
 BINARY := .build/release/haul
 
-.PHONY: help get test install uninstall format check bench build requirements test-requirements bench-requirements clean
+.PHONY: help get test install uninstall format lint check bench build requirements test-requirements bench-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
@@ -50,9 +50,11 @@ uninstall:
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
 
-check:
+lint:
 	swift format lint --strict --recursive --configuration .swift-format $(SOURCES)
-	$(MAKE) --no-print-directory test
+
+# What CI runs.
+check: lint test
 
 bench: build bench-requirements
 	Benchmarks/run

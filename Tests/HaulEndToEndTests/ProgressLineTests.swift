@@ -8,7 +8,7 @@ import Testing
 @Suite struct ProgressLineTests {
     private func snapshot(
         _ state: DownloadSnapshot.State = .transferring,
-        path: String? = "/home/ana/ubuntu-26.04-desktop-amd64.iso",
+        path: String? = "/data/ubuntu-26.04-desktop-amd64.iso",
         received: Int64 = 87_000_000,
         total: Int64? = 200_000_000,
         speed: Double = 20_400_000,
