@@ -42,7 +42,6 @@ extension DownloadError {
             case .nameTooLong: .nameTooLong
             case .tooManyOpenFiles: .tooManyOpenFiles
             case .alreadyExists: .fileExists
-            case .lockedByAnother: .inUse
             case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .notAFile, .fileTooLarge, .other: .diskFailed
             }
         self.init(code, error.sentence)

@@ -52,11 +52,7 @@ extension Downloader {
                 } catch { logger.debug("store: \(error)") }
             }
         } catch {
-            if let worker = entry.worker, entry.part === part {
-                worker.close()
-                entry.worker = nil
-                send(.connectionEnded(worker.id, .diskFailed(error, part.mark)), to: entry)
-            }
+            if let id = entry.worker?.id, entry.part === part { breakOff(id, .diskFailed(error, part.mark), entry) }
         }
         entry.lastSync = time.now()
         entry.isSyncing = false

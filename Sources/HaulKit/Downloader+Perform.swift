@@ -12,11 +12,7 @@ extension Downloader {
         case .prepare(let id, let preparation): step(entry) { await $0.prepare(id, preparation, $1) }
         case .admit(let id, let offset, let compare, let limit):
             step(entry) { await $0.admit(id, offset, compare, limit, $1) }
-        case .close(let id):
-            if let worker = entry.worker, worker.id == id {
-                worker.close()
-                entry.worker = nil
-            }
+        case .close(let id): _ = closeWorker(id, entry)
         case .checkpoint: step(entry) { await $0.checkpoint($1) }
         case .startTimer(let id, let wait): startTimer(id, wait, entry)
         case .cancelTimer:
@@ -73,6 +69,19 @@ extension Downloader {
         worker.start(call, over: transport)
     }
 
+    /// - Returns: false when that connection is not the present one.
+    private func closeWorker(_ id: DownloadMachine.ConnectionID, _ entry: Entry) -> Bool {
+        guard let worker = entry.worker, worker.id == id else { return false }
+        worker.close()
+        entry.worker = nil
+        return true
+    }
+
+    /// Ends the present connection for a reason of our own, and says so in its place.
+    func breakOff(_ id: DownloadMachine.ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ entry: Entry) {
+        if closeWorker(id, entry) { send(.connectionEnded(id, end), to: entry) }
+    }
+
     private func receive(_ event: DownloadMachine.Event, entryID: DownloadID) {
         if let entry = entries[entryID] { send(event, to: entry) }
     }
@@ -91,16 +100,14 @@ extension Downloader {
                 overlap = try await part.read(at: offset - compare, count: Int(compare))
             } catch {
                 // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
-                if let worker = entry.worker, worker.id == id { worker.close() }
-                send(.connectionEnded(id, .diskFailed(error, part.mark)), to: entry)
+                breakOff(id, .diskFailed(error, part.mark), entry)
                 return
             }
         }
         guard let worker = entry.worker, worker.id == id else { return }
         guard overlap.count == compare else {
             // The file is shorter than its mark: nothing can be joined to it.
-            worker.close()
-            send(.connectionEnded(id, .overlapDiffers), to: entry)
+            breakOff(id, .overlapDiffers, entry)
             return
         }
         // Many downloads share a budget of 32 MiB: what is under way must not grow with their number.

@@ -85,7 +85,7 @@ extension Downloader {
     {
         let publication = publication
         // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is.
-        for attempt in 0..<10 {
+        for _ in 0..<10 {
             let other = try await store.find(partPath: part, besides: record.id)
             let claim: Publication.Claim =
                 other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.owner) : .anotherDownload } ?? .unknown
@@ -98,15 +98,12 @@ extension Downloader {
                 return file
             case .notOurs: return nil
             case .lockedByStranger:
-                if attempt == 9 {
-                    if policy == .rename { return nil }
-                    throw Publication.inUse(part, owner: nil)
-                }
                 // Cancelled only with the whole process.
                 try? await time.sleep(.milliseconds(20))
             }
         }
-        return nil
+        if policy == .rename { return nil }
+        throw Publication.inUse(part, owner: nil)
     }
 
     /// Whether two records are of one download, begun by two processes.

@@ -21,10 +21,8 @@ extension Downloader {
                 if let modified { try part.file.setModificationTime(secondsSince1970: modified.timeIntervalSince1970) }
                 return try part.file.status()
             }
-            do throws(DiskError) {
-                _ = try await part.sync()
-            } catch { throw DownloadError(error) }
-            let mark = part.mark
+            let mark: DownloadMachine.Mark
+            do throws(DiskError) { mark = try await part.sync() } catch { throw DownloadError(error) }
             guard mark.synced == expected else {
                 throw DownloadError(
                     .diskFailed,
@@ -68,9 +66,7 @@ extension Downloader {
             let target = try await offActor { () throws(DownloadError) in try publication.setAside(path) }
             logger.debug("set aside as \(target)")
         } catch { logger.debug("\(error)") }
-        entry.record.partPath = nil
-        entry.record.part = nil
-        if entry.record.file == nil { entry.record.finalPath = nil }
+        entry.record.forgetPart()
         do {
             try await store.commit(entry.record, .zero)
         } catch { logger.debug("store: \(error)") }
@@ -80,18 +76,17 @@ extension Downloader {
         await entry.part?.drain()
         if let path = entry.record.partPath {
             let disk = disk
+            let publication = publication
+            let record = entry.record
             do throws(DownloadError) {
-                // Not ours to delete if another process has it, or if it is another file by now.
-                if entry.part == nil {
-                    let publication = publication
-                    let record = entry.record
-                    let file = try await offActor { () throws(DownloadError) in
+                var held = entry.part?.file
+                if held == nil {
+                    // Not ours to delete if another process has it, or if it is another file by now.
+                    held = try await offActor { () throws(DownloadError) in
                         try publication.reopenPart(path, expecting: record.part, owner: record.owner)
                     }
-                    if file != nil { try await onDisk { () throws(DiskError) in try disk.remove(path) } }
-                } else {
-                    try await onDisk { () throws(DiskError) in try disk.remove(path) }
                 }
+                if held != nil { try await onDisk { () throws(DiskError) in try disk.remove(path) } }
             } catch {
                 logger.debug("\(error)")
                 // Another process is at it: the download is its own now.
@@ -110,9 +105,7 @@ extension Downloader {
             let disk = disk
             do throws(DownloadError) {
                 try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
-                entry.record.partPath = nil
-                entry.record.part = nil
-                if entry.record.file == nil { entry.record.finalPath = nil }
+                entry.record.forgetPart()
                 store.note(entry.record)
             } catch { logger.debug("\(error)") }
         }

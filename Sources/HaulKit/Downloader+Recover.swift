@@ -21,9 +21,7 @@ extension Downloader {
             }
             guard let file else {
                 // None, or gone, or another file by now: one will be made, under a name that is free then.
-                entry.record.partPath = nil
-                entry.record.part = nil
-                if entry.record.file == nil { entry.record.finalPath = nil }
+                entry.record.forgetPart()
                 send(.recovered(nil), to: entry)
                 return
             }

@@ -3,7 +3,7 @@ struct DiskError: Error, Sendable, Hashable {
     /// The kinds that Haul treats differently or has a sentence of its own for.
     enum Kind: String, Sendable, Hashable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
-        case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, lockedByAnother, other
+        case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, other
     }
 
     let kind: Kind
@@ -56,8 +56,6 @@ struct DiskError: Error, Sendable, Hashable {
             "\(path) is no regular file."
         case .fileTooLarge:
             "\(path) would be larger than its file system or the file size limit (ulimit -f) allows."
-        case .lockedByAnother:
-            "\(path) is being written by another process."
         case .other:
             "\(call) failed at \(path): \(SystemCalls.describe(errno: errno))."
         }

@@ -73,21 +73,19 @@ struct Publication: Sendable {
             let file = try disk.open(path)
             return (file, try file.lock(), try file.status().size == 0)
         }
-        switch claim {
-        case .sameDownload(let owner):
+        if case .sameDownload(let owner) = claim {
             guard isMine else { throw Self.inUse(path, owner: owner) }
             return .taken(file)
-        case .anotherDownload, .unknown:
-            guard isMine else { return .lockedByStranger }
-            // An empty one is what a crash right after its creation leaves.
-            if isEmpty || policy == .overwrite { return .taken(file) }
-            if policy == .rename { return .notOurs }
-            throw DownloadError(
-                .fileExists,
-                "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
-                    + "--on-conflict overwrite."
-            )
         }
+        guard isMine else { return .lockedByStranger }
+        // An empty one is what a crash right after its creation leaves.
+        if isEmpty || policy == .overwrite { return .taken(file) }
+        if policy == .rename { return .notOurs }
+        throw DownloadError(
+            .fileExists,
+            "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
+                + "--on-conflict overwrite."
+        )
     }
 
     /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.

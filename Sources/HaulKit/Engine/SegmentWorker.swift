@@ -21,7 +21,6 @@ final class SegmentWorker: ResponseReceiver {
         var exchange: (any Exchange)?
         /// Why we broke the exchange off ourselves: takes the place of the transport's own account.
         var ending: Ending?
-        var hasEnded = false
     }
     private enum Ending { case enough, overlapDiffers, diskFailed }
 
@@ -44,9 +43,14 @@ final class SegmentWorker: ResponseReceiver {
     func start(_ request: TransportRequest, over transport: any Transport) {
         let exchange = transport.start(request, receiver: self)
         let isClosed = state.withLock { state in
-            if !state.hasEnded { state.exchange = exchange }
-            if case .closed = state.stage { return true }
-            return false
+            switch state.stage {
+            case .closed: return true
+            // It has ended already: held on to, it and we would hold each other.
+            case .draining: return false
+            case .asking, .held, .flowing:
+                state.exchange = exchange
+                return false
+            }
         }
         if isClosed { exchange.cancel() }
     }
@@ -121,7 +125,6 @@ final class SegmentWorker: ResponseReceiver {
                     state.stage = .closed
                 }
                 state.exchange = nil
-                state.hasEnded = true
             }
             return (state.stage, state.ending)
         }

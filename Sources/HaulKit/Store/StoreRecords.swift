@@ -62,6 +62,13 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         wishes = Wishes(request)
     }
 
+    /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.
+    mutating func forgetPart() {
+        partPath = nil
+        part = nil
+        if file == nil { finalPath = nil }
+    }
+
     /// The request that this record came from; nil when the stored URL is none (the store was edited by hand).
     var request: DownloadRequest? {
         guard let url = URL(string: url) else { return nil }

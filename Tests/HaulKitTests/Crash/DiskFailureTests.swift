@@ -23,14 +23,7 @@ struct DiskFailureTests {
         let transport = ScriptedTransport { request, _ in
             ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
         }
-        let downloader = try await Downloader(
-            configuration,
-            transport: transport,
-            disk: disk,
-            store: store,
-            time: Timekeeper(ContinuousClock()),
-            seed: 1
-        )
+        let downloader = try await Downloader(over: disk, transport, store, configuration)
         let url = try #require(URL(string: "http://server.test/file.bin"))
         let download = try await downloader.add(DownloadRequest(url, to: .file(path: Self.path)))
         let result: Result<CompletedDownload, DownloadError>

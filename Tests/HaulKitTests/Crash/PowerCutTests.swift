@@ -129,14 +129,7 @@ private final class PowerCutRig: Sendable {
             error in
             if isWatched, error == nil { self.keep(folder, isDurable) }
         }
-        return try await Downloader(
-            configuration,
-            transport: transport,
-            disk: disk,
-            store: store,
-            time: Timekeeper(ContinuousClock()),
-            seed: 1
-        )
+        return try await Downloader(over: disk, transport, store, configuration)
     }
 
     /// Called between commits, on the store's own thread.

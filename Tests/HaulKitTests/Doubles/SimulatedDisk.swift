@@ -313,3 +313,22 @@ final class SimulatedDisk: Disk {
         }
     }
 }
+
+extension Downloader {
+    /// A downloader whose files are simulated, on the real clock.
+    init(
+        over disk: SimulatedDisk,
+        _ transport: any Transport,
+        _ store: DownloadStore,
+        _ configuration: Configuration
+    ) async throws(DownloadError) {
+        try await self.init(
+            configuration,
+            transport: transport,
+            disk: disk,
+            store: store,
+            time: Timekeeper(ContinuousClock()),
+            seed: 1
+        )
+    }
+}

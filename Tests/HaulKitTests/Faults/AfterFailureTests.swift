@@ -9,13 +9,19 @@ import Testing
 struct AfterFailureTests {
     private let content = TestContent.first
 
-    @Test func resumesInTheSameDownloaderAfterAConnectionBroke() async throws {
+    /// A server whose whole answers break off, and a downloader that gives up at once.
+    private func failingOnce(_ test: (FaultRig) async throws -> Void) async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut, silence: .seconds(1))
         try await FaultRig.run(
             configure: { $0.retry.attempts = 0 },
-            serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }
-        ) { rig in
+            serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) },
+            test
+        )
+    }
+
+    @Test func resumesInTheSameDownloaderAfterAConnectionBroke() async throws {
+        try await failingOnce { rig in
             let download = try await rig.downloader.add(try rig.request())
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .connectionLost)
@@ -27,12 +33,7 @@ struct AfterFailureTests {
     }
 
     @Test func leavesAFailedFileToAnotherProcess() async throws {
-        let resource = content.resource()
-        let broken = resource.breaking(after: cut, silence: .seconds(1))
-        try await FaultRig.run(
-            configure: { $0.retry.attempts = 0 },
-            serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }
-        ) { rig in
+        try await failingOnce { rig in
             let download = try await rig.downloader.add(try rig.request())
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
             await download.pause()
