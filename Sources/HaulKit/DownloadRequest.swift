@@ -24,12 +24,19 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
     public var url: URL
+    /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
+    /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
+    public var mirrors: [Mirror] = []
     public var destination: Destination
     /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
     /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
     public var headers: [HeaderField] = []
     /// What the finished file must be; nothing else is put under the final name.
     public var checksum: Checksum?
+    /// What the pieces of the file must be: each is checked as soon as it is here, and only a wrong one is fetched again.
+    public var pieces: PieceHashes?
+    /// The file's size in bytes, where it is known beforehand; a source with another size is not used.
+    public var size: Int64?
     /// Nil: fail for ``Destination/file(path:)``, rename for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
     /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.

@@ -104,10 +104,18 @@ extension Downloader {
     func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
         .init(
             url: request.url,
+            mirrors: request.mirrors,
             retry: configuration.retry,
             checksum: request.checksum,
+            size: request.size,
+            pieces: request.pieces,
             resumesUnverified: request.resumesUnverified,
-            failsOnChange: request.failsOnChange
+            failsOnChange: request.failsOnChange,
+            limits: Transfer.Limits(
+                connections: max(1, configuration.connectionsPerDownload),
+                start: max(1, configuration.initialConnections),
+                smallestPiece: max(1, configuration.smallestPiece)
+            )
         )
     }
 

@@ -27,7 +27,7 @@ extension Downloader {
         _ request: DownloadRequest,
         isFromReplacedSource: Bool = false
     ) -> Entry {
-        let mark = saved.segment?.mark(bootID: disk.bootID) ?? .zero
+        let mark = saved.progress?.mark(bootID: disk.bootID) ?? .zero
         let state: DownloadMachine.State =
             switch saved.record.status {
             case .queued, .publishing: .queued

@@ -29,6 +29,9 @@ public actor Downloader {
     /// One download a target: two writers on one file cannot come to be.
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
+    var hosts: HostBudget
+    /// Connections that a host was seen to allow.
+    var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
     var isShuttingDown = false
 
@@ -102,6 +105,7 @@ public actor Downloader {
         logger = configuration.logger
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(limit: configuration.activeDownloads)
+        hosts = HostBudget(limit: configuration.connectionsPerHost)
         if configuration.restoration == .everything {
             for saved in try await store.all() { try await restore(saved) }
             askQueue()
@@ -204,7 +208,12 @@ public actor Downloader {
     func askQueue() {
         guard !isShuttingDown else { return }
         for id in queue.grant() {
-            if let entry = entries[id] { send(.slotGranted, to: entry) } else { queue.leave(id) }
+            guard let entry = entries[id] else {
+                queue.leave(id)
+                continue
+            }
+            entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
+            send(.slotGranted, to: entry)
         }
     }
 }

@@ -47,6 +47,7 @@ struct Get: AsyncParsableCommand {
             }
             var configuration = try options.configuration()
             configuration.activeDownloads = jobs
+            configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
             let requests = try texts.map(options.request)
             let status = try await download(requests, configuration)
             if status != .complete { throw status.code }

@@ -14,6 +14,15 @@ struct GetOptions: ParsableArguments {
     @Option(name: [.short, .long], help: "Folder for the files.", completion: .directory)
     var directory: String = "."
 
+    @Option(
+        name: [.short, .long],
+        help: "Most connections a file, all of them at once. Otherwise their number is found out, up to 16."
+    )
+    var connections: Int?
+
+    @Option(help: "Another URL of the same file. Repeatable.")
+    var mirror: [String] = []
+
     @Option(help: "What the file must be, as ALG:HEX (md5, sha1, sha256, sha512).")
     var checksum: Checksum?
 
@@ -60,6 +69,9 @@ struct GetOptions: ParsableArguments {
     var stateDir: String?
 
     func validate() throws {
+        if let connections, !(1...256).contains(connections) {
+            throw ValidationError("--connections takes a number from 1 to 256.")
+        }
         if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0 on.") }
         if let timeout, !(timeout > 0 && timeout < 1e6) {
             throw ValidationError("--timeout takes a number of seconds above 0.")
@@ -77,6 +89,11 @@ struct GetOptions: ParsableArguments {
             configuration.connectTimeout = .seconds(timeout)
             configuration.stallTimeout = .seconds(timeout)
         }
+        if let connections {
+            configuration.connectionsPerDownload = connections
+            configuration.initialConnections = connections
+            configuration.connectionsPerHost = max(configuration.connectionsPerHost, connections)
+        }
         configuration.certificateAuthorities = cacert
         configuration.proxies =
             if let proxy { ProxySettings(try .init(proxy)) } else {
@@ -87,13 +104,11 @@ struct GetOptions: ParsableArguments {
     }
 
     func request(_ text: String) throws -> DownloadRequest {
-        guard let url = URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw Complaint(
-                "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
-                .usage
-            )
-        }
+        // Tab-separated: the URL, then its mirrors.
+        let urls = try (text.split(separator: "\t").map(String.init) + mirror).map(Self.url)
+        guard let url = urls.first else { throw Self.unreadable }
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
+        request.mirrors = urls.dropFirst().enumerated().map { Mirror($1, priority: $0 + 1) }
         request.headers = header
         request.checksum = checksum
         request.onConflict = onConflict
@@ -103,6 +118,16 @@ struct GetOptions: ParsableArguments {
         request.allowsInsecureRedirects = allowInsecureRedirects
         return request
     }
+
+    private static func url(_ text: String) throws -> URL {
+        guard let url = URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else { throw unreadable }
+        return url
+    }
+
+    private static let unreadable = Complaint(
+        "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
+        .usage
+    )
 
     private static func readNetrc() throws -> Netrc {
         let path = NSHomeDirectory() + "/.netrc"

@@ -10,7 +10,10 @@ final class Entry {
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
-    var worker: SegmentWorker?
+    var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
+    /// Pieces that wait to be compared with their digests, one after another.
+    var uncheckedPieces: [Int] = []
+    var isCheckingPieces = false
     var timer: Task<Void, Never>?
     var verification: CancelFlag?
     /// Steps that touch the file or the record run one after another; this is the last of them.
@@ -81,7 +84,7 @@ final class Entry {
             error = reason
         case .cancelled: state = .cancelled
         }
-        let received = size ?? machine.mark.written
+        let received = size ?? machine.mark.count
         return DownloadSnapshot(
             id: id,
             url: machine.settings.url,

@@ -81,6 +81,14 @@ final class SegmentSink: Sendable {
         }
     }
 
+    /// Takes nothing from `end` on any more: what lies there is another connection's to bring.
+    func narrow(to end: Int64) {
+        state.withLock { state in
+            let wanted = max(0, end - state.offset - Int64(state.batchBytes))
+            state.wanted = min(state.wanted ?? wanted, wanted)
+        }
+    }
+
     /// Compares the front of the body with what is on disk; false when they differ.
     private static func compare(_ bytes: inout ByteBuffer, _ state: inout State) -> Bool {
         guard !state.expected.isEmpty,

@@ -9,11 +9,10 @@ internal import Synchronization
 /// when the row is in the database, and with `durably` when the disk has it: SQLite's NORMAL mode may lose the newest
 /// commits in a power loss, never their order.
 final class DownloadStore: Sendable {
-    typealias Mark = DownloadMachine.Mark
 
     struct Saved: Sendable, Equatable {
         var record: DownloadRecord
-        var segment: SegmentRecord?
+        var progress: ProgressRecord?
     }
 
     let setAside: String?
@@ -88,7 +87,7 @@ final class DownloadStore: Sendable {
         if let mark = pending.mark {
             // A download that was removed meanwhile takes no marks.
             guard try DownloadRecord.exists(database, key: id) else { return }
-            try SegmentRecord(id, mark, bootID: bootID).upsert(database)
+            try ProgressRecord(id, mark, bootID: bootID).upsert(database)
         }
     }
 
@@ -197,7 +196,7 @@ final class DownloadStore: Sendable {
     }
 
     private func saved(_ record: DownloadRecord, _ database: Database) throws -> Saved {
-        Saved(record: record, segment: try SegmentRecord.filter(Column("downloadID") == record.id).fetchOne(database))
+        Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
     }
 
     private func onWriter<Value: Sendable>(_ step: @escaping @Sendable (DownloadStore) throws -> Value)
