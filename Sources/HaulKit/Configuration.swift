@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
     public var connectionsPerHost = 8
     /// A connection is given no less than this many bytes to fetch.
     public var smallestPiece: Int64 = 256 << 10
+    /// Most bytes a second, all downloads together; nil for no limit. ``Downloader/setSpeedLimit(_:)`` changes it later.
+    public var bytesPerSecond: Int64?
     public var retry = RetryPolicy()
     /// Time for TCP and TLS to be set up.
     public var connectTimeout = Duration.seconds(20)

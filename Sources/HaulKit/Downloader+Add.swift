@@ -44,7 +44,12 @@ extension Downloader {
         let id = DownloadID()
         var record = DownloadRecord(id, request, createdAt: time.date())
         record.owner = processID
-        return Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
+        return Entry(
+            id,
+            DownloadMachine(settings(request), seed: random.next()),
+            record,
+            SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
+        )
     }
 
     static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
@@ -119,7 +124,7 @@ extension Downloader {
         )
     }
 
-    private static func checked(_ request: DownloadRequest) throws(DownloadError) -> DownloadRequest {
+    static func checked(_ request: DownloadRequest) throws(DownloadError) -> DownloadRequest {
         guard let scheme = request.url.scheme?.lowercased() else {
             throw DownloadError(
                 .invalidURL,
@@ -143,7 +148,7 @@ extension Downloader {
         return request
     }
 
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 }

@@ -128,7 +128,14 @@ extension Downloader {
         }
         startTicker()
         worker.admit(
-            SegmentSink(part, at: offset, limit: limit, expecting: overlap, batchSize: batchSize),
+            SegmentSink(
+                part,
+                at: offset,
+                limit: limit,
+                expecting: overlap,
+                batchSize: batchSize,
+                speedLimit: entry.speedLimit
+            ),
             into: part
         )
     }

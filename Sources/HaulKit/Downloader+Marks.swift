@@ -32,6 +32,7 @@ extension Downloader {
         let now = time.now()
         let mark = part.mark
         if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)

@@ -43,7 +43,8 @@ extension Downloader {
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
-        let entry = Entry(id, machine, saved.record)
+        let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
+        let entry = Entry(id, machine, saved.record, limit)
         entry.wasThere = saved.record.status == .completed
         return entry
     }

@@ -30,6 +30,8 @@ public actor Downloader {
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
     var hosts: HostBudget
+    /// For all downloads together; each has its own under it.
+    let speedLimit: SpeedLimit
     /// Connections that a host was seen to allow.
     var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
@@ -106,6 +108,7 @@ public actor Downloader {
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(limit: configuration.activeDownloads)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
+        speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
         if configuration.restoration == .everything {
             for saved in try await store.all() { try await restore(saved) }
             askQueue()
@@ -158,6 +161,21 @@ public actor Downloader {
         await request(.resumeRequested, of: id)
     }
 
+    /// Limits the speed of all downloads together, from now on.
+    ///
+    /// - Parameter bytesPerSecond: nil for no limit.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?) {
+        speedLimit.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) {
+        guard let entry = entries[id] else { return }
+        entry.speedLimit.bytesPerSecond = bytesPerSecond
+        entry.record.wishes.bytesPerSecond = bytesPerSecond
+        if entry.isOurs { store.note(entry.record) }
+    }
+
     /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
     /// Returns when that has happened.
     public func cancel(_ id: DownloadID) async {
@@ -200,6 +218,14 @@ public actor Downloader {
     /// Hands an event to a download's machine and carries out what it decides.
     func send(_ event: DownloadMachine.Event, to entry: Entry) {
         let actions = entry.machine.handle(event, at: time.now())
+        if ProcessInfo.processInfo.environment["HAULTRACE"] != nil {
+            FileHandle.standardError.write(
+                Data(
+                    "\(time.now().sinceStart) \(String("\(event)".prefix(300)))\n   -> \(String("\(actions)".prefix(600)))\n"
+                        .utf8
+                )
+            )
+        }
         for action in actions { perform(action, entry) }
         if !actions.isEmpty { askQueue() }
     }

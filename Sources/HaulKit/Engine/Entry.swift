@@ -11,6 +11,7 @@ final class Entry {
     /// The open, locked partial file.
     var part: PartFile?
     var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
+    let speedLimit: SpeedLimit
     /// Pieces that wait to be compared with their digests, one after another.
     var uncheckedPieces: [Int] = []
     var isCheckingPieces = false
@@ -30,8 +31,9 @@ final class Entry {
     /// The file had been there before this run.
     var wasThere = false
 
-    init(_ id: DownloadID, _ machine: DownloadMachine, _ record: DownloadRecord) {
+    init(_ id: DownloadID, _ machine: DownloadMachine, _ record: DownloadRecord, _ speedLimit: SpeedLimit) {
         self.id = id
+        self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
         hub = EventHub(Self.snapshot(id, machine, record, size: record.finished?.size, bytesPerSecond: 0, now: .start))

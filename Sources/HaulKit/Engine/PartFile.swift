@@ -88,7 +88,9 @@ final class PartFile: Sendable {
             digest?.update(batch, at: offset)
             pieces?.update(batch, at: offset)
             let isMilestone = self.state.withLock { state in
-                if state.syncFailure == nil, length > 0 { state.mark.written.insert(contentsOf: offset..<offset + length) }
+                if state.syncFailure == nil, length > 0 {
+                    state.mark.written.insert(contentsOf: offset..<offset + length)
+                }
                 state.written += length
                 guard state.written >= state.milestone else { return false }
                 state.milestone = state.written + Self.milestoneDistance
@@ -147,7 +149,9 @@ final class PartFile: Sendable {
     /// earlier run, and those that a later connection wrote before the ones in front of them had come.
     func catchUp() {
         let digest: RunningDigest? = state.withLock { state in
-            guard let digest = state.digest, !state.isCatchingUp, state.mark.prefix > digest.position else { return nil }
+            guard let digest = state.digest, !state.isCatchingUp, state.mark.prefix > digest.position else {
+                return nil
+            }
             state.isCatchingUp = true
             return digest
         }

@@ -53,6 +53,17 @@ final class PieceDigests: Sendable {
         open[index] = state
     }
 
+    /// The bytes of all pieces that have their digests. May block for long.
+    func right(in file: any DiskFile, progress: (Int64, Int64) -> Void) throws(DiskError) -> ByteSet {
+        var right = ByteSet()
+        for index in hashes.digests.indices {
+            let range = hashes.range(of: index, total: total)
+            if try isRight(index, in: file) { right.insert(contentsOf: range) }
+            progress(range.upperBound, total)
+        }
+        return right
+    }
+
     /// Whether a complete piece has its digest. May block.
     func isRight(_ index: Int, in file: any DiskFile) throws(DiskError) -> Bool {
         guard hashes.digests.indices.contains(index) else { return true }

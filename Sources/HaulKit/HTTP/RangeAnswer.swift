@@ -98,6 +98,9 @@ enum RangeAnswer: Sendable, Equatable {
         resource.digest = known.digest ?? head.digest
         let later = Validator(head)
         let comparison = known.validator.compare(later)
+        if comparison == .different, !question.isFromReplacedSource || !question.isProvable {
+            return .startOver(.changed)
+        }
         if question.isFromReplacedSource {
             // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
             let agrees =
@@ -105,12 +108,13 @@ enum RangeAnswer: Sendable, Equatable {
                 || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
             return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
         }
-        if comparison == .different { return .startOver(.changed) }
         if case .ifRange = question.condition, known.validator.strongTag != nil {
             // The server vouched for the tag by sending 206, even where it left the tag out of the answer.
             return .accept(resource, at: question.offset, compare: question.overlap)
         }
-        if question.overlap == 0, comparison != .same { return .startOver(.noUsableRange) }
+        // Nothing was known of the version but what it must be: from here on it has a name.
+        if known.validator.isEmpty, question.isProvable { resource.validator = later }
+        if question.overlap == 0, comparison != .same, !question.isProvable { return .startOver(.noUsableRange) }
         return .accept(resource, at: question.offset, compare: question.overlap)
     }
 

@@ -43,7 +43,7 @@ extension DownloadMachine {
         /// The URLs that a name may be taken from, best first.
         var nameSources: [URL]
         /// Further URLs of the file that the answer named.
-        var mirrors: [Mirror] = []
+        var mirrors: [Metalink.Source] = []
     }
 
     /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
@@ -128,7 +128,7 @@ extension DownloadMachine {
     /// What a machine is told at birth and never asks again.
     struct Settings: Sendable, Equatable {
         var url: URL
-        var mirrors: [Mirror] = []
+        var mirrors: [Metalink.Source] = []
         var retry = RetryPolicy()
         var checksum: Checksum?
         /// The file's size, where it was known beforehand.

@@ -121,6 +121,9 @@ struct DownloadMachine: Sendable, Equatable {
         if state == .recovering { self.resource = resource }
     }
 
+    /// Whether a speed limit holds: how fast the connections are then says nothing about them.
+    mutating func note(isHeldBack: Bool) { transfer.isHeldBack = isHeldBack }
+
     /// Connections that the host was seen to allow, by other downloads.
     mutating func learn(knownLimit: Int?) { self.knownLimit = knownLimit }
 
@@ -190,7 +193,9 @@ struct DownloadMachine: Sendable, Equatable {
         patience.begin(at: mark.count)
         transfer.forgetPieces()
         if found == nil { resource = nil }
-        return settleOr { machine in machine.isWhole && machine.settings.pieces == nil ? machine.verify() : machine.open(at: now) }
+        return settleOr { machine in
+            machine.isWhole && machine.settings.pieces == nil ? machine.verify() : machine.open(at: now)
+        }
     }
 
     // MARK: Asking
@@ -288,7 +293,7 @@ struct DownloadMachine: Sendable, Equatable {
             end: end,
             contentDisposition: head.headers.first(name: "Content-Disposition"),
             nameSources: [head.url, head.requested],
-            mirrors: sources.home == 0 ? MirrorLinks.mirrors(head) : []
+            mirrors: sources.home == 0 ? MirrorLinks(head.headers["Link"], base: head.url).mirrors.map(\.source) : []
         )
         state = .preparing(id, preparation, ended: nil)
         return [.prepare(id, preparation)]
@@ -308,7 +313,8 @@ struct DownloadMachine: Sendable, Equatable {
         isFromReplacedSource = false
         resource?.mirror = sources.mirror
         sources.note(preparation.resource.validator, of: sources.home)
-        sources.add(preparation.mirrors)
+        // What anybody on the way may have changed needs a digest to prove it.
+        sources.add(preparation.mirrors, insecureToo: isProvable)
         patience.noteGoodAnswer()
         return settleOr { machine in
             machine.state = .transferring
@@ -342,7 +348,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// The digests of the pieces, if they are those of a file of this size.
     private func pieces(for total: Int64?) -> PieceHashes? {
-        guard let total, let pieces = settings.pieces, pieces.fits(total: total) else { return nil }
+        guard let total, let pieces = settings.pieces, pieces.covers(total) else { return nil }
         return pieces
     }
 

@@ -52,6 +52,8 @@ struct Transfer: Sendable, Equatable {
     private var quietUntil = Instant.start
     /// The host has no room for another connection; asked again at the next tick.
     private var hostIsFull = false
+    /// We are the ones who make it slow.
+    var isHeldBack = false
     private var issued = 0
 
     mutating func issueID() -> ConnectionID {
@@ -122,15 +124,17 @@ struct Transfer: Sendable, Equatable {
         var actions = absorb(mark, &sources, at: now)
         guard let plan else { return (actions, .goesOn) }
         if !plan.isComplete {
-            let flowing = lines.values.count { $0.isFlowing }
-            controller.tick(
-                landed: mark.count,
-                flowing: flowing,
-                opening: lines.count - flowing,
-                missing: plan.total - mark.count,
-                at: now
-            )
-            actions += replaceLaggards(&sources, at: now)
+            if !isHeldBack {
+                let flowing = lines.values.count { $0.isFlowing }
+                controller.tick(
+                    landed: mark.count,
+                    flowing: flowing,
+                    opening: lines.count - flowing,
+                    missing: plan.total - mark.count,
+                    at: now
+                )
+                actions += replaceLaggards(&sources, at: now)
+            }
             actions += schedule(&sources, at: now)
         }
         actions += closeDone(at: now)
@@ -220,15 +224,18 @@ struct Transfer: Sendable, Equatable {
     mutating func yield(from source: (Int) -> Bool, _ sources: inout SourceBook, at now: Instant) -> [Action] {
         guard lines.count > 1 else { return [] }
         let slowest = lines.filter { source($0.value.source) }
-            .min { ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number) }
+            .min {
+                ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number)
+            }
         guard let slowest else { return [] }
         hostIsFull = true
         return drop(slowest.key)
     }
 
     /// A piece has been compared with its digest.
-    mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceBook, at now: Instant) -> ([Action], Outcome)
-    {
+    mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceBook, at now: Instant) -> (
+        [Action], Outcome
+    ) {
         guard let verdict = pieces?.checked(index, isRight: isRight) else { return ([], .goesOn) }
         if let proven = verdict.proven { sources.prove(proven) }
         var actions: [Action] = []
@@ -279,7 +286,9 @@ struct Transfer: Sendable, Equatable {
             }
         }
         plan.absorb(mark.written)
-        for id in lines.keys where plan.segments[id] == nil && lines[id]?.doneSince == nil { lines[id]?.doneSince = now }
+        for id in lines.keys where plan.segments[id] == nil && lines[id]?.doneSince == nil {
+            lines[id]?.doneSince = now
+        }
         self.plan = plan
         return (pieces?.complete(mark.written) ?? []).map { .checkPiece($0) }
     }
@@ -330,7 +339,9 @@ struct Transfer: Sendable, Equatable {
 
     /// Opens as many connections as are wanted and can be of use.
     private mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
-        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, now >= quietUntil else { return [] }
+        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, now >= quietUntil else {
+            return []
+        }
         var actions: [Action] = []
         while controller.mayOpen(count: lines.count, at: now), let opened = openOne(&sources, at: now) {
             actions += opened
@@ -342,7 +353,9 @@ struct Transfer: Sendable, Equatable {
         // With nobody left, the machine asks by the whole ladder.
         guard var plan, !lines.isEmpty else { return nil }
         let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
-        guard let source = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) else { return nil }
+        guard let source = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) else {
+            return nil
+        }
         let isOnTrial = pieces != nil && sources.isMirror(source) && !sources.sources[source].isProven
         let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
         let id = issueID()
@@ -364,7 +377,8 @@ struct Transfer: Sendable, Equatable {
         }
         if claim.isHedge {
             // Whoever brings the last of it first makes the other one needless.
-            for (other, segment) in plan.segments where other != id && segment.end > claim.range.lowerBound
+            for (other, segment) in plan.segments
+            where other != id && segment.end > claim.range.lowerBound
                 && segment.position < claim.range.upperBound
             { lines[other]?.isNarrowed = true }
         }

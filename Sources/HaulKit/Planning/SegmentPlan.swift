@@ -129,7 +129,7 @@ struct SegmentPlan: Sendable, Equatable {
         speeds: [ConnectionID: Double],
         requestTime: Duration = usualRequestTime
     ) -> Claim? {
-        guard segments[id] == nil, firstGap == nil else { return nil }
+        guard segments[id] == nil, firstGap == nil, speeds[id] != 0 else { return nil }
         let speeds = SegmentSpeeds(speeds)
         let latency = requestTime.seconds
         let allowance = max(total / 100, split.longestUncut) - duplicateBytes

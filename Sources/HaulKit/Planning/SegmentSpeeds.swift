@@ -15,8 +15,8 @@ struct SegmentSpeeds: Sendable, Equatable {
     /// Nil only where no connection at all was measured.
     func of(_ id: DownloadMachine.ConnectionID) -> Double? { known[id] ?? mean }
 
-    /// Seconds that so many bytes take the connection, without limit when it stands still. Where nothing was measured, all
-    /// count as equally fast and the unit means nothing.
+    /// Seconds that so many bytes take the connection, without limit when it stands still. Where nothing was
+    /// measured, all count as equally fast and the unit means nothing.
     func seconds(_ bytes: Int64, by id: DownloadMachine.ConnectionID) -> Double {
         guard let speed = of(id) else { return Double(bytes) }
         return speed > 0 ? Double(bytes) / speed : .infinity

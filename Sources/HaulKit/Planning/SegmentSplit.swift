@@ -21,7 +21,8 @@ struct SegmentSplit: Sendable, Equatable {
 
     /// - Parameters:
     ///   - owed: what the connection has not brought yet.
-    ///   - victim: bytes a second of the connection that has it; nil where it is not known, and then `taker` is not either.
+    ///   - victim: bytes a second of the connection that has it; nil where it is not known, and then `taker` is not
+    ///     either.
     ///   - taker: bytes a second that the free connection is expected to reach.
     /// - Returns: where the part of the victim ends; nil when no cut leaves two parts long enough.
     func point(in owed: Range<Int64>, victim: Double?, taker: Double?) -> Int64? {

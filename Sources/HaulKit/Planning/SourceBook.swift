@@ -22,10 +22,10 @@ struct SourceBook: Sendable, Equatable {
     private(set) var home: Int
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
-    init(_ url: URL, mirrors: [Mirror] = []) {
+    init(_ url: URL, mirrors: [Metalink.Source] = []) {
         sources = [Source(url: url, priority: 0)]
         home = 0
-        add(mirrors)
+        add(mirrors, insecureToo: true)
     }
 
     var url: URL { sources[home].url }
@@ -34,9 +34,14 @@ struct SourceBook: Sendable, Equatable {
     var isAlone: Bool { !sources.contains { !$0.isDropped && $0.url != url } }
 
     /// Takes up mirrors that became known on the way; those that are known already stay as they are.
-    mutating func add(_ mirrors: [Mirror]) {
+    ///
+    /// - Parameter insecureToo: whether a file of an `https` URL may come from an `http` mirror.
+    mutating func add(_ mirrors: [Metalink.Source], insecureToo: Bool) {
+        let isSecure = Origin(sources[0].url).scheme == "https"
         for mirror in mirrors.sorted(by: { $0.priority < $1.priority })
-        where sources.count < Self.most && mirror.url.isAskable && !sources.contains(where: { $0.url == mirror.url }) {
+        where sources.count < Self.most && mirror.url.isAskable && !sources.contains(where: { $0.url == mirror.url })
+            && (insecureToo || !isSecure || Origin(mirror.url).scheme == "https")
+        {
             sources.append(Source(url: mirror.url, priority: max(1, mirror.priority)))
         }
     }
@@ -68,7 +73,9 @@ struct SourceBook: Sendable, Equatable {
         sources[home].failures += 1
         if droppingHome { sources[home].isDropped = true }
         let fewest = sources[home].isDropped ? Int.max : sources[home].failures
-        let candidates = sources.indices.filter { !sources[$0].isDropped && $0 != home && sources[$0].failures < fewest }
+        let candidates = sources.indices.filter {
+            !sources[$0].isDropped && $0 != home && sources[$0].failures < fewest
+        }
         guard let next = candidates.min(by: { rank($0) < rank($1) }) else {
             // The last one standing is not dropped: what it said is what the user is to hear.
             if !sources.contains(where: { !$0.isDropped }) { sources[home].isDropped = false }
@@ -94,10 +101,13 @@ struct SourceBook: Sendable, Equatable {
             if index == home { return mayShareHome || open[index, default: 0] == 0 }
             return open[index, default: 0] < (needsProof && !source.isProven ? 1 : Self.mostOfAMirror)
         }
-        if let fresh = candidates.filter({ open[$0, default: 0] == 0 }).min(by: { rank($0) < rank($1) }) { return fresh }
+        if let fresh = candidates.filter({ open[$0, default: 0] == 0 }).min(by: { rank($0) < rank($1) }) {
+            return fresh
+        }
         let known = sources.compactMap(\.bytesPerSecond).max() ?? 1
         return candidates.max { one, other in
-            let share = { (index: Int) in (sources[index].bytesPerSecond ?? known) / Double(1 + open[index, default: 0]) }
+            let share = { (index: Int) in (sources[index].bytesPerSecond ?? known) / Double(1 + open[index, default: 0])
+            }
             return share(one) < share(other)
         }
     }

@@ -172,6 +172,17 @@ final class DownloadStore: Sendable {
         }
     }
 
+    /// The newest download whose file is, or is to be, at this path.
+    func find(finalPath: String) async throws(DownloadError) -> DownloadRecord? {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.file.queue.read { database in
+                try DownloadRecord.filter(Column("finalPath") == finalPath)
+                    .order(Column("createdAt").desc, Column.rowID.desc).fetchOne(database)
+            }
+        }
+    }
+
     func find(id: String) async throws(DownloadError) -> Saved? {
         try await onWriter { store in
             store.writeGathered()

@@ -18,10 +18,11 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     /// What the request asked for beside URL and place. Stored as JSON.
     struct Wishes: Sendable, Equatable, Codable {
         var headers: [HeaderField]
-        var mirrors: [Mirror]?
+        var mirrors: [Metalink.Source]?
         var checksum: Checksum?
         var pieces: PieceHashes?
         var size: Int64?
+        var bytesPerSecond: Int64?
         var onConflict: DownloadRequest.ConflictPolicy?
         var failsOnChange: Bool
         var resumesUnverified: Bool
@@ -89,6 +90,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.checksum = wishes.checksum
         request.pieces = wishes.pieces
         request.size = wishes.size
+        request.bytesPerSecond = wishes.bytesPerSecond
         request.onConflict = wishes.onConflict
         request.failsOnChange = wishes.failsOnChange
         request.resumesUnverified = wishes.resumesUnverified
@@ -106,6 +108,7 @@ extension DownloadRecord.Wishes {
         checksum = request.checksum
         pieces = request.pieces
         size = request.size
+        bytesPerSecond = request.bytesPerSecond
         onConflict = request.onConflict
         failsOnChange = request.failsOnChange
         resumesUnverified = request.resumesUnverified

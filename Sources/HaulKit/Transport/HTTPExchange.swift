@@ -108,7 +108,8 @@ final class HTTPExchange: Exchange {
 
     /// Fields that a user cannot set, since the engine's promises hang on them.
     private static let ours: Set = [
-        "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "if-unmodified-since", "content-length",
+        "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "if-unmodified-since",
+        "content-length",
         "transfer-encoding", "connection", "te", "upgrade",
     ]
 }

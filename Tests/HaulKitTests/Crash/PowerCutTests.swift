@@ -187,10 +187,14 @@ private final class PowerCutRig: Sendable {
         let downloader = try await downloader(restored, transport, isWatched: false)
         let saved = try await downloader.store.find(request)
         let record = try #require(saved?.record, "the record is lost: \(context)")
-        if let progress = saved?.progress, let part = record.partPath, record.status != .completed, !progress.synced.isEmpty,
+        if let progress = saved?.progress, let part = record.partPath, record.status != .completed,
+            !progress.synced.isEmpty,
             let bytes = disk.content(part)
         {
-            #expect(Int64(bytes.count) >= (ByteSet(text: progress.synced).ranges.last?.upperBound ?? 0), "a claim ahead of the disk: \(context)")
+            #expect(
+                Int64(bytes.count) >= (ByteSet(text: progress.synced).ranges.last?.upperBound ?? 0),
+                "a claim ahead of the disk: \(context)"
+            )
         }
         let result = try await downloader.add(request).result()
         #expect(disk.content(result.path) == expected, "wrong bytes after recovery: \(context)")
