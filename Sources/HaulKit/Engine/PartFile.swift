@@ -30,6 +30,12 @@ final class PartFile: Sendable {
     private let onMilestone: @Sendable () -> Void
     private static let milestoneDistance: Int64 = 16 << 20
 
+    /// The first pieces are checked as soon as they are here: a source that sends wrong ones is not to send many.
+    private static func milestoneDistance(_ state: State) -> Int64 {
+        guard let pieces = state.pieces, state.written / 4 < pieces.hashes.pieceLength else { return milestoneDistance }
+        return min(milestoneDistance, pieces.hashes.pieceLength / 2)
+    }
+
     init(_ file: any DiskFile, mark: Mark, onMilestone: @escaping @Sendable () -> Void) {
         self.file = file
         self.onMilestone = onMilestone
@@ -93,7 +99,7 @@ final class PartFile: Sendable {
                 }
                 state.written += length
                 guard state.written >= state.milestone else { return false }
-                state.milestone = state.written + Self.milestoneDistance
+                state.milestone = state.written + Self.milestoneDistance(state)
                 return true
             }
             done(nil)

@@ -427,6 +427,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .doubtful:
             // Nothing is thrown away on the word of a further connection: the ladder decides.
             return transfer.closeAll() + open(at: now)
+        case .homeless:
+            _ = sources.moveOn(droppingHome: true)
+            return open(at: now)
         case .dry:
             // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
             if error == nil, mark.count > countAtOpen { return open(at: now) }

@@ -16,6 +16,8 @@ struct Transfer: Sendable, Equatable {
         case dry
         /// Somebody says that another version stands at the URL.
         case doubtful
+        /// The home source turned out to be a bad one: another one has to be asked.
+        case homeless
         /// A piece is wrong again and again, wherever it comes from.
         case wrongPiece(Int)
     }
@@ -240,20 +242,28 @@ struct Transfer: Sendable, Equatable {
         if let proven = verdict.proven { sources.prove(proven) }
         var actions: [Action] = []
         for range in verdict.forgotten { actions += forget(range) }
-        if let culprit = verdict.culprit, verdict.times > 0 {
-            let others = sources.sources.indices.contains { $0 != culprit && !sources.sources[$0].isDropped }
-            if others {
-                sources.drop(culprit)
-                for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
-                for id in lines.filter({ $0.value.source == culprit }).map(\.key) { actions += drop(id) }
-            }
-        }
+        if let culprit = verdict.culprit { actions += convict(culprit, &sources) }
+        if sources.sources[sources.home].isDropped { return (actions + closeAll(), .homeless) }
         if verdict.times >= Self.mostWrongTimes { return (actions + closeAll(), .wrongPiece(index)) }
         actions += schedule(&sources, at: now)
         return (actions, outcome)
     }
 
     private static let mostWrongTimes = 3
+
+    /// A source sent wrong bytes: nothing more comes from it, if there is another.
+    private mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action] {
+        guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
+            return []
+        }
+        sources.drop(culprit)
+        var actions: [Action] = []
+        for id in lines.filter({ $0.value.source == culprit }).map(\.key) { actions += drop(id) }
+        // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
+        if sources.sources[culprit].isProven { return actions }
+        for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
+        return actions
+    }
 
     // MARK: Deciding
 

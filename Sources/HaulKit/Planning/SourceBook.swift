@@ -98,8 +98,9 @@ struct SourceBook: Sendable, Equatable {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
             if source.isDropped || source.failures > 1 { return false }
-            if index == home { return mayShareHome || open[index, default: 0] == 0 }
-            return open[index, default: 0] < (needsProof && !source.isProven ? 1 : Self.mostOfAMirror)
+            if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }
+            let most = index == home ? (mayShareHome ? Int.max : 1) : Self.mostOfAMirror
+            return open[index, default: 0] < (needsProof && !source.isProven ? 1 : most)
         }
         if let fresh = candidates.filter({ open[$0, default: 0] == 0 }).min(by: { rank($0) < rank($1) }) {
             return fresh
