@@ -103,6 +103,18 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
+    /// What each connection does that brings bytes.
+    func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
+        transfer.lines.sorted { $0.key.number < $1.key.number }.map { id, line in
+            let owed = transfer.plan?.segments[id]?.owed ?? mark.prefix..<mark.prefix
+            return .init(
+                host: sources.sources[line.source].url.host ?? "",
+                owed: owed,
+                bytesPerSecond: line.bytesPerSecond(at: now)
+            )
+        }
+    }
+
     // MARK: What the user wants
 
     /// Changes what the download is to be, between two runs of it; while it runs nothing changes.
