@@ -68,6 +68,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .pieceChecked(let index, let isRight):
             guard state == .transferring else { return [] }
             let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
+            for case .forget(let range) in actions { forget(range) }
             return actions + follow(outcome, at: now)
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
@@ -427,6 +428,12 @@ struct DownloadMachine: Sendable, Equatable {
     private mutating func take(_ landed: Mark) {
         patience.noteProgress(to: landed.count)
         mark = landed
+    }
+
+    /// The file will say so too, but the next question must not wait for that.
+    private mutating func forget(_ range: Range<Int64>) {
+        mark.written.remove(contentsOf: range)
+        mark.synced.remove(contentsOf: range)
     }
 
     /// What the state of the transfer means for the download.
