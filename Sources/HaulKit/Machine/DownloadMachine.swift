@@ -239,7 +239,7 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     /// A digest will show whether the result is right, wherever its bytes came from.
-    private var isProvable: Bool { settings.checksum != nil || resource?.digest != nil || settings.pieces != nil }
+    private var isProvable: Bool { settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil }
 
     private mutating func headReceived(
         _ id: ConnectionID,
