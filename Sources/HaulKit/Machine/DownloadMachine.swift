@@ -69,7 +69,8 @@ struct DownloadMachine: Sendable, Equatable {
             guard state == .transferring else { return [] }
             let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
             for case .forget(let range) in actions { forget(range) }
-            return actions + follow(outcome, at: now)
+            // What proved wrong is asked for again at once; the transfer counts how often.
+            return actions + (outcome == .dry ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
             let urls = sources.sources.map { Origin($0.url) }
@@ -206,9 +207,7 @@ struct DownloadMachine: Sendable, Equatable {
         patience.begin(at: mark.count)
         transfer.forgetPieces()
         if found == nil { resource = nil }
-        return settleOr { machine in
-            machine.isWhole && machine.settings.pieces == nil ? machine.verify() : machine.open(at: now)
-        }
+        return settleOr { machine in machine.isWhole ? machine.finish(at: now) : machine.open(at: now) }
     }
 
     // MARK: Asking
@@ -239,7 +238,9 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     /// A digest will show whether the result is right, wherever its bytes came from.
-    private var isProvable: Bool { settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil }
+    private var isProvable: Bool {
+        settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil
+    }
 
     private mutating func headReceived(
         _ id: ConnectionID,
@@ -265,7 +266,7 @@ struct DownloadMachine: Sendable, Equatable {
             return prepare(id, head, resource, offset: 0, compare: 0, startsOver: true)
         case .alreadyComplete(let known):
             resource = known
-            return [.close(id)] + (isWhole ? verify() : startOver(.changed, at: now))
+            return [.close(id)] + (isWhole ? finish(at: now) : startOver(.changed, at: now))
         case .askWithoutCondition:
             asksPlain = true
             return [.close(id)] + open(at: now)
@@ -318,7 +319,7 @@ struct DownloadMachine: Sendable, Equatable {
         if rangesAreBroken { resource?.hasUsableRanges = false }
         if preparation.startsOver {
             mark = .zero
-            transfer.forgetPieces()
+            transfer.startOver()
         }
         countAtOpen = mark.count
         dropsWhatIsThere = false
@@ -331,7 +332,7 @@ struct DownloadMachine: Sendable, Equatable {
         patience.noteGoodAnswer()
         return settleOr { machine in
             machine.state = .transferring
-            machine.begin(id, preparation, at: now)
+            machine.begin((id, preparation.offset, preparation.end), at: now)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
             let limit = (preparation.end ?? machine.resource?.total).map { $0 - preparation.offset }
             let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
@@ -340,11 +341,10 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    private mutating func begin(_ id: ConnectionID, _ preparation: Preparation, at now: Instant) {
+    private mutating func begin(_ first: Transfer.First?, at now: Instant) {
         guard let resource else { return }
         transfer.begin(
-            id,
-            (preparation.offset, preparation.end),
+            first,
             Transfer.Terms(
                 resource: resource,
                 isProvable: isProvable,
@@ -507,7 +507,7 @@ struct DownloadMachine: Sendable, Equatable {
             _ = transfer.closeAll()
             if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
             resource?.total = mark.count
-            return verify()
+            return finish(at: now)
         }
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
         return actions + follow(outcome, because: failure, at: now)
@@ -540,6 +540,18 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     // MARK: The end
+
+    /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
+    private mutating func finish(at now: Instant) -> [Action] {
+        guard pieces(for: resource?.total) != nil else { return verify() }
+        let closing = transfer.closeAll()
+        let isNews = state != .transferring
+        state = .transferring
+        begin(nil, at: now)
+        let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+        guard outcome == .goesOn else { return closing + actions + follow(outcome, at: now) }
+        return closing + actions + (isNews ? [.report] : [])
+    }
 
     private mutating func verify() -> [Action] {
         state = .verifying

@@ -65,10 +65,12 @@ struct Transfer: Sendable, Equatable {
 
     // MARK: Beginning and ending
 
-    /// The first connection's body is about to flow.
+    /// The first connection, and what it is to bring.
+    typealias First = (id: ConnectionID, lower: Int64, upper: Int64?)
+
+    /// The first connection's body is about to flow; or every byte is here, and only pieces are left to be compared.
     mutating func begin(
-        _ id: ConnectionID,
-        _ range: (lower: Int64, upper: Int64?),
+        _ first: First?,
         _ terms: Terms,
         _ mark: Mark,
         _ sources: SourceBook,
@@ -76,7 +78,8 @@ struct Transfer: Sendable, Equatable {
         at now: Instant
     ) {
         self.terms = terms
-        lines = [id: Line(source: sources.home, question: nil, at: now)]
+        lines = [:]
+        if let first { lines[first.id] = Line(source: sources.home, question: nil, at: now) }
         plan = nil
         quietUntil = now
         hostIsFull = false
@@ -92,14 +95,22 @@ struct Transfer: Sendable, Equatable {
             smallestPiece: terms.limits.smallestPiece,
             alignment: terms.pieces?.pieceLength ?? 1
         )
-        let upper = range.upper ?? total
-        if range.lower < upper { _ = plan.assign(range.lower..<upper, to: id) }
+        if let first, first.lower < first.upper ?? total {
+            _ = plan.assign(first.lower..<(first.upper ?? total), to: first.id)
+        }
         self.plan = plan
-        if let hashes = terms.pieces, pieces?.hashes != hashes { pieces = PieceLedger(hashes, total: total) }
+        if pieces?.hashes != terms.pieces || pieces?.total != total {
+            pieces = terms.pieces.map { PieceLedger($0, total: total) }
+        } else {
+            pieces?.resume()
+        }
     }
 
-    /// The bytes belong to no version any more.
+    /// Another run begins: nothing is known of the bytes that are here.
     mutating func forgetPieces() { pieces = nil }
+
+    /// The bytes that are here belong to no version any more.
+    mutating func startOver() { pieces?.startOver() }
 
     /// Every connection goes; what they brought stays.
     mutating func closeAll() -> [Action] {
