@@ -334,7 +334,8 @@ struct DownloadMachine: Sendable, Equatable {
             machine.state = .transferring
             machine.begin((id, preparation.offset, preparation.end), at: now)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
-            let limit = (preparation.end ?? machine.resource?.total).map { $0 - preparation.offset }
+            // A range that ends within the overlap brings nothing.
+            let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
             let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
             let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
             return [admit] + further + [.report] + machine.follow(outcome, at: now)
