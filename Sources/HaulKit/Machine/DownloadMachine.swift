@@ -146,6 +146,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .paused, .failed:
             state = .queued
             patience.renew()
+            sources.renew()
             return [.report]
         default:
             if wish == .pause { wish = .run }
@@ -508,7 +509,7 @@ struct DownloadMachine: Sendable, Equatable {
             _ = transfer.closeAll()
             if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
             resource?.total = mark.count
-            return finish(at: now)
+            return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
         }
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
         return actions + follow(outcome, because: failure, at: now)
@@ -543,12 +544,15 @@ struct DownloadMachine: Sendable, Equatable {
     // MARK: The end
 
     /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
-    private mutating func finish(at now: Instant) -> [Action] {
+    ///
+    /// - Parameter fresh: what the connection brought that has just ended, where it was not planned for.
+    private mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
         guard pieces(for: resource?.total) != nil else { return verify() }
         let closing = transfer.closeAll()
         let isNews = state != .transferring
         state = .transferring
         begin(nil, at: now)
+        transfer.noteUnplanned(fresh, from: sources.home)
         let (actions, outcome) = transfer.advance(mark, &sources, at: now)
         guard outcome == .goesOn else { return closing + actions + follow(outcome, at: now) }
         return closing + actions + (isNews ? [.report] : [])
@@ -566,7 +570,7 @@ struct DownloadMachine: Sendable, Equatable {
             state = .publishing
             return [.publish]
         case .mismatch(let expected, let actual):
-            if patience.refetches() {
+            if sources.distrust() || patience.refetches() {
                 dropsWhatIsThere = true
                 return open(at: now)
             }

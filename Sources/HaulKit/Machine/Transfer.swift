@@ -106,6 +106,9 @@ struct Transfer: Sendable, Equatable {
         }
     }
 
+    /// The home source brought these bytes while the length was not known, and so no plan.
+    mutating func noteUnplanned(_ range: Range<Int64>, from source: Int) { pieces?.note(range, from: source) }
+
     /// Another run begins: nothing is known of the bytes that are here.
     mutating func forgetPieces() { pieces = nil }
 
@@ -115,8 +118,11 @@ struct Transfer: Sendable, Equatable {
     /// Every connection goes; what they brought stays.
     mutating func closeAll() -> [Action] {
         defer { lines = [:] }
-        return lines.keys.sorted { $0.number < $1.number }.map { .close($0) }
+        return openIDs.map { .close($0) }
     }
+
+    /// In the order in which they were opened, so that equal transfers act equally.
+    private var openIDs: [ConnectionID] { lines.keys.sorted { $0.number < $1.number } }
 
     /// Whether further connections can be told which version to bring.
     private var canShare: Bool {
@@ -269,7 +275,7 @@ struct Transfer: Sendable, Equatable {
         }
         sources.drop(culprit)
         var actions: [Action] = []
-        for id in lines.filter({ $0.value.source == culprit }).map(\.key) { actions += drop(id) }
+        for id in openIDs where lines[id]?.source == culprit { actions += drop(id) }
         // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
         if sources.sources[culprit].isProven { return actions }
         for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
@@ -318,7 +324,7 @@ struct Transfer: Sendable, Equatable {
     private mutating func closeDone(at now: Instant) -> [Action] {
         guard let plan else { return [] }
         var actions: [Action] = []
-        for id in lines.keys.sorted(by: { $0.number < $1.number }) {
+        for id in openIDs {
             guard let line = lines[id] else { continue }
             guard plan.segments[id] == nil || plan.isComplete else { continue }
             let isLate = line.doneSince.map { now - $0 > Self.graceToEnd } ?? false
@@ -426,7 +432,7 @@ struct Transfer: Sendable, Equatable {
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
         var actions: [Action] = []
-        for id in lines.keys.sorted(by: { $0.number < $1.number }) {
+        for id in openIDs {
             guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
             else { continue }
             let isSilent = now - line.lastByte > Self.longestSilence
