@@ -106,6 +106,8 @@ enum RangeAnswer: Sendable, Equatable {
             let agrees =
                 comparison == .same || question.isProvable
                 || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
+            // From here on this source is asked, and by its own name for the version.
+            if comparison != .same, !later.isEmpty { resource.validator = later }
             return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
         }
         if case .ifRange = question.condition, known.validator.strongTag != nil {
