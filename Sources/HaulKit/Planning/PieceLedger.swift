@@ -84,7 +84,9 @@ struct PieceLedger: Sendable, Equatable {
         }
         wrong[index, default: 0] += 1
         verdict.times = wrong[index, default: 0]
-        if sources.count == 1 { verdict.culprit = sources.first }
+        // A piece of which some bytes came from nobody knows where convicts nobody.
+        verdict.culprit = sources.first { brought[$0]?.containsAll(of: range) ?? false }
+        if sources.count > 1 { verdict.culprit = nil }
         verdict.forgotten = [range]
         for source in sources { brought[source]?.remove(contentsOf: range) }
         seen.remove(contentsOf: range)
