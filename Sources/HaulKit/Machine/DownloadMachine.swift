@@ -214,13 +214,22 @@ struct DownloadMachine: Sendable, Equatable {
     // MARK: Asking
 
     private var isWhole: Bool {
-        resource?.total.map { $0 > 0 && mark.prefix >= $0 } ?? false
+        guard let total = resource?.total, hasExpectedSize else { return false }
+        return total > 0 && mark.prefix >= total
+    }
+
+    /// False when what is known of the file has another length than it was to have.
+    private var hasExpectedSize: Bool {
+        guard let size = settings.size, let total = resource?.total else { return true }
+        return size == total
     }
 
     private mutating func open(at now: Instant) -> [Action] {
         let id = transfer.issueID()
         var question = RangeQuestion.whole
-        if let resource, mark.count > 0, !dropsWhatIsThere, let gap = mark.written.firstGap(before: resource.total) {
+        if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
+            let gap = mark.written.firstGap(before: resource.total)
+        {
             let isFromElsewhere = isFromReplacedSource || resource.mirror != sources.mirror
             question = .resuming(
                 resource,
@@ -333,7 +342,7 @@ struct DownloadMachine: Sendable, Equatable {
         patience.noteGoodAnswer()
         return settleOr { machine in
             machine.state = .transferring
-            machine.begin((id, preparation.offset, preparation.end), at: now)
+            machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
             // A range that ends within the overlap brings nothing.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
@@ -509,6 +518,13 @@ struct DownloadMachine: Sendable, Equatable {
             _ = transfer.closeAll()
             if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
             resource?.total = mark.count
+            if let size = settings.size, size != mark.count {
+                let refusal = RangeAnswer.Refusal.otherSize(expected: size, actual: mark.count)
+                return retry(
+                    FailureTable.verdict(on: refusal, host: sources.url.host ?? "", isRedirected: false),
+                    at: now
+                )
+            }
             return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
         }
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)

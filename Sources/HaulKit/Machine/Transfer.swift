@@ -47,6 +47,9 @@ struct Transfer: Sendable, Equatable {
     private var terms = Terms(resource: Resource(total: nil))
     /// Set when only one connection can be had, whatever the limits say.
     private var isSolitary = false
+    /// The first connection, while the bytes that come again have not been compared: until then nobody knows whether it
+    /// brings the version that is here, and nothing of it may join that.
+    private var uncompared: ConnectionID?
     /// Times that a further connection said that the version had changed.
     private(set) var doubts = 0
     /// Further connections that failed without having brought a byte, in a row.
@@ -66,7 +69,7 @@ struct Transfer: Sendable, Equatable {
     // MARK: Beginning and ending
 
     /// The first connection, and what it is to bring.
-    typealias First = (id: ConnectionID, lower: Int64, upper: Int64?)
+    typealias First = (id: ConnectionID, lower: Int64, upper: Int64?, compare: Int64)
 
     /// The first connection's body is about to flow; or every byte is here, and only pieces are left to be compared.
     mutating func begin(
@@ -81,6 +84,7 @@ struct Transfer: Sendable, Equatable {
         lines = [:]
         if let first { lines[first.id] = Line(source: sources.home, question: nil, at: now) }
         plan = nil
+        uncompared = first.flatMap { $0.compare > 0 ? $0.id : nil }
         quietUntil = now
         hostIsFull = false
         controller = ConnectionController(
@@ -302,10 +306,12 @@ struct Transfer: Sendable, Equatable {
         for (id, segment) in plan.segments {
             let position = mark.written.firstMissing(in: segment.owed)
             let hasAdvanced = position > segment.position
-            if hasAdvanced, let line = lines[id] {
+            // What lands before the answer is what another had still taken in when it was cut short.
+            if hasAdvanced, let line = lines[id], line.isFlowing {
                 pieces?.note(segment.position..<position, from: line.source)
                 stumbles = 0
             }
+            if hasAdvanced, id == uncompared { uncompared = nil }
             lines[id]?.record(position, advanced: hasAdvanced, at: now)
             _ = plan.advance(id, to: position)
             if let line = lines[id], line.isFlowing {
@@ -366,7 +372,9 @@ struct Transfer: Sendable, Equatable {
 
     /// Opens as many connections as are wanted and can be of use.
     private mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
-        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, now >= quietUntil else {
+        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
+            now >= quietUntil
+        else {
             return []
         }
         var actions: [Action] = []
