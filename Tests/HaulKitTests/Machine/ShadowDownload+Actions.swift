@@ -95,7 +95,9 @@ extension ShadowDownload {
         if let preparation = open.preparation {
             if !open.isPrepared { complain("admits \(id) into a file that is not ready") }
             let end = preparation.end ?? machine.resource?.total
-            if limit != end.map({ max(0, $0 - offset) }) { complain("limits to \(limit as Any) at \(offset) of \(end as Any)") }
+            if limit != end.map({ max(0, $0 - offset) }) {
+                complain("limits to \(limit as Any) at \(offset) of \(end as Any)")
+            }
         } else {
             checkFurtherBody(open, offset, limit)
         }

@@ -97,7 +97,9 @@ extension ShadowDownload {
         verification = nil
         if fails(3) { return send(.stepFailed(DownloadError(.diskFailed, "read error"))) }
         let versions = file.versions(in: file.mark.written)
-        let actual = ShadowServer.digest(of: versions.count == 1 ? versions.first ?? 0 : 255)
+        let version = versions.count == 1 ? versions.first.flatMap { server.versions[$0] } : nil
+        let isWhole = version.map { $0.total == file.mark.prefix } ?? false
+        let actual = ShadowServer.digest(of: isWhole ? version?.number ?? 0 : 0xFFFF)
         // Nothing at all has the digest of whatever version has no bytes.
         let isRight = actual == expected || (versions.isEmpty && server.current.total == 0)
         answer(isRight ? .right : .mismatch(expected: expected, actual: actual))

@@ -17,14 +17,16 @@ extension ShadowDownload {
     }
 
     /// The server names no version for certain, and the user wants its bytes joined all the same.
-    private var joinsBlindly: Bool {
+    var joinsBlindly: Bool {
         machine.settings.resumesUnverified && server.tags != .strong && server.dates != .strong
     }
 
     /// Whether a piece that is here has the right digest: all of it is of the version that the digests were made of.
     func isRight(_ index: Int) -> Bool {
         guard let pieces = machine.settings.pieces, let total = machine.resource?.total else { return true }
-        return file.versions(in: pieces.range(of: index, total: total)) == [ShadowServer.finalVersion]
+        let range = pieces.range(of: index, total: total)
+        return range == pieces.range(of: index, total: server.finalTotal)
+            && file.versions(in: range) == [ShadowServer.finalVersion]
     }
 
     // MARK: States
@@ -121,7 +123,7 @@ extension ShadowDownload {
             if !isProvable, !joinsBlindly, server.mirrors.isEmpty { complain("continues the versions \(versions)") }
             return
         }
-        guard question.known?.mirror == nil, server.mirrors.isEmpty else { return }
+        guard question.known?.mirror == nil, server.mirrors.isEmpty, !isProvable else { return }
         if question.known?.validator.entityTag?.text != version.tag { complain("takes the bytes for another version") }
         if question.known?.validator.lastModified != version.date { complain("takes the bytes for another date") }
     }

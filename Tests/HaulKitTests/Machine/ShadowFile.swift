@@ -12,12 +12,13 @@ struct ShadowFile: Equatable {
     /// A sync failed: nothing more is taken.
     private(set) var isBroken = false
 
-    /// Whatever was at these places is overwritten.
+    /// What is there and claimed already stays as it is: it may have been compared with a digest.
     mutating func write(_ range: Range<Int64>, of version: Int) {
         guard !range.isEmpty, !isBroken else { return }
-        for other in origins.keys where other != version { origins[other]?.remove(contentsOf: range) }
-        origins[version, default: ByteSet()].insert(contentsOf: range)
-        mark.written.insert(contentsOf: range)
+        let fresh = ByteSet(range).subtracting(mark.written)
+        for other in origins.keys where other != version { origins[other]?.subtract(fresh) }
+        origins[version, default: ByteSet()].formUnion(fresh)
+        mark.written.formUnion(fresh)
     }
 
     /// The bytes stay where they are, and are claimed no more.

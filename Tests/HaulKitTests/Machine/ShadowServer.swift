@@ -132,7 +132,8 @@ struct ShadowServer {
         case .faithful: break
         case .renamed: version.tag = tag("m\(source)-\(current.number)")
         case .stale: (version.number, version.tag) = (300 + source, tag("old\(source)"))
-        case .otherSize: (version.number, version.total, version.tag) = (400 + source, current.total + 5, tag("other\(source)"))
+        case .otherSize:
+            (version.number, version.total, version.tag) = (400 + source, current.total + 5, tag("other\(source)"))
         case .corrupt: (version.number, version.tag) = (600 + source, tag("c\(source)-\(current.number)"))
         case .gone: return nil
         }
