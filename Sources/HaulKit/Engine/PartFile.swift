@@ -80,19 +80,27 @@ final class PartFile: Sendable {
     // MARK: Writing
 
     /// Writes a batch at `offset` on the write thread, and takes it into the mark.
+    ///
+    /// What is claimed already stays as it is: another connection brought it, and it may have been compared with a digest
+    /// since. Two of them may send the same bytes for a moment, when one is cut short or is to outrun the other.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
         writes.async {
+            let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
+            let here = self.state.withLock { $0.mark.written }
+            let fresh =
+                here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
             do throws(DiskError) {
                 if let failure = self.state.withLock({ $0.syncFailure }) { throw failure }
-                try self.file.write(batch, at: offset)
+                for (offset, batch) in fresh { try self.file.write(batch, at: offset) }
             } catch {
                 done(error)
                 return
             }
-            let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
             let (digest, pieces) = self.state.withLock { ($0.digest, $0.pieces) }
-            digest?.update(batch, at: offset)
-            pieces?.update(batch, at: offset)
+            for (offset, batch) in fresh {
+                digest?.update(batch, at: offset)
+                pieces?.update(batch, at: offset)
+            }
             let isMilestone = self.state.withLock { state in
                 if state.syncFailure == nil, length > 0 {
                     state.mark.written.insert(contentsOf: offset..<offset + length)
@@ -213,5 +221,23 @@ final class PartFile: Sendable {
             }
         }
         return try result.get()
+    }
+}
+
+extension [ByteBuffer] {
+    /// What of these bytes, which belong at `offset`, is not here yet.
+    fileprivate func parts(besides here: ByteSet, at offset: Int64) -> [(offset: Int64, batch: [ByteBuffer])] {
+        var parts: [(Int64, [ByteBuffer])] = []
+        var position = offset
+        for buffer in self {
+            let end = position + Int64(buffer.readableBytes)
+            for range in ByteSet(position..<end).subtracting(here).ranges {
+                let start = buffer.readerIndex + Int(range.lowerBound - position)
+                let length = Int(range.upperBound - range.lowerBound)
+                if let slice = buffer.getSlice(at: start, length: length) { parts.append((range.lowerBound, [slice])) }
+            }
+            position = end
+        }
+        return parts
     }
 }
