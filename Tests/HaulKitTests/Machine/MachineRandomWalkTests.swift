@@ -19,7 +19,7 @@ struct MachineRandomWalkTests {
     func survivesAHostileWorldAndCompletesInAKindOne(_ group: Int) {
         for seed in UInt64(group * 25)..<UInt64(group * 25 + 25) {
             var shadow = shadow(seed)
-            for _ in 0..<250 where shadow.problems.isEmpty { shadow.proceedHostilely() }
+            for _ in 0..<400 where shadow.problems.isEmpty && shadow.eventsAfterEnd < 20 { shadow.proceedHostilely() }
             guard shadow.problems.isEmpty else {
                 Issue.record(story(shadow, seed))
                 continue

@@ -49,6 +49,7 @@ struct ShadowDownload {
     private(set) var problems: [String] = []
     private(set) var log: [Entry] = []
     private(set) var events = 0
+    private(set) var eventsAfterEnd = 0
 
     init(_ settings: DownloadMachine.Settings, server: ShadowServer, seed: UInt64) {
         machine = DownloadMachine(settings, seed: seed)
@@ -101,6 +102,7 @@ struct ShadowDownload {
 
     private mutating func note(_ event: Event, _ actions: [Action]) {
         events += 1
+        if isOver { eventsAfterEnd += 1 }
         if case .bytesLanded = event, actions.isEmpty { return }
         log.append(Entry(event: event, actions: actions, state: machine.state))
         if log.count > 32 { log.removeFirst() }

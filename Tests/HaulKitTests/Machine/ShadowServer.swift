@@ -50,7 +50,7 @@ struct ShadowServer {
     private(set) var versions: [Int: Version] = [:]
     private(set) var current: Version
 
-    private static let lengths: [Int64] = [0, 1, 17, 1000, 16_384, 16_385, 40_000, 100_000, 100_000]
+    private static let lengths: [Int64] = [0, 1, 17, 1000, 16_384, 16_385] + Array(repeating: 100_000, count: 6)
     /// The version that stands there in the end.
     static let finalVersion = 100
 
