@@ -9,7 +9,7 @@ extension ShadowDownload {
 
     /// The digests of the pieces, where they are those of a file of this length.
     private var pieceHashes: PieceHashes? {
-        guard let pieces = machine.settings.pieces, let total = machine.resource?.total, pieces.fits(total: total)
+        guard let pieces = machine.settings.pieces, let total = machine.resource?.total, pieces.covers(total)
         else {
             return nil
         }
