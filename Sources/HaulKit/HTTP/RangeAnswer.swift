@@ -107,7 +107,8 @@ enum RangeAnswer: Sendable, Equatable {
             // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
             let agrees =
                 comparison == .same || question.isProvable
-                || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
+                || (question.overlap > 0 && known.validator.lastModified != nil
+                    && known.validator.lastModified == later.lastModified)
             // From here on this source is asked, and by its own name for the version. Without a digest that would be saying too
             // much before the bytes have been compared.
             if question.isProvable, comparison != .same, !later.isEmpty { resource.validator = later }
