@@ -25,6 +25,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
     public var url: URL
     public var destination: Destination
+    /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
+    /// one in the URL. Made safe like any other.
+    public var suggestedName: String?
     /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
     /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
     public var headers: [HeaderField] = []

@@ -39,7 +39,11 @@ extension Downloader {
         case .folder(let folder):
             path = FilePaths.join(
                 folder,
-                FileName.choose(contentDisposition: preparation.contentDisposition, urls: preparation.nameSources)
+                FileName.choose(
+                    contentDisposition: preparation.contentDisposition,
+                    suggested: request.suggestedName,
+                    urls: preparation.nameSources
+                )
             )
         }
         let disk = disk

@@ -24,8 +24,8 @@ public actor Downloader {
     var random: SplitMix64
 
     var entries: [DownloadID: Entry] = [:]
-    /// The order of adding.
-    var order: [DownloadID] = []
+    /// How many have been added: gives each its place in the order of adding.
+    var places = 0
     /// One download a target: two writers on one file cannot come to be.
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
@@ -115,12 +115,8 @@ public actor Downloader {
     /// its store is next opened. Runs end with ``DownloadError/Code/shutDown``. Returns when all of it has happened.
     public func shutDown() async {
         isShuttingDown = true
-        for id in order {
-            if let entry = entries[id] { send(.pauseRequested, to: entry) }
-        }
-        for id in order {
-            if let entry = entries[id] { await settled(entry) }
-        }
+        for entry in inOrder { send(.pauseRequested, to: entry) }
+        for entry in inOrder { await settled(entry) }
         ticker?.cancel()
         for entry in entries.values where !entry.hub.hasEnded {
             // Paused ones too: nobody shall wait for what can no longer happen.
@@ -136,8 +132,10 @@ public actor Downloader {
     /// All downloads of this downloader, in the order in which they were added.
     public func list() -> [DownloadSnapshot] {
         let now = time.now()
-        return order.compactMap { entries[$0]?.snapshot(at: now) }
+        return inOrder.map { $0.snapshot(at: now) }
     }
+
+    private var inOrder: [Entry] { entries.values.sorted { $0.place < $1.place } }
 
     /// The handle of a download; nil when there is none of that id.
     public func download(_ id: DownloadID) -> Download? {

@@ -7,6 +7,10 @@ final class Entry {
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventHub
+    /// Under which a request for the same finds it.
+    var target: Downloader.Target?
+    /// Its place in the order of adding.
+    var place = 0
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?

@@ -20,6 +20,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         var headers: [HeaderField]
         var checksum: Checksum?
         var onConflict: DownloadRequest.ConflictPolicy?
+        var suggestedName: String?
         var failsOnChange: Bool
         var resumesUnverified: Bool
         var setsModificationTime: Bool
@@ -84,6 +85,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.headers = wishes.headers
         request.checksum = wishes.checksum
         request.onConflict = wishes.onConflict
+        request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
         request.resumesUnverified = wishes.resumesUnverified
         request.setsModificationTime = wishes.setsModificationTime
@@ -97,6 +99,7 @@ extension DownloadRecord.Wishes {
         headers = request.headers
         checksum = request.checksum
         onConflict = request.onConflict
+        suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange
         resumesUnverified = request.resumesUnverified
         setsModificationTime = request.setsModificationTime

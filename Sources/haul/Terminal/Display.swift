@@ -8,6 +8,8 @@ protocol Display: Sendable {
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
     /// A URL that did not even become a download.
     func refused(_ url: String, _ error: DownloadError)
+    /// Something about the list as a whole.
+    func noted(_ text: String)
     func close()
 }
 
@@ -16,11 +18,14 @@ extension Display {
     func changed(_ snapshot: DownloadSnapshot) {}
     func progressed(_ snapshot: DownloadSnapshot) {}
     func refused(_ url: String, _ error: DownloadError) { Output.error("\(url): \(error)") }
+    func noted(_ text: String) { Output.note(text) }
     func close() {}
 }
 
 /// Errors only.
 struct QuietDisplay: Display {
+    func noted(_ text: String) {}
+
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         if case .failed(let error) = outcome, error.code != .shutDown {
             Output.error("\(snapshot.url.masked): \(error)")
