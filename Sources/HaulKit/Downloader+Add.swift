@@ -50,7 +50,9 @@ extension Downloader {
         let id = DownloadID()
         var record = DownloadRecord(id, request, createdAt: time.date())
         record.owner = processID
-        return Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
+        let entry = Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
+        entry.isUntouched = true
+        return entry
     }
 
     static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")

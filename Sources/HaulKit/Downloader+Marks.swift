@@ -30,6 +30,7 @@ extension Downloader {
     func mark(_ entry: Entry) {
         guard case .transferring = entry.machine.state, let part = entry.part else { return }
         let now = time.now()
+        if part.file.isInMemory { return gathers(entry, at: now) }
         let mark = part.mark
         if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
         send(.bytesLanded(mark), to: entry)
@@ -73,6 +74,7 @@ extension Downloader {
             return
         }
         await part.drain()
+        guard await tryToMoveToDisk(entry) else { return send(.bytesLanded(.zero), to: entry) }
         do throws(DiskError) {
             try await makeNameDurable(entry, part)
             _ = try await part.sync()

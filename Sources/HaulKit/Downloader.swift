@@ -30,6 +30,8 @@ public actor Downloader {
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
     var ticker: Task<Void, Never>?
+    /// Small files that are complete and wait to be brought to the disk together.
+    var group = PublicationGroup()
     var isShuttingDown = false
 
     /// What two requests must share to be the same download.
@@ -183,6 +185,7 @@ public actor Downloader {
 
     /// Returns when no step of this download is under way any more.
     func settled(_ entry: Entry) async {
+        while entry.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
         while let step = entry.lastStep {
             await step.value
             if entry.lastStep == step { return }
@@ -193,9 +196,21 @@ public actor Downloader {
 
     /// Hands an event to a download's machine and carries out what it decides.
     func send(_ event: DownloadMachine.Event, to entry: Entry) {
-        let actions = entry.machine.handle(event, at: time.now())
-        for action in actions { perform(action, entry) }
-        if !actions.isEmpty { askQueue() }
+        entry.inbox.append(event)
+        guard !entry.isHandling else { return }
+        entry.isHandling = true
+        var hasActed = false
+        var next = 0
+        // What an action brings about at once is handled after the actions beside it.
+        while next < entry.inbox.count {
+            let actions = entry.machine.handle(entry.inbox[next], at: time.now())
+            next += 1
+            for action in actions { perform(action, entry) }
+            if !actions.isEmpty { hasActed = true }
+        }
+        entry.inbox.removeAll(keepingCapacity: true)
+        entry.isHandling = false
+        if hasActed { askQueue() }
     }
 
     /// Never lets a free slot and a waiting download stand side by side.

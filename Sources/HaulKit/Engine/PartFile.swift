@@ -75,26 +75,33 @@ final class PartFile: Sendable {
 
     /// Writes a batch at `offset` on the write thread, and raises the mark if it continues it.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
-        writes.async {
-            do throws(DiskError) {
-                if let failure = self.state.withLock({ $0.syncFailure }) { throw failure }
-                try self.file.write(batch, at: offset)
-            } catch {
-                done(error)
-                return
-            }
-            let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-            let digest = self.state.withLock { $0.digest }
-            digest?.update(batch, at: offset)
-            let isMilestone = self.state.withLock { state in
-                if state.syncFailure == nil, state.mark.written == offset { state.mark.written += length }
-                guard state.mark.written >= state.milestone else { return false }
-                state.milestone = state.mark.written + Self.milestoneDistance
-                return true
-            }
-            done(nil)
-            if isMilestone { self.onMilestone() }
+        writes.async { done(self.write(batch, at: offset)) }
+    }
+
+    /// The same at once, where there is no disk to wait for.
+    ///
+    /// - Returns: nil when there is one; nothing has been written then.
+    func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, DiskError>? {
+        guard file.isInMemory else { return nil }
+        return write(batch, at: offset).map { .failure($0) } ?? .success(())
+    }
+
+    private func write(_ batch: [ByteBuffer], at offset: Int64) -> DiskError? {
+        do throws(DiskError) {
+            if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+            try file.write(batch, at: offset)
+        } catch { return error }
+        let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
+        let digest = state.withLock { $0.digest }
+        digest?.update(batch, at: offset)
+        let isMilestone = state.withLock { state in
+            if state.syncFailure == nil, state.mark.written == offset { state.mark.written += length }
+            guard state.mark.written >= state.milestone else { return false }
+            state.milestone = state.mark.written + Self.milestoneDistance
+            return true
         }
+        if isMilestone { onMilestone() }
+        return nil
     }
 
     /// Waits until what was handed over before is written.
