@@ -10,6 +10,7 @@
 
 #ifdef __linux__
 #include <linux/magic.h>
+#include <malloc.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -29,6 +30,14 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) 
 
 int haul_rename_noreplace(const char *from, const char *to) {
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+void haul_keep_freed_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_TOP_PAD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+#endif
 }
 
 void haul_start_writing(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
@@ -77,6 +86,8 @@ int haul_rename_noreplace(const char *from, const char *to) {
     errno = ENOSYS;
     return -1;
 }
+
+void haul_keep_freed_memory(void) {}
 
 void haul_start_writing(int fd) { (void)fd; }
 

@@ -87,7 +87,7 @@ struct GetOptions: ParsableArguments {
     }
 
     func request(_ text: String) throws -> DownloadRequest {
-        guard let url = URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        guard let url = URL(string: text) ?? URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
             throw Complaint(
                 "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
                 .usage

@@ -26,8 +26,8 @@ final class GroupSync: Sendable {
     private func syncFileSystem(_ files: [PosixFile]) -> Bool {
         guard let first = files.first, restsUntil.withLock({ $0 <= .now }) else { return false }
         do {
-            let device = try first.status().device
-            guard try files.allSatisfy({ try $0.status().device == device }) else { return false }
+            let device = try SystemCalls.device(first.descriptor)
+            guard try files.allSatisfy({ try SystemCalls.device($0.descriptor) == device }) else { return false }
             let start = ContinuousClock.now
             guard try SystemCalls.syncFileSystem(first.descriptor) else { return false }
             let now = ContinuousClock.now

@@ -140,6 +140,13 @@ enum SystemCalls {
         return FileStatus(raw, born: haul_birth_time(-1, path))
     }
 
+    /// The file system that an open file is on.
+    static func device(_ descriptor: Int32) throws(Errno) -> UInt64 {
+        var raw = stat()
+        _ = try retrying { fstat(descriptor, &raw) }
+        return UInt64(truncatingIfNeeded: raw.st_dev)
+    }
+
     static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {
         var raw = stat()
         _ = try retrying { fstat(descriptor, &raw) }

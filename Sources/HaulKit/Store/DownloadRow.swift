@@ -82,7 +82,8 @@ struct DownloadRow {
 
     private static func execute(_ sql: String, _ values: [DatabaseValue], _ database: Database) throws {
         let statement = try database.cachedStatement(sql: sql)
-        try statement.execute(arguments: StatementArguments(values))
+        // As a list of optionals: the other form reads each value through a key path.
+        try statement.execute(arguments: StatementArguments(values as [(any DatabaseValueConvertible)?]))
     }
 
     // MARK: Values

@@ -48,7 +48,7 @@ final class HTTPTransport: Transport {
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
-        Task { await exchange.run { [self] route in client(for: route) } }
+        exchange.start { [self] route in client(for: route) }
         return exchange
     }
 
