@@ -50,7 +50,8 @@ extension Downloader {
         var next = saved.makeIterator()
         var new: [DownloadRecord] = []
         var known: [(position: Int, saved: DownloadStore.Saved?)] = []
-        var results = requests.map { $0.flatMap { _ in .failure(Self.isShutDown) } } as [Result<Download, DownloadError>]
+        var results =
+            requests.map { $0.flatMap { _ in .failure(Self.isShutDown) } } as [Result<Download, DownloadError>]
         for (position, request) in requests.enumerated() {
             guard case .success(let request) = request else { continue }
             let saved = next.next() ?? nil

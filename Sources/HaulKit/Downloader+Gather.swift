@@ -25,7 +25,8 @@ extension Downloader {
     /// the disk: not more than what any download loses.
     ///
     /// - Returns: false when the file belongs on the disk from the beginning.
-    func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool {
+    func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
+    {
         guard entry.isUntouched, entry.part == nil, preparation.startsOver, entry.pendingSteps == 0,
             let total = preparation.resource.total, GatheredFile.isFor(total)
         else { return false }

@@ -94,7 +94,10 @@ extension Downloader {
             // One durable commit says of all of them which file is theirs and what it will be called. The bytes come after
             // it: a crash before the renaming leaves a partial file that the store knows, with no mark, to be begun anew;
             // one after it leaves the finished file under its name, known by its identity.
-            try await store.commit(made.compactMap { made in entries[made.job.id].map { ($0.record, nil) } }, durably: true)
+            try await store.commit(
+                made.compactMap { made in entries[made.job.id].map { ($0.record, nil) } },
+                durably: true
+            )
         } catch {
             let unused = made
             await offActor { work.discard(unused) }

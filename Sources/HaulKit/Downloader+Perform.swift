@@ -29,7 +29,11 @@ extension Downloader {
         case .setAside: step(entry) { await $0.setAside($1) }
         case .discardPartial: step(entry) { await $0.discardPartial($1) }
         case .releaseFile:
-            if entry.part == nil, entry.pendingSteps == 0 { fileIsReleased(entry) } else { step(entry) { await $0.releaseFile($1) } }
+            if entry.part == nil, entry.pendingSteps == 0 {
+                fileIsReleased(entry)
+            } else {
+                step(entry) { await $0.releaseFile($1) }
+            }
         case .report: report(entry)
         }
     }

@@ -60,7 +60,8 @@ extension Downloader {
     }
 
     /// The partial file, under a name that can be had; the record knows it from here on.
-    func createPart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry) async throws(DownloadError)
+    func createPart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry)
+        async throws(DownloadError)
         -> any DiskFile
     {
         let (file, finalPath) = try await takeName(path, policy, entry.record)

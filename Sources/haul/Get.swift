@@ -97,7 +97,9 @@ struct Get: AsyncParsableCommand {
             data = contents
         }
         // Bytes, not characters: a list may have a hundred thousand lines.
-        let (newline, returned, space, tab) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t"))
+        let (newline, returned, space, tab) = (
+            UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t")
+        )
         return Array(data).split { $0 == newline || $0 == returned }.compactMap { line in
             let front = line.drop { $0 == space || $0 == tab }
             guard let first = front.first, first != UInt8(ascii: "#"),

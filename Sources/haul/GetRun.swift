@@ -55,7 +55,7 @@ struct GetRun {
     }
 
     private func follow(_ download: Download) async -> ExitStatus {
-        for await event in download.events {
+        for await event in display.followsProgress ? download.events : download.ending {
             switch event {
             case .changed(let snapshot): display.changed(snapshot)
             case .progressed(let snapshot): display.progressed(snapshot)

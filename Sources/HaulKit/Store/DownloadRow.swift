@@ -24,11 +24,13 @@ struct DownloadRow {
     /// Writes a record, whether its row is there or not.
     mutating func write(_ record: DownloadRecord, _ database: Database) throws {
         let before = written[record.id]
-        let resource = try before.flatMap { $0.record.resource == record.resource ? $0.resource : nil }
+        let resource =
+            try before.flatMap { $0.record.resource == record.resource ? $0.resource : nil }
             ?? json(record.resource)
         let part = before.flatMap { $0.record.part == record.part ? $0.part : nil } ?? Self.text(record.part)
         let changing = [
-            record.status.rawValue.databaseValue, record.partPath.databaseValue, record.finalPath.databaseValue, resource,
+            record.status.rawValue.databaseValue, record.partPath.databaseValue, record.finalPath.databaseValue,
+            resource,
             part, Self.text(record.finished), try json(record.error), record.owner.databaseValue,
             text(record.startedAt), text(record.finishedAt),
         ]
@@ -103,10 +105,15 @@ struct DownloadRow {
     /// The form of `JSONEncoder`, for the one value that every file has several of.
     private static func text(_ status: FileStatus?) -> DatabaseValue {
         guard let status else { return .null }
-        return """
-            {"allocated":\(status.allocated),"born":\(status.born),"device":\(status.device),"inode":\(status.inode),\
-            "kind":"\(status.kind.rawValue)","modified":\(status.modified),"size":\(status.size)}
-            """.databaseValue
+        // Added up from strings: interpolating a number goes the long way round.
+        var text = "{\"allocated\":" + String(status.allocated)
+        text += ",\"born\":" + String(status.born)
+        text += ",\"device\":" + String(status.device)
+        text += ",\"inode\":" + String(status.inode)
+        text += ",\"kind\":\"" + status.kind.rawValue
+        text += "\",\"modified\":" + String(status.modified)
+        text += ",\"size\":" + String(status.size) + "}"
+        return text.databaseValue
     }
 
     /// The library's form, `yyyy-MM-dd HH:mm:ss.SSS` in UTC, without asking its slow formatter more than once a second.

@@ -54,7 +54,9 @@ final class HTTPExchange: Exchange {
         if isCancelled { task.cancel() }
         delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
         task.futureResult.whenComplete { [self] result in
-            switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error) }) {
+            switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error)
+                })
+            {
             case .success(.delivered): receiver.ended(nil)
             case .success(.redirected(let location)): follow(location, redirects, client)
             case .failure(let error): receiver.ended(TransportError(error))
@@ -62,7 +64,11 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    private func follow(_ location: String, _ before: RedirectPolicy, _ client: @escaping @Sendable (Route) -> HTTPClient) {
+    private func follow(
+        _ location: String,
+        _ before: RedirectPolicy,
+        _ client: @escaping @Sendable (Route) -> HTTPClient
+    ) {
         var redirects = before
         do throws(TransportError) {
             try redirects.follow(location: location)

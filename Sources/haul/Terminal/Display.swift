@@ -2,6 +2,8 @@ import HaulKit
 
 /// Shows what the downloads of one command do.
 protocol Display: Sendable {
+    /// Whether it shows anything of a download before its end.
+    var followsProgress: Bool { get }
     func added(_ snapshot: DownloadSnapshot)
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
@@ -14,6 +16,7 @@ protocol Display: Sendable {
 }
 
 extension Display {
+    var followsProgress: Bool { true }
     func added(_ snapshot: DownloadSnapshot) {}
     func changed(_ snapshot: DownloadSnapshot) {}
     func progressed(_ snapshot: DownloadSnapshot) {}
@@ -24,6 +27,7 @@ extension Display {
 
 /// Errors only.
 struct QuietDisplay: Display {
+    var followsProgress: Bool { false }
     func noted(_ text: String) {}
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
