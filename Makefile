@@ -3,10 +3,9 @@
 SHELL := /bin/bash
 PREFIX ?= $(HOME)/.local
 SOURCES := Package.swift Sources Tests
-# The Swift runtime and SQLite go into the binary, so that it runs where neither is installed. A folder with nothing but
-# the static library in it makes the linker take that one.
+# The Swift runtime, SQLite and libxml2 go into the binary, so that it runs where none of them is installed.
 STATIC := .build/static
-RELEASE := -c release --product haul --static-swift-stdlib -Xlinker -L$(CURDIR)/$(STATIC)
+RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
 
 .PHONY: help get test install uninstall format lint check bench build requirements test-requirements bench-requirements clean
@@ -24,9 +23,7 @@ get: build
 	@$(BINARY) get $(ARGS) "$(URL)"
 
 build: requirements
-	@mkdir -p $(STATIC)
-	@ln -sf "$$(find /usr/lib /usr/local/lib -name libsqlite3.a 2>/dev/null | head -n 1)" $(STATIC)/libsqlite3.a
-	@swift build $(RELEASE) --quiet
+	@libraries=$$(Scripts/static-libraries $(STATIC)) && swift build $(RELEASE) $$libraries --quiet
 
 test: test-requirements
 	@# Built first, so that the last line is the test runner's own summary.
@@ -60,13 +57,13 @@ bench: build bench-requirements
 	Benchmarks/run
 
 requirements:
-	@Scripts/require libsqlite3-dev binutils
+	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils
 
 test-requirements: requirements
 	@Scripts/require nginx-light openssl curl
 
 bench-requirements:
-	@Scripts/require nginx-light openssl curl aria2 wget python3
+	@Scripts/require nginx-light openssl curl aria2 wget python3 axel
 
 clean:
 	swift package clean

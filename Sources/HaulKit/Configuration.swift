@@ -18,6 +18,17 @@ public struct Configuration: Sendable {
     public var restoration = Restoration.everything
     /// Downloads that run at once; the others wait in the order in which they were added.
     public var activeDownloads = 3
+    /// Most connections of a download. How many it really has is found out while it runs: further ones are kept only where
+    /// they make it faster.
+    public var connectionsPerDownload = 16
+    /// Connections that a download has from the beginning, without finding out.
+    public var initialConnections = 1
+    /// Most connections to a host, over all downloads.
+    public var connectionsPerHost = 8
+    /// A connection is given no less than this many bytes to fetch.
+    public var smallestPiece: Int64 = 256 << 10
+    /// Most bytes a second, all downloads together; nil for no limit. ``Downloader/setSpeedLimit(_:)`` changes it later.
+    public var bytesPerSecond: Int64?
     public var retry = RetryPolicy()
     /// Time for TCP and TLS to be set up.
     public var connectTimeout = Duration.seconds(20)

@@ -38,6 +38,8 @@ public struct Download: Sendable, Identifiable {
     public func pause() async { await downloader.pause(id) }
     /// See ``Downloader/resume(_:)``.
     public func resume() async { await downloader.resume(id) }
+    /// See ``Downloader/setSpeedLimit(_:of:)``.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?) async { await downloader.setSpeedLimit(bytesPerSecond, of: id) }
     /// See ``Downloader/cancel(_:)``.
     public func cancel() async { await downloader.cancel(id) }
     /// See ``Downloader/remove(_:deletingFile:)``.

@@ -24,6 +24,9 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
     public var url: URL
+    /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
+    /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
+    public var mirrors: [Metalink.Source] = []
     public var destination: Destination
     /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
     /// one in the URL. Made safe like any other.
@@ -33,6 +36,12 @@ public struct DownloadRequest: Sendable, Hashable {
     public var headers: [HeaderField] = []
     /// What the finished file must be; nothing else is put under the final name.
     public var checksum: Checksum?
+    /// What the pieces of the file must be: each is checked as soon as it is here, and only a wrong one is fetched again.
+    public var pieces: PieceHashes?
+    /// The file's size in bytes, where it is known beforehand; a source with another size is not used.
+    public var size: Int64?
+    /// Most bytes a second; nil for no limit but the downloader's. ``Download/setSpeedLimit(_:)`` changes it later.
+    public var bytesPerSecond: Int64?
     /// Nil: fail for ``Destination/file(path:)``, rename for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
     /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.
@@ -48,6 +57,20 @@ public struct DownloadRequest: Sendable, Hashable {
     public init(_ url: URL, to destination: Destination) {
         self.url = url
         self.destination = destination
+    }
+
+    /// What a Metalink says of a file, to go under its name into a folder.
+    public init(_ file: Metalink.File, into folder: String) {
+        // A parsed file has at least one source; without any the URL says nothing, and adding the request says so.
+        self.init(
+            file.sources.first?.url ?? URL(fileURLWithPath: "/"),
+            to: .file(path: FilePaths.join(folder, file.name))
+        )
+        mirrors = Array(file.sources.dropFirst())
+        checksum = file.checksum
+        pieces = file.pieces
+        size = file.size
+        onConflict = .rename
     }
 
     var conflictPolicy: ConflictPolicy {

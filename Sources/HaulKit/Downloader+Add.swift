@@ -50,7 +50,12 @@ extension Downloader {
         let id = DownloadID()
         var record = DownloadRecord(id, request, createdAt: time.date())
         record.owner = processID
-        let entry = Entry(id, DownloadMachine(settings(request), seed: random.next()), record)
+        let entry = Entry(
+            id,
+            DownloadMachine(settings(request), seed: random.next()),
+            record,
+            SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
+        )
         entry.isUntouched = true
         return entry
     }
@@ -113,10 +118,18 @@ extension Downloader {
     func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
         .init(
             url: request.url,
+            mirrors: request.mirrors,
             retry: configuration.retry,
             checksum: request.checksum,
+            size: request.size,
+            pieces: request.pieces,
             resumesUnverified: request.resumesUnverified,
-            failsOnChange: request.failsOnChange
+            failsOnChange: request.failsOnChange,
+            limits: Transfer.Limits(
+                connections: max(1, configuration.connectionsPerDownload),
+                start: max(1, configuration.initialConnections),
+                smallestPiece: max(1, configuration.smallestPiece)
+            )
         )
     }
 
@@ -146,7 +159,7 @@ extension Downloader {
         return request
     }
 
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 }

@@ -28,6 +28,7 @@ extension Downloader {
     func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
     {
         guard entry.isUntouched, entry.part == nil, preparation.startsOver, entry.pendingSteps == 0,
+            entry.machine.settings.pieces == nil,
             let total = preparation.resource.total, GatheredFile.isFor(total)
         else { return false }
         // The other policies want to know of a file that is there before a byte comes.
@@ -70,7 +71,7 @@ extension Downloader {
     /// - Returns: false when nothing of the file is on the disk.
     @discardableResult
     func tryToMoveToDisk(_ entry: Entry) async -> Bool {
-        if let part = entry.part, part.file.isInMemory, part.mark.written == 0 { return false }
+        if let part = entry.part, part.file.isInMemory, part.mark.count == 0 { return false }
         do throws(DownloadError) {
             try await moveToDisk(entry)
             return true

@@ -22,7 +22,7 @@ extension Downloader {
     /// - Returns: false when the file is not one that gathers in memory.
     func publishInGroup(_ entry: Entry) -> Bool {
         guard let gathered = entry.part?.file as? GatheredFile, entry.isUntouched, entry.pendingSteps == 0,
-            let bytes = gathered.bytes, Int64(bytes.readableBytes) == entry.machine.mark.written
+            let bytes = gathered.bytes, Int64(bytes.readableBytes) == entry.machine.mark.prefix
         else { return false }
         entry.bytesInGroup = bytes.readableBytes
         group.entries.append(entry.id)
@@ -121,10 +121,10 @@ extension Downloader {
             entry.record.finished = status
             send(.published(path: made.name), to: entry)
         case .nameTaken(let file):
-            hold(file, .init(written: count, synced: count), entry)
+            hold(file, Mark(written: count, synced: count), entry)
             step(entry) { await $0.publish($1) }
         case .failed(let error, let file, let isSynced):
-            hold(file, isSynced ? .init(written: count, synced: count) : .zero, entry)
+            hold(file, isSynced ? Mark(written: count, synced: count) : .zero, entry)
             send(.stepFailed(DownloadError(error)), to: entry)
         }
     }

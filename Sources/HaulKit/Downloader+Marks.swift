@@ -33,10 +33,12 @@ extension Downloader {
         if part.file.isInMemory { return gathers(entry, at: now) }
         let mark = part.mark
         if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
-        entry.meter.record(mark.written, at: now)
+        part.catchUp()
+        entry.meter.record(mark.count, at: now)
         entry.hub.progressed(entry.snapshot(at: now))
-        if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written > mark.synced {
+        if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
             entry.isSyncing = true
             Task { await self.sync(entry, part) }
         }
@@ -53,7 +55,9 @@ extension Downloader {
                 } catch { logger.debug("store: \(error)") }
             }
         } catch {
-            if let id = entry.worker?.id, entry.part === part { breakOff(id, .diskFailed(error, part.mark), entry) }
+            if let id = entry.workers.keys.first, entry.part === part {
+                breakOff(id, .diskFailed(error, part.mark), entry)
+            }
         }
         entry.lastSync = time.now()
         entry.isSyncing = false

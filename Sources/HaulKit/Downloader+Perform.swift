@@ -13,11 +13,15 @@ extension Downloader {
             if !gather(id, preparation, entry) { step(entry) { await $0.prepare(id, preparation, $1) } }
         case .admit(let id, let offset, let compare, let limit):
             if compare == 0, entry.pendingSteps == 0 {
-                admit(id, offset, [], limit, entry)
+                admit(id, offset, expecting: [], limit, entry)
             } else {
                 step(entry) { await $0.admit(id, offset, compare, limit, $1) }
             }
+        case .narrow(let id, let end): entry.workers[id]?.narrow(to: end)
         case .close(let id): _ = closeWorker(id, entry)
+        case .checkPiece(let index): checkPiece(index, entry)
+        case .forget(let range): forget(range, entry)
+        case .learnLimit(let limit): hostLimits[Origin(entry.machine.sources.url)] = limit
         case .checkpoint: step(entry) { await $0.checkpoint($1) }
         case .startTimer(let id, let wait): startTimer(id, wait, entry)
         case .cancelTimer:
@@ -50,98 +54,7 @@ extension Downloader {
         }
     }
 
-    // MARK: Connection
-
-    private func open(_ id: DownloadMachine.ConnectionID, _ question: RangeQuestion, _ entry: Entry) {
-        guard let request = entry.record.request else { return }
-        let date = time.date
-        let entryID = entry.id
-        let worker = SegmentWorker(
-            id,
-            headEvent: { id, head in
-                let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
-                return .headReceived(id, head, retryAfter: wait)
-            },
-            send: { [weak self] event in
-                guard let self else { return }
-                Task { await self.receive(event, entryID: entryID) }
-            }
-        )
-        entry.worker = worker
-        openWorkers.set(worker, of: entryID)
-        var condition: String?
-        if case .ifRange(let value) = question.condition { condition = value }
-        let call = TransportRequest(
-            url: request.url,
-            headers: request.headers,
-            firstByte: question.first,
-            condition: condition,
-            allowsInsecureRedirects: request.allowsInsecureRedirects
-        )
-        worker.start(call, over: transport)
-    }
-
-    /// - Returns: false when that connection is not the present one.
-    private func closeWorker(_ id: DownloadMachine.ConnectionID, _ entry: Entry) -> Bool {
-        guard let worker = entry.worker, worker.id == id else { return false }
-        worker.close()
-        entry.worker = nil
-        return true
-    }
-
-    /// Ends the present connection for a reason of our own, and says so in its place.
-    func breakOff(_ id: DownloadMachine.ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ entry: Entry) {
-        if closeWorker(id, entry) { send(.connectionEnded(id, end), to: entry) }
-    }
-
-    private func receive(_ event: DownloadMachine.Event, entryID: DownloadID) {
-        if let entry = entries[entryID] { send(event, to: entry) }
-    }
-
-    private func admit(
-        _ id: DownloadMachine.ConnectionID,
-        _ offset: Int64,
-        _ compare: Int64,
-        _ limit: Int64?,
-        _ entry: Entry
-    ) async {
-        guard let part = entry.part else { return }
-        var overlap: [UInt8] = []
-        if compare > 0 {
-            do throws(DiskError) {
-                overlap = try await part.read(at: offset - compare, count: Int(compare))
-            } catch {
-                // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
-                breakOff(id, .diskFailed(error, part.mark), entry)
-                return
-            }
-        }
-        guard overlap.count == compare else {
-            // The file is shorter than its mark: nothing can be joined to it.
-            breakOff(id, .overlapDiffers, entry)
-            return
-        }
-        admit(id, offset, overlap, limit, entry)
-    }
-
-    private func admit(
-        _ id: DownloadMachine.ConnectionID,
-        _ offset: Int64,
-        _ overlap: [UInt8],
-        _ limit: Int64?,
-        _ entry: Entry
-    ) {
-        guard let part = entry.part, let worker = entry.worker, worker.id == id else { return }
-        // Many downloads share a budget of 32 MiB: what is under way must not grow with their number.
-        let batch = min(configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, queue.running.count)))
-        entry.meter.reset()
-        entry.meter.record(offset, at: time.now())
-        startTicker()
-        worker.admit(
-            SegmentSink(part, at: offset, limit: limit, expecting: overlap, batchSize: batch),
-            into: part
-        )
-    }
+    // MARK: Waiting
 
     private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration, _ entry: Entry) {
         entry.timer?.cancel()
@@ -178,5 +91,32 @@ extension Downloader {
                 if !flag.isSet { send(.stepFailed(DownloadError(error)), to: entry) }
             }
         }
+    }
+
+    // MARK: Pieces
+
+    /// Pieces are compared one after another, each as soon as it is here.
+    private func checkPiece(_ index: Int, _ entry: Entry) {
+        entry.uncheckedPieces.append(index)
+        guard !entry.isCheckingPieces, let part = entry.part else { return }
+        entry.isCheckingPieces = true
+        Task {
+            while !entry.uncheckedPieces.isEmpty, entry.part === part {
+                let index = entry.uncheckedPieces.removeFirst()
+                do throws(DiskError) {
+                    let isRight = try await part.isRight(piece: index)
+                    if entry.part === part { send(.pieceChecked(index, isRight: isRight), to: entry) }
+                } catch {
+                    if entry.part === part { send(.stepFailed(DownloadError(error)), to: entry) }
+                }
+            }
+            entry.isCheckingPieces = false
+        }
+    }
+
+    private func forget(_ range: Range<Int64>, _ entry: Entry) {
+        guard let part = entry.part else { return }
+        part.forget(range)
+        store.note(part.mark, of: entry.record.id)
     }
 }

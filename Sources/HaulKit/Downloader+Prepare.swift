@@ -22,6 +22,9 @@ extension Downloader {
             if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
                 part.keepDigest(checksum.algorithm)
             }
+            if let pieces = entry.machine.settings.pieces, let total = preparation.resource.total {
+                part.keepPieces(pieces, total: total)
+            }
             send(.prepared(id), to: entry)
         } catch {
             send(.stepFailed(error), to: entry)

@@ -11,7 +11,7 @@ extension Downloader {
                 throw DownloadError(.internalFault, "The partial file is gone.")
             }
             // What the machine verified, whatever has become of the marks since.
-            let expected = entry.machine.mark.written
+            let expected = entry.machine.mark.prefix
             let modified =
                 request.setsModificationTime
                 ? entry.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
@@ -22,9 +22,9 @@ extension Downloader {
                 if let modified { try part.file.setModificationTime(secondsSince1970: modified.timeIntervalSince1970) }
                 return try part.file.status()
             }
-            let mark: DownloadMachine.Mark
+            let mark: Mark
             do throws(DiskError) { mark = try await part.sync() } catch { throw DownloadError(error) }
-            guard mark.synced == expected else {
+            guard mark.synced.prefix == expected else {
                 throw DownloadError(
                     .diskFailed,
                     "The file could not be brought to the disk. What surely arrived is kept."
@@ -44,7 +44,7 @@ extension Downloader {
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
         _ part: PartFile,
-        _ mark: DownloadMachine.Mark,
+        _ mark: Mark,
         _ entry: Entry
     ) async throws(DownloadError) -> String {
         let publication = publication
@@ -103,7 +103,7 @@ extension Downloader {
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
-        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.written == 0 {
+        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.count == 0 {
             let disk = disk
             do throws(DownloadError) {
                 try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
@@ -118,7 +118,8 @@ extension Downloader {
     }
 
     func fileIsReleased(_ entry: Entry) {
-        openWorkers.set(nil, of: entry.id)
+        openWorkers.removeAll(of: entry.id)
+        entry.uncheckedPieces = []
         guard entry.isOurs, entry.record.owner != nil else { return }
         entry.record.owner = nil
         if entry.machine.state != .cancelled { store.note(entry.record) }

@@ -26,11 +26,11 @@ extension Downloader {
                 return
             }
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
-            let claimed = stored?.segment?.mark(bootID: disk.bootID) ?? .zero
+            let claimed = stored?.progress?.mark(bootID: disk.bootID) ?? .zero
             entry.machine.learn(stored?.record.resource)
             let size = try await status(of: file).size
             // Shorter than it should be: somebody cut it, and nobody knows what else he did.
-            let mark = size >= claimed.written && claimed.written > 0 ? claimed : nil
+            let mark = claimed.count > 0 && size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
             hold(file, mark ?? .zero, entry)
             send(.recovered(mark), to: entry)
         } catch {
@@ -98,7 +98,7 @@ extension Downloader {
         send(.skipped(path: path), to: entry)
     }
 
-    func hold(_ file: any DiskFile, _ mark: DownloadMachine.Mark, _ entry: Entry) {
+    func hold(_ file: any DiskFile, _ mark: Mark, _ entry: Entry) {
         let id = entry.id
         let isInMemory = file.isInMemory
         entry.part = PartFile(file, mark: mark) { [weak self] in

@@ -28,7 +28,9 @@ extension Downloader {
             entry.record.finishedAt = nil
         }
         switch state {
-        case .paused, .completed, .failed, .cancelled: queue.leave(entry.id)
+        case .paused, .completed, .failed, .cancelled:
+            queue.leave(entry.id)
+            hosts.forget(entry.id)
         default: break
         }
         if entry.isOnlyAnAttempt {
@@ -64,7 +66,7 @@ extension Downloader {
                 CompletedDownload(
                     id: entry.id,
                     path: path,
-                    bytes: entry.size ?? entry.machine.mark.written,
+                    bytes: entry.size ?? entry.machine.mark.count,
                     proof: entry.proof,
                     wasThere: entry.wasThere
                 )

@@ -27,7 +27,7 @@ extension Downloader {
         _ request: DownloadRequest,
         isFromReplacedSource: Bool = false
     ) -> Entry {
-        let mark = saved.segment?.mark(bootID: disk.bootID) ?? .zero
+        let mark = saved.progress?.mark(bootID: disk.bootID) ?? .zero
         let state: DownloadMachine.State =
             switch saved.record.status {
             case .queued, .publishing: .queued
@@ -43,7 +43,8 @@ extension Downloader {
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
-        let entry = Entry(id, machine, saved.record)
+        let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
+        let entry = Entry(id, machine, saved.record, limit)
         entry.wasThere = saved.record.status == .completed
         return entry
     }

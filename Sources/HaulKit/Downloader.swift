@@ -20,6 +20,7 @@ public actor Downloader {
     let time: Timekeeper
     let publication: Publication
     let openWorkers = OpenWorkers()
+    let arrivals = Arrivals()
     let logger: Logger
     var random: SplitMix64
 
@@ -29,6 +30,11 @@ public actor Downloader {
     /// One download a target: two writers on one file cannot come to be.
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
+    var hosts: HostBudget
+    /// For all downloads together; each has its own under it.
+    let speedLimit: SpeedLimit
+    /// Connections that a host was seen to allow.
+    var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
     /// Small files that are complete and wait to be brought to the disk together.
     var group = PublicationGroup()
@@ -104,6 +110,8 @@ public actor Downloader {
         logger = configuration.logger
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(limit: configuration.activeDownloads)
+        hosts = HostBudget(limit: configuration.connectionsPerHost)
+        speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
         if configuration.restoration == .everything {
             for saved in try await store.all() { try await restore(saved) }
             askQueue()
@@ -152,6 +160,21 @@ public actor Downloader {
     /// Queues a paused or failed download; it goes on where it was.
     public func resume(_ id: DownloadID) async {
         await request(.resumeRequested, of: id)
+    }
+
+    /// Limits the speed of all downloads together, from now on.
+    ///
+    /// - Parameter bytesPerSecond: nil for no limit.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?) {
+        speedLimit.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) {
+        guard let entry = entries[id] else { return }
+        entry.speedLimit.bytesPerSecond = bytesPerSecond
+        entry.record.wishes.bytesPerSecond = bytesPerSecond
+        if entry.isOurs { store.note(entry.record) }
     }
 
     /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
@@ -217,7 +240,12 @@ public actor Downloader {
     func askQueue() {
         guard !isShuttingDown else { return }
         for id in queue.grant() {
-            if let entry = entries[id] { send(.slotGranted, to: entry) } else { queue.leave(id) }
+            guard let entry = entries[id] else {
+                queue.leave(id)
+                continue
+            }
+            entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
+            send(.slotGranted, to: entry)
         }
     }
 }

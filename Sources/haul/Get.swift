@@ -19,15 +19,23 @@ struct Get: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: "Read URLs from a file, one a line; '-' is standard input. '#' begins a comment.",
+        help: "Read URLs from a file, one a line, mirrors behind tabs; '-' is standard input. '#' begins a comment.",
         completion: .file()
     )
     var inputFile: String?
 
-    @Option(name: [.short, .long], help: "Files at once.")
+    @Option(
+        help: "Download the files that a Metalink describes: a file, or a URL that it is fetched from. Repeatable.",
+        completion: .file()
+    )
+    var metalink: [String] = []
+
+    @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Files at once.")
     var jobs: Int = 3
 
     @OptionGroup var options: GetOptions
+
+    @OptionGroup var network: NetworkOptions
 
     @Flag(name: [.short, .long], help: "Print nothing but errors.")
     var quiet = false
@@ -36,53 +44,45 @@ struct Get: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if urls.isEmpty, inputFile == nil { throw ValidationError("Name a URL, or a file of URLs with --input-file.") }
+        if urls.isEmpty, inputFile == nil, metalink.isEmpty {
+            throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
+        }
         guard (1...1000).contains(jobs) else { throw ValidationError("--jobs takes a number from 1 to 1000.") }
     }
 
     func run() async throws {
         haul_keep_freed_memory()
-        do {
-            let texts = try urls + (inputFile.map(Self.read) ?? [])
-            guard texts.count <= 1 || (options.output == nil && options.checksum == nil) else {
-                throw ValidationError("--output and --checksum are for a single URL.")
-            }
-            var configuration = try options.configuration()
-            configuration.activeDownloads = jobs
-            let requests = try texts.map(options.request)
-            let status = try await download(requests, configuration)
-            if status != .complete { throw status.code }
-        } catch let error as DownloadError {
-            Output.error("\(error)")
-            throw ExitStatus(error).code
-        } catch let complaint as Complaint {
-            Output.error(complaint.sentence)
-            throw complaint.status.code
+        try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal) { session in
+            let requests = try await requests(session.downloader)
+            return await GetRun(session.downloader, session.display).finish(requests)
         }
     }
 
-    private func download(_ requests: [DownloadRequest], _ configuration: Configuration) async throws(DownloadError)
-        -> ExitStatus
-    {
-        let downloader = try await Downloader(configuration)
-        if let damaged = downloader.damagedStore {
-            Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")
+    private func configuration() throws -> Configuration {
+        var configuration = try network.configuration()
+        configuration.activeDownloads = jobs
+        configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
+        return configuration
+    }
+
+    private func requests(_ downloader: Downloader) async throws -> [DownloadRequest] {
+        let texts = try urls.filter { !MetalinkOption.isFile($0) } + (inputFile.map(Self.read) ?? [])
+        let metalinks = (urls.filter(MetalinkOption.isFile) + metalink).map(MetalinkOption.init)
+        guard texts.count + metalinks.count <= 1 || (options.output == nil && options.checksum == nil) else {
+            throw ValidationError("--output and --checksum are for a single file.")
         }
-        let display: any Display =
-            if json { JSONDisplay() } else if quiet { QuietDisplay() } else if Terminal.isInteractive {
-                TerminalDisplay()
-            } else { PlainDisplay() }
-        // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
-        signal(SIGXFSZ, SIG_IGN)
-        let interruption = Interruption { await downloader.shutDown() }
-        let run = GetRun(downloader, display)
-        let status = await run.finish(requests)
-        await downloader.shutDown()
-        guard interruption.hasHappened else { return status }
-        if status == .interrupted {
-            Output.error("Interrupted. What arrived is kept: the same command goes on from there.")
+        var requests = try texts.map { text in
+            var request = try options.request(text)
+            network.apply(to: &request)
+            return request
         }
-        return status
+        for metalink in metalinks {
+            for var request in try options.requests(try await metalink.load(downloader, network)) {
+                network.apply(to: &request)
+                requests.append(request)
+            }
+        }
+        return requests
     }
 
     /// Lines of a file or of standard input, without comments and empty ones.

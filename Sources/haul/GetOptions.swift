@@ -2,7 +2,7 @@ public import ArgumentParser
 import Foundation
 public import HaulKit
 
-/// How a download is made: what `get` shares with the commands to come.
+/// What becomes of a download: its name, its place, and what it must be.
 struct GetOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -14,14 +14,11 @@ struct GetOptions: ParsableArguments {
     @Option(name: [.short, .long], help: "Folder for the files.", completion: .directory)
     var directory: String = "."
 
+    @Option(help: "Another URL of the same file. Repeatable.")
+    var mirror: [String] = []
+
     @Option(help: "What the file must be, as ALG:HEX (md5, sha1, sha256, sha512).")
     var checksum: Checksum?
-
-    @Option(
-        name: .long,
-        help: "Send a header field, as 'Name: value'. Repeatable. Redirects to other origins do not get it."
-    )
-    var header: [HeaderField] = []
 
     @Option(help: "When the file exists: fail, rename, overwrite or skip.")
     var onConflict: DownloadRequest.ConflictPolicy?
@@ -35,87 +32,55 @@ struct GetOptions: ParsableArguments {
     @Flag(help: "Fail instead of starting over when another version stands at the URL.")
     var failOnChange = false
 
-    @Flag(help: "Follow redirects from https to http.")
-    var allowInsecureRedirects = false
-
-    @Option(help: "Attempts that may fail in a row without a byte of progress.")
-    var retries: Int?
-
-    @Option(help: "Seconds of silence, or of connecting, after which an attempt has failed.")
-    var timeout: Double?
-
-    @Option(help: "Trust the certificates in this PEM file beside the system's.", completion: .file())
-    var cacert: String?
-
-    @Option(help: "Proxy for everything: http://host:port or socks5://host:port. Otherwise the usual variables count.")
-    var proxy: String?
-
-    @Flag(help: "Take user names and passwords from ~/.netrc.")
-    var netrc = false
-
-    @Option(
-        help: "Folder that keeps the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder).",
-        completion: .directory
-    )
-    var stateDir: String?
-
-    func validate() throws {
-        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0 on.") }
-        if let timeout, !(timeout > 0 && timeout < 1e6) {
-            throw ValidationError("--timeout takes a number of seconds above 0.")
-        }
-    }
-
-    func configuration() throws -> Configuration {
-        var configuration = Configuration(stateFolder: stateDir)
-        configuration.restoration = .onRequest
-        if let retries {
-            configuration.retry.attempts = retries
-            configuration.retry.attemptsBeforeFirstAnswer = retries
-        }
-        if let timeout {
-            configuration.connectTimeout = .seconds(timeout)
-            configuration.stallTimeout = .seconds(timeout)
-        }
-        configuration.certificateAuthorities = cacert
-        configuration.proxies =
-            if let proxy { ProxySettings(try .init(proxy)) } else {
-                try .environment(ProcessInfo.processInfo.environment)
-            }
-        if netrc { configuration.netrc = try Self.readNetrc() }
-        return configuration
-    }
-
+    /// - Parameter text: a URL, perhaps with its mirrors behind it, separated by tabs.
     func request(_ text: String) throws -> DownloadRequest {
-        guard let url = URL(string: text) ?? URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw Complaint(
-                "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
-                .usage
-            )
-        }
+        let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
+        let urls = try (texts + mirror).map(Self.url)
+        guard let url = urls.first else { throw Self.unreadable }
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
-        request.headers = header
+        request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum
         request.onConflict = onConflict
-        request.setsModificationTime = remoteTime
-        request.resumesUnverified = resumeUnverified
-        request.failsOnChange = failOnChange
-        request.allowsInsecureRedirects = allowInsecureRedirects
+        apply(to: &request)
         return request
     }
 
-    private static func readNetrc() throws -> Netrc {
-        let path = NSHomeDirectory() + "/.netrc"
-        do {
-            return Netrc(try String(contentsOfFile: path, encoding: .utf8))
-        } catch {
-            throw Complaint("\(path) cannot be read.", .usage)
+    /// The files of a Metalink; a named output is for a single one.
+    func requests(_ metalink: Metalink) throws -> [DownloadRequest] {
+        guard metalink.files.count == 1 || (output == nil && checksum == nil) else {
+            throw ValidationError("--output and --checksum are for a single file, and this Metalink has several.")
+        }
+        return metalink.files.map { file in
+            var request = DownloadRequest(file, into: directory)
+            if let output {
+                request.destination = .file(path: output)
+                request.onConflict = nil
+            }
+            request.checksum = checksum ?? request.checksum
+            request.onConflict = onConflict ?? request.onConflict
+            apply(to: &request)
+            return request
         }
     }
-}
 
-extension HeaderField: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    private func apply(to request: inout DownloadRequest) {
+        request.setsModificationTime = remoteTime
+        request.resumesUnverified = resumeUnverified
+        request.failsOnChange = failOnChange
+    }
+
+    static func url(_ text: String) throws -> URL {
+        let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
+        guard let url = URL(string: isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw unreadable
+        }
+        return url
+    }
+
+    private static let unreadable = Complaint(
+        "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
+        .usage
+    )
 }
 
 extension DownloadRequest.ConflictPolicy: ExpressibleByArgument {}

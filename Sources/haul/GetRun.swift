@@ -54,6 +54,14 @@ struct GetRun {
         return statuses.sorted { $0.key < $1.key }.map(\.value).first { $0 != .complete } ?? .complete
     }
 
+    /// - Returns: how a download that was added already ended.
+    func finish(_ download: Download) async -> ExitStatus {
+        display.added(download.snapshot)
+        let status = await follow(download)
+        display.close()
+        return status
+    }
+
     private func follow(_ download: Download) async -> ExitStatus {
         for await event in display.followsProgress ? download.events : download.ending {
             switch event {

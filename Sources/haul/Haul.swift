@@ -13,6 +13,6 @@ struct Haul: AsyncParsableCommand {
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
         version: "haul \(haulVersion)",
-        subcommands: [Get.self, Verify.self]
+        subcommands: [Get.self, Verify.self, RepairCommand.self]
     )
 }

@@ -14,7 +14,11 @@ final class Entry {
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
-    var worker: SegmentWorker?
+    var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
+    let speedLimit: SpeedLimit
+    /// Pieces that wait to be compared with their digests, one after another.
+    var uncheckedPieces: [Int] = []
+    var isCheckingPieces = false
     var timer: Task<Void, Never>?
     var verification: CancelFlag?
     /// Steps that touch the file or the record run one after another; this is the last of them.
@@ -39,8 +43,9 @@ final class Entry {
     /// The file had been there before this run.
     var wasThere = false
 
-    init(_ id: DownloadID, _ machine: DownloadMachine, _ record: DownloadRecord) {
+    init(_ id: DownloadID, _ machine: DownloadMachine, _ record: DownloadRecord, _ speedLimit: SpeedLimit) {
         self.id = id
+        self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
         hub = EventHub(Self.snapshot(id, machine, record, size: record.finished?.size, bytesPerSecond: 0, now: .start))
@@ -93,7 +98,7 @@ final class Entry {
             error = reason
         case .cancelled: state = .cancelled
         }
-        let received = size ?? machine.mark.written
+        let received = size ?? machine.mark.count
         return DownloadSnapshot(
             id: id,
             url: machine.settings.url,

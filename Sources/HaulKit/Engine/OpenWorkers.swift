@@ -1,15 +1,23 @@
 internal import Synchronization
 
-/// The present worker of each download. Goes with its downloader, and closes them all then: without it a downloader that
+/// The present workers of each download. Goes with its downloader, and closes them all then: without it a downloader that
 /// was let go of without being shut down would leave its connections and locks behind.
 final class OpenWorkers: Sendable {
-    private let workers = Mutex<[DownloadID: SegmentWorker]>([:])
+    private let workers = Mutex<[DownloadID: [DownloadMachine.ConnectionID: SegmentWorker]]>([:])
 
     deinit {
-        for worker in workers.withLock({ Array($0.values) }) { worker.close() }
+        for worker in workers.withLock({ $0.values.flatMap(\.values) }) { worker.close() }
     }
 
-    func set(_ worker: SegmentWorker?, of id: DownloadID) {
-        workers.withLock { $0[id] = worker }
+    func add(_ worker: SegmentWorker, of id: DownloadID) {
+        workers.withLock { $0[id, default: [:]][worker.id] = worker }
+    }
+
+    func remove(_ connection: DownloadMachine.ConnectionID, of id: DownloadID) {
+        workers.withLock { $0[id]?[connection] = nil }
+    }
+
+    func removeAll(of id: DownloadID) {
+        workers.withLock { $0[id] = nil }
     }
 }

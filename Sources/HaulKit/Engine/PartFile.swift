@@ -2,24 +2,26 @@ internal import Dispatch
 internal import NIOCore
 internal import Synchronization
 
-/// A partial file while it is being written: the locked file, its write thread, and how far the bytes have come.
+/// A partial file while it is being written: the locked file, its write thread, and which bytes have come how far.
 ///
-/// Writes run one after another on a thread of their own; a sync runs beside them, and vouches only for what was
-/// written before it began.
+/// Writes of all connections run one after another on a thread of their own; a sync runs beside them, and vouches only
+/// for what was written before it began.
 final class PartFile: Sendable {
-    typealias Mark = DownloadMachine.Mark
-
     let file: any DiskFile
     private let writes: DispatchQueue
     private struct State {
         var mark: Mark
-        /// The part's digest, when one is wanted.
+        /// The file's digest, when one is wanted.
         var digest: RunningDigest?
+        var isCatchingUp = false
+        /// The digests of its pieces, when they are known beforehand.
+        var pieces: PieceDigests?
         /// A sync failed: nothing written since the last good one may be claimed, and nothing more is taken.
         var syncFailure: DiskError?
-        /// Counts the times that everything was forgotten: a sync from before vouches for nothing after.
+        /// Counts the times that something was forgotten: a sync from before vouches for nothing after.
         var generation = 0
-        /// The next position that is worth a mark of its own.
+        /// Bytes written in this opening, and how many of them are worth the next mark of its own.
+        var written: Int64 = 0
         var milestone: Int64 = 0
     }
     private let state: Mutex<State>
@@ -47,33 +49,31 @@ final class PartFile: Sendable {
             self.state.withLock {
                 $0.mark = .zero
                 $0.milestone = 0
+                $0.written = 0
                 $0.generation += 1
                 $0.syncFailure = nil
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
+                $0.pieces?.startOver()
             }
         }
     }
 
-    /// Keeps a digest from now on. What is already there is read back in the background.
-    func keepDigest(_ algorithm: Checksum.Algorithm) {
-        let digest: RunningDigest? = state.withLock {
-            guard $0.digest?.algorithm != algorithm else { return nil }
-            $0.digest = RunningDigest(algorithm)
-            return $0.mark.written > 0 ? $0.digest : nil
-        }
-        guard let digest else { return }
-        DispatchQueue.global(qos: .utility).async { [weak self] in
-            guard let file = self?.file else { return }
-            // An error will come again, and be reported, when the digest is finished.
-            try? digest.catchUp(
-                with: file,
-                written: { [weak self] in self?.mark.written ?? 0 },
-                isCancelled: { self == nil }
-            )
+    /// Forgets some bytes, which are to come again.
+    func forget(_ range: Range<Int64>) {
+        state.withLock { state in
+            state.mark.written.remove(contentsOf: range)
+            state.mark.synced.remove(contentsOf: range)
+            state.generation += 1
+            // What was hashed of it is wrong too; the digest is made anew from the disk.
+            if let digest = state.digest, digest.position > range.lowerBound {
+                state.digest = RunningDigest(digest.algorithm)
+            }
         }
     }
 
-    /// Writes a batch at `offset` on the write thread, and raises the mark if it continues it.
+    // MARK: Writing
+
+    /// Writes a batch at `offset` on the write thread, and takes it into the mark.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
         writes.async { done(self.write(batch, at: offset)) }
     }
@@ -92,12 +92,16 @@ final class PartFile: Sendable {
             try file.write(batch, at: offset)
         } catch { return error }
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-        let digest = state.withLock { $0.digest }
+        let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
         digest?.update(batch, at: offset)
+        pieces?.update(batch, at: offset)
         let isMilestone = state.withLock { state in
-            if state.syncFailure == nil, state.mark.written == offset { state.mark.written += length }
-            guard state.mark.written >= state.milestone else { return false }
-            state.milestone = state.mark.written + Self.milestoneDistance
+            if state.syncFailure == nil, length > 0 {
+                state.mark.written.insert(contentsOf: offset..<offset + length)
+            }
+            state.written += length
+            guard state.written >= state.milestone else { return false }
+            state.milestone = state.written + Self.milestoneDistance
             return true
         }
         if isMilestone { onMilestone() }
@@ -129,13 +133,46 @@ final class PartFile: Sendable {
             }
             // One that ran beside ours may have taken the kernel's only report.
             if let failure = state.syncFailure ?? failure { throw failure }
-            if state.generation == generation { state.mark.synced = max(state.mark.synced, before) }
+            if state.generation == generation { state.mark.synced.formUnion(before) }
             return state.mark
         }
     }
 
     func read(at offset: Int64, count: Int) async throws(DiskError) -> [UInt8] {
         try await onWriteThread { () throws(DiskError) in try self.file.read(at: offset, count: count) }
+    }
+
+    // MARK: Digests
+
+    /// Keeps a digest from now on. What is already there is read back in the background.
+    func keepDigest(_ algorithm: Checksum.Algorithm) {
+        state.withLock { state in
+            if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
+        }
+        catchUp()
+    }
+
+    /// Reads back, in the background, what the digest has not seen of the bytes that are here without a gap: those of an
+    /// earlier run, and those that a later connection wrote before the ones in front of them had come.
+    func catchUp() {
+        let digest: RunningDigest? = state.withLock { state in
+            guard let digest = state.digest, !state.isCatchingUp, state.mark.prefix > digest.position else {
+                return nil
+            }
+            state.isCatchingUp = true
+            return digest
+        }
+        guard let digest else { return }
+        DispatchQueue.global(qos: .utility).async { [weak self] in
+            guard let file = self?.file else { return }
+            // An error will come again, and be reported, when the digest is finished.
+            try? digest.catchUp(
+                with: file,
+                written: { [weak self] in self?.mark.prefix ?? 0 },
+                isCancelled: { self == nil }
+            )
+            self?.state.withLock { $0.isCatchingUp = false }
+        }
     }
 
     /// The digest of the whole file. Reads back whatever was not hashed while it was written.
@@ -151,9 +188,20 @@ final class PartFile: Sendable {
             return digest
         }
         return try await onWriteThread { () throws(DiskError) in
-            try digest.catchUp(with: self.file, written: { self.mark.written }, isCancelled: isCancelled)
+            try digest.catchUp(with: self.file, written: { self.mark.prefix }, isCancelled: isCancelled)
             return isCancelled() ? nil : digest.finish()
         }
+    }
+
+    /// Keeps the digests of pieces from now on.
+    func keepPieces(_ hashes: PieceHashes, total: Int64) {
+        state.withLock { $0.pieces = $0.pieces ?? PieceDigests(hashes, total: total) }
+    }
+
+    /// Whether a piece that is here whole has its digest. Reads it back where it was not hashed while it was written.
+    func isRight(piece: Int) async throws(DiskError) -> Bool {
+        guard let pieces = state.withLock({ $0.pieces }) else { return true }
+        return try await offActor { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
     }
 
     /// Runs a blocking step after the writes that were handed over before it.

@@ -108,6 +108,17 @@ struct Publication: Sendable {
         return opened.0
     }
 
+    /// Opens and locks a finished file that is to be repaired.
+    func lock(_ path: String) throws(DownloadError) -> any DiskFile {
+        let (file, isMine) = try describing { () throws(DiskError) in
+            let file = try disk.open(path)
+            guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
+            return (file, try file.lock())
+        }
+        guard isMine else { throw Self.inUse(path, owner: nil) }
+        return file
+    }
+
     /// The names to try for a finished file, in order.
     func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
         let folder = FilePaths.folder(of: path)

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import NIOCore
 internal import Synchronization
 
@@ -8,14 +7,14 @@ internal import Synchronization
 final class RunningDigest: Sendable {
     let algorithm: Checksum.Algorithm
     private struct State {
-        var hasher: Hasher
+        var hasher: DigestHasher
         var position: Int64 = 0
     }
     private let state: Mutex<State>
 
     init(_ algorithm: Checksum.Algorithm) {
         self.algorithm = algorithm
-        state = Mutex(State(hasher: Hasher(algorithm)))
+        state = Mutex(State(hasher: DigestHasher(algorithm)))
     }
 
     var position: Int64 { state.withLock { $0.position } }
@@ -54,48 +53,5 @@ final class RunningDigest: Sendable {
     /// The digest of everything taken in so far.
     func finish() -> Checksum? {
         state.withLock { Checksum(algorithm, digest: $0.hasher.finish()) }
-    }
-
-    private enum Hasher {
-        case md5(Insecure.MD5)
-        case sha1(Insecure.SHA1)
-        case sha256(SHA256)
-        case sha512(SHA512)
-
-        init(_ algorithm: Checksum.Algorithm) {
-            self =
-                switch algorithm {
-                case .md5: .md5(Insecure.MD5())
-                case .sha1: .sha1(Insecure.SHA1())
-                case .sha256: .sha256(SHA256())
-                case .sha512: .sha512(SHA512())
-                }
-        }
-
-        mutating func update(_ bytes: UnsafeRawBufferPointer) {
-            switch self {
-            case .md5(var hasher):
-                hasher.update(bufferPointer: bytes)
-                self = .md5(hasher)
-            case .sha1(var hasher):
-                hasher.update(bufferPointer: bytes)
-                self = .sha1(hasher)
-            case .sha256(var hasher):
-                hasher.update(bufferPointer: bytes)
-                self = .sha256(hasher)
-            case .sha512(var hasher):
-                hasher.update(bufferPointer: bytes)
-                self = .sha512(hasher)
-            }
-        }
-
-        func finish() -> [UInt8] {
-            switch self {
-            case .md5(let hasher): Array(hasher.finalize())
-            case .sha1(let hasher): Array(hasher.finalize())
-            case .sha256(let hasher): Array(hasher.finalize())
-            case .sha512(let hasher): Array(hasher.finalize())
-            }
-        }
     }
 }

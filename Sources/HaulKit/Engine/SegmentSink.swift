@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// Where the body of one response goes: compares what comes again, batches the rest, hands the batches to the write
-/// thread, and holds the connection back while the disk is behind.
+/// thread, and holds the connection back while the disk is behind or bytes come faster than the speed limit admits.
 final class SegmentSink: Sendable {
     /// What a piece of the body led to.
     enum Intake {
@@ -18,6 +18,9 @@ final class SegmentSink: Sendable {
     private struct State {
         var batch: [ByteBuffer] = []
         var batchBytes = 0
+        /// What follows the batch, once the speed limit admits it.
+        var held = ByteBuffer()
+        var turn: SpeedLimit.Turn?
         /// Where the batch goes.
         var offset: Int64
         /// Bytes still wanted; nil when the end is not known.
@@ -38,6 +41,7 @@ final class SegmentSink: Sendable {
 
     private let part: PartFile
     private let batchSize: Int
+    private let speedLimit: SpeedLimit?
     private let state: Mutex<State>
 
     /// Batches under way at once: one being written, one waiting.
@@ -46,9 +50,17 @@ final class SegmentSink: Sendable {
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
 
-    init(_ part: PartFile, at offset: Int64, limit: Int64?, expecting overlap: [UInt8], batchSize: Int) {
+    init(
+        _ part: PartFile,
+        at offset: Int64,
+        limit: Int64?,
+        expecting overlap: [UInt8],
+        batchSize: Int,
+        speedLimit: SpeedLimit? = nil
+    ) {
         self.part = part
         self.batchSize = batchSize
+        self.speedLimit = speedLimit
         state = Mutex(State(offset: offset, wanted: limit, expected: overlap[...]))
     }
 
@@ -65,19 +77,72 @@ final class SegmentSink: Sendable {
                 }
                 state.wanted = wanted - Int64(bytes.readableBytes)
             }
-            Self.append(bytes, to: &state)
+            if isEnough {
+                // The connection is about to be closed: to hold it back would help nobody.
+                speedLimit?.charge(bytes.readableBytes)
+                Self.append(bytes, to: &state)
+            } else {
+                state.held = bytes
+                passOn(&state, on: eventLoop)
+            }
             if state.batchBytes >= batchSize { submit(&state) }
             if isEnough { return .enough }
-            if state.outstanding >= Self.mostOutstanding {
-                let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
-                state.waiter = waiter
-                return .wait(waiter.futureResult)
-            }
-            if state.batchBytes > 0, !state.flushIsDue {
-                state.flushIsDue = true
-                eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
-            }
-            return .goOn
+            let isDiskBehind = state.outstanding >= Self.mostOutstanding
+            if !isDiskBehind { scheduleFlush(&state, on: eventLoop) }
+            guard isDiskBehind || state.held.readableBytes > 0 else { return .goOn }
+            let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
+            state.waiter = waiter
+            return .wait(waiter.futureResult)
+        }
+    }
+
+    /// Moves what the speed limit admits of the held bytes into the batch, and asks again for the rest when it says.
+    private func passOn(_ state: inout State, on eventLoop: any EventLoop) {
+        let admission = speedLimit?.admit(state.held.readableBytes, &state.turn)
+        guard let admission, let wait = admission.wait else {
+            Self.passOnAll(&state)
+            return
+        }
+        if let admitted = state.held.readSlice(length: admission.bytes) { Self.append(admitted, to: &state) }
+        eventLoop.scheduleTask(in: TimeAmount(wait)) { self.passOnMore(on: eventLoop) }
+    }
+
+    private func passOnMore(on eventLoop: any EventLoop) {
+        let waiter: EventLoopPromise<Void>? = state.withLock { state in
+            // Whoever emptied it has seen to the waiter, too.
+            guard state.held.readableBytes > 0 else { return nil }
+            passOn(&state, on: eventLoop)
+            let isDiskBehind = state.outstanding >= Self.mostOutstanding
+            if state.batchBytes >= batchSize, !isDiskBehind { submit(&state) }
+            scheduleFlush(&state, on: eventLoop)
+            guard state.held.readableBytes == 0, !isDiskBehind else { return nil }
+            return Self.releaseWaiter(&state)
+        }
+        waiter?.succeed(())
+    }
+
+    private static func passOnAll(_ state: inout State) {
+        append(state.held, to: &state)
+        state.held = ByteBuffer()
+        state.turn = nil
+    }
+
+    private static func releaseWaiter(_ state: inout State) -> EventLoopPromise<Void>? {
+        defer { state.waiter = nil }
+        return state.waiter
+    }
+
+    private func scheduleFlush(_ state: inout State, on eventLoop: any EventLoop) {
+        guard state.batchBytes > 0, !state.flushIsDue else { return }
+        state.flushIsDue = true
+        eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
+    }
+
+    /// Takes nothing from `end` on any more: what lies there is another connection's to bring.
+    func narrow(to end: Int64) {
+        state.withLock { state in
+            let wanted = max(0, end - state.offset - Int64(state.batchBytes + state.held.readableBytes))
+            state.wanted = min(state.wanted ?? wanted, wanted)
         }
     }
 
@@ -116,22 +181,29 @@ final class SegmentSink: Sendable {
 
     /// Hands over what there is room for and drops the rest: after this call returns, no write of this sink is begun.
     func shut() {
+        state.withLock { Self.passOnAll(&$0) }
         flush()
-        state.withLock { state in
+        let waiter = state.withLock { state in
             state.isShut = true
             state.batch = []
             state.batchBytes = 0
+            state.held = ByteBuffer()
+            return Self.releaseWaiter(&state)
         }
+        waiter?.succeed(())
     }
 
     /// Writes the rest and calls back when nothing is under way any more, with the first failure there was.
     func finish(_ done: @escaping @Sendable (DiskError?) -> Void) {
-        let result: DiskError?? = state.withLock { state in
+        let (waiter, result): (EventLoopPromise<Void>?, DiskError??) = state.withLock { state in
+            Self.passOnAll(&state)
             if state.failure == nil { submit(&state) }
-            if state.outstanding == 0 { return .some(state.failure) }
+            let waiter = Self.releaseWaiter(&state)
+            if state.outstanding == 0 { return (waiter, .some(state.failure)) }
             state.onDrained = done
-            return nil
+            return (waiter, nil)
         }
+        waiter?.succeed(())
         if let result { done(result) }
     }
 
@@ -157,13 +229,15 @@ final class SegmentSink: Sendable {
     private func written(_ failure: DiskError?) {
         let (waiter, drained, firstFailure) = state.withLock { state in
             state.outstanding -= 1
-            if let failure, state.failure == nil { state.failure = failure }
+            if let failure, state.failure == nil {
+                state.failure = failure
+                state.held = ByteBuffer()
+            }
             if state.flushIsOwed, state.failure == nil {
                 state.flushIsOwed = false
                 submit(&state)
             }
-            let waiter = state.waiter
-            state.waiter = nil
+            let waiter = state.held.readableBytes == 0 ? Self.releaseWaiter(&state) : nil
             guard state.outstanding == 0 else {
                 return (waiter, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
             }

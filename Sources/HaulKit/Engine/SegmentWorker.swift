@@ -21,21 +21,27 @@ final class SegmentWorker: ResponseReceiver {
         var exchange: (any Exchange)?
         /// Why we broke the exchange off ourselves: takes the place of the transport's own account.
         var ending: Ending?
+        /// Where to stop, if that was said before the body was let in.
+        var end: Int64?
     }
     private enum Ending { case enough, overlapDiffers, diskFailed }
 
     let id: ConnectionID
     private let send: @Sendable (Event) -> Void
     private let state = Mutex(State())
+    /// Told when the exchange is over, however it ended: its connection counts for the host until then.
+    private let onGone: @Sendable () -> Void
     /// For the wall-clock part of judging: `Retry-After` may be a date.
     private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
 
     init(
         _ id: ConnectionID,
         headEvent: @escaping @Sendable (ConnectionID, ResponseHead) -> Event,
-        send: @escaping @Sendable (Event) -> Void
+        send: @escaping @Sendable (Event) -> Void,
+        onGone: @escaping @Sendable () -> Void
     ) {
         self.id = id
+        self.onGone = onGone
         self.headEvent = headEvent
         self.send = send
     }
@@ -59,10 +65,21 @@ final class SegmentWorker: ResponseReceiver {
     func admit(_ sink: SegmentSink, into part: PartFile) {
         let promise: EventLoopPromise<Void>? = state.withLock { state in
             guard case .held(let promise) = state.stage else { return nil }
+            if let end = state.end { sink.narrow(to: end) }
             state.stage = .flowing(sink, part)
             return promise
         }
         promise?.succeed(())
+    }
+
+    /// Leaves what lies from `end` on to another connection.
+    func narrow(to end: Int64) {
+        let sink: SegmentSink? = state.withLock { state in
+            if case .flowing(let sink, _) = state.stage { return sink }
+            state.end = min(end, state.end ?? end)
+            return nil
+        }
+        sink?.narrow(to: end)
     }
 
     /// Breaks the exchange off. Nothing of it reaches the machine afterwards; what has been taken in is still written.
@@ -116,6 +133,8 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
+        // First: whoever is begun because this one has ended may need its connection.
+        onGone()
         let (stage, ending) = state.withLock { state in
             defer {
                 // Nothing comes after this: the file is let go of, and the exchange, which holds us.

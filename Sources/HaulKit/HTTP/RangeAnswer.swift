@@ -29,14 +29,24 @@ enum RangeAnswer: Sendable, Equatable {
         /// A web page came where the file was expected: a login page, a captive portal.
         case webPage
         case malformed(String)
+        /// The file has another size than the one that was to be downloaded.
+        case otherSize(expected: Int64, actual: Int64)
+    }
+
+    /// What a good answer said of the representation.
+    var resource: Resource? {
+        switch self {
+        case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource
+        case .askWithoutCondition, .startOver, .refuse: nil
+        }
     }
 
     static func judge(_ head: ResponseHead, to question: RangeQuestion, after earlier: Resource? = nil) -> RangeAnswer {
         switch head.status {
         case 200, 203: whole(head, to: question, after: question.known ?? earlier)
         case 206: part(head, to: question)
-        case 416 where question.asksForRange: unsatisfied(head, to: question)
-        case 412 where question.asksForRange: .startOver(.changed)
+        case 416 where question.goesOn: unsatisfied(head, to: question)
+        case 412 where question.goesOn: .startOver(.changed)
         default: .refuse(.status(head.status, retryAfter: head.headers.first(name: "Retry-After")))
         }
     }
@@ -50,12 +60,12 @@ enum RangeAnswer: Sendable, Equatable {
         {
             return .refuse(.webPage)
         }
-        guard question.asksForRange, let known = question.known else {
+        guard question.goesOn, let known = question.known else {
             return looksLikeLoginPage(head) ? .refuse(.webPage) : .accept(resource, at: 0, compare: 0)
         }
         let sameLength = known.total == nil || resource.total == nil || known.total == resource.total
         switch known.validator.compare(resource.validator) {
-        case .same where sameLength && question.first == 0, .maybe where sameLength && question.first == 0:
+        case .same where sameLength && !question.sendsRange, .maybe where sameLength && !question.sendsRange:
             // The question began at byte 0 and so carried no Range header: this answer says nothing about ranges.
             return .restart(resource, nil)
         case .same where sameLength && question.condition != .none:
@@ -68,7 +78,7 @@ enum RangeAnswer: Sendable, Equatable {
     }
 
     private static func part(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
-        guard question.asksForRange else { return .refuse(.malformed("206 to a request without a range")) }
+        guard question.goesOn else { return .refuse(.malformed("206 to a request without a range")) }
         guard let known = question.known else { return .startOver(.noUsableRange) }
         guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == question.first,
             head.contentCoding == nil, head.mediaType != "multipart/byteranges"
@@ -88,11 +98,13 @@ enum RangeAnswer: Sendable, Equatable {
         resource.digest = known.digest ?? head.digest
         let later = Validator(head)
         let comparison = known.validator.compare(later)
-        if comparison == .different { return .startOver(.changed) }
+        if comparison == .different, !question.isFromReplacedSource || !question.isProvable {
+            return .startOver(.changed)
+        }
         if question.isFromReplacedSource {
-            // Two sources are one file only if their validators agree and so do the bytes.
+            // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
             let agrees =
-                comparison == .same
+                comparison == .same || question.isProvable
                 || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
             return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
         }
@@ -100,7 +112,9 @@ enum RangeAnswer: Sendable, Equatable {
             // The server vouched for the tag by sending 206, even where it left the tag out of the answer.
             return .accept(resource, at: question.offset, compare: question.overlap)
         }
-        if question.overlap == 0, comparison != .same { return .startOver(.noUsableRange) }
+        // Nothing was known of the version but what it must be: from here on it has a name.
+        if known.validator.isEmpty, question.isProvable { resource.validator = later }
+        if question.overlap == 0, comparison != .same, !question.isProvable { return .startOver(.noUsableRange) }
         return .accept(resource, at: question.offset, compare: question.overlap)
     }
 

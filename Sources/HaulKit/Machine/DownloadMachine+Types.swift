@@ -4,16 +4,6 @@ extension DownloadMachine {
     /// Names one request; a late event of an earlier one is told apart by it.
     struct ConnectionID: Sendable, Hashable { let number: Int }
 
-    /// How far the bytes from 0 on have come.
-    struct Mark: Sendable, Hashable, Codable {
-        /// The kernel has these: they survive the process, not the power.
-        var written: Int64
-        /// The disk has these.
-        var synced: Int64
-
-        static let zero = Mark(written: 0, synced: 0)
-    }
-
     enum State: Sendable, Equatable {
         /// Wants a slot.
         case queued
@@ -23,8 +13,8 @@ extension DownloadMachine {
         case connecting(ConnectionID, RangeQuestion)
         /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
         case preparing(ConnectionID, Preparation, ended: ConnectionEnd?)
-        /// Bytes arrive.
-        case transferring(ConnectionID)
+        /// Bytes arrive, over one connection or several.
+        case transferring
         /// Waits before the next attempt.
         case resting(until: Instant, because: DownloadError)
         /// Every byte landed; the digest is being compared.
@@ -41,17 +31,19 @@ extension DownloadMachine {
     /// What the file has to be ready for.
     struct Preparation: Sendable, Equatable {
         var resource: Resource
-        /// Where the body goes. 0 means that nothing on disk is of use: the store forgets it before the file does.
+        /// Where the body goes.
         var offset: Int64
+        /// Nothing on disk is of use: the store forgets it before the file does.
+        var startsOver: Bool
         /// So many bytes before `offset` come again and must equal those on disk.
         var compare: Int64
-        /// Where the answer said that its range ends; bytes beyond it are nobody's.
+        /// Where the answer said that its range ends, or bytes follow that are here already.
         var end: Int64?
         var contentDisposition: String?
         /// The URLs that a name may be taken from, best first.
         var nameSources: [URL]
-
-        var startsOver: Bool { offset == 0 }
+        /// Further URLs of the file that the answer named.
+        var mirrors: [Metalink.Source] = []
     }
 
     /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
@@ -63,6 +55,8 @@ extension DownloadMachine {
         /// The bytes that came again are not those on disk.
         case overlapDiffers
         case diskFailed(DiskError, Mark)
+        /// It was never opened: the host has as many connections as it may have.
+        case noRoom
     }
 
     enum Event: Sendable, Equatable {
@@ -76,6 +70,10 @@ extension DownloadMachine {
         case prepared(ConnectionID)
         case bytesLanded(Mark)
         case connectionEnded(ConnectionID, ConnectionEnd)
+        /// A piece that was complete has been compared with its digest.
+        case pieceChecked(Int, isRight: Bool)
+        /// Another download needs a connection to one of these hosts.
+        case connectionWanted(Set<Origin>)
         case timerFired(TimerID)
         case verified(Verdict)
         case published(path: String)
@@ -101,7 +99,15 @@ extension DownloadMachine {
         case prepare(ConnectionID, Preparation)
         /// Let the body of this connection flow to `offset`.
         case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        /// Take nothing from `to` on any more: it is another connection's to bring.
+        case narrow(ConnectionID, to: Int64)
         case close(ConnectionID)
+        /// Compare a piece, all of which is here, with its digest.
+        case checkPiece(Int)
+        /// These bytes are wrong: the store forgets them.
+        case forget(Range<Int64>)
+        /// The host showed that it allows only so many connections.
+        case learnLimit(Int)
         /// Sync and record how far the bytes have come.
         case checkpoint
         case startTimer(TimerID, after: Duration)
@@ -122,11 +128,16 @@ extension DownloadMachine {
     /// What a machine is told at birth and never asks again.
     struct Settings: Sendable, Equatable {
         var url: URL
+        var mirrors: [Metalink.Source] = []
         var retry = RetryPolicy()
         var checksum: Checksum?
+        /// The file's size, where it was known beforehand.
+        var size: Int64?
+        var pieces: PieceHashes?
         /// Whether bytes may be joined although the server names no version at all.
         var resumesUnverified = false
         /// Whether to give up instead of starting over when another version stands at the URL.
         var failsOnChange = false
+        var limits = Transfer.Limits()
     }
 }

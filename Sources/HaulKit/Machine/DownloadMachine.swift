@@ -19,12 +19,15 @@ struct DownloadMachine: Sendable, Equatable {
     private enum Wish: Sendable, Equatable { case run, pause, cancel }
     /// What the user asked for during a step that must not be torn.
     private var wish = Wish.run
-    /// What was written when the present attempt began.
-    private var markAtOpen: Int64 = 0
+    /// Bytes that were here when the present attempt began.
+    private var countAtOpen: Int64 = 0
     private var rangesAreBroken = false
     private var asksPlain = false
     private var dropsWhatIsThere = false
-    private var connections = 0
+    private(set) var sources: SourceBook
+    private(set) var transfer = Transfer()
+    /// Connections that the host was seen to allow.
+    private var knownLimit: Int?
     private var timers = 0
 
     /// - Parameters:
@@ -44,6 +47,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.mark = mark
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = Patience(seed: seed)
+        sources = SourceBook(settings.url, mirrors: settings.mirrors)
     }
 
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
@@ -59,8 +63,16 @@ struct DownloadMachine: Sendable, Equatable {
         case .headReceived(let id, let head, let retryAfter):
             return headReceived(id, head, retryAfter: retryAfter, at: now)
         case .prepared(let id): return prepared(id, at: now)
-        case .bytesLanded(let mark): return bytesLanded(mark)
+        case .bytesLanded(let mark): return bytesLanded(mark, at: now)
         case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
+        case .pieceChecked(let index, let isRight):
+            guard state == .transferring else { return [] }
+            let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
+            return actions + follow(outcome, at: now)
+        case .connectionWanted(let hosts):
+            guard state == .transferring else { return [] }
+            let urls = sources.sources.map { Origin($0.url) }
+            return transfer.yield(from: { hosts.contains(urls[$0]) }, &sources, at: now)
         case .timerFired(let id):
             guard case .resting = state, id.number == timers else { return [] }
             return open(at: now)
@@ -85,6 +97,7 @@ struct DownloadMachine: Sendable, Equatable {
             case .recovering, .publishing, .verifying: return settleOr { $0.fail(error) }
             case .preparing(let id, _, let ended):
                 return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
+            case .transferring: return transfer.closeAll() + fail(error)
             default: return []
             }
         }
@@ -97,6 +110,7 @@ struct DownloadMachine: Sendable, Equatable {
         switch state {
         case .queued, .paused, .failed:
             self.settings = settings
+            sources = SourceBook(settings.url, mirrors: settings.mirrors)
             if isFromReplacedSource { self.isFromReplacedSource = true }
         default: break
         }
@@ -106,6 +120,12 @@ struct DownloadMachine: Sendable, Equatable {
     mutating func learn(_ resource: Resource?) {
         if state == .recovering { self.resource = resource }
     }
+
+    /// Whether a speed limit holds: how fast the connections are then says nothing about them.
+    mutating func note(isHeldBack: Bool) { transfer.isHeldBack = isHeldBack }
+
+    /// Connections that the host was seen to allow, by other downloads.
+    mutating func learn(knownLimit: Int?) { self.knownLimit = knownLimit }
 
     private mutating func resume() -> [Action] {
         switch state {
@@ -122,7 +142,8 @@ struct DownloadMachine: Sendable, Equatable {
     private mutating func stop(_ wish: Wish) -> [Action] {
         switch state {
         case .queued: return settle(wish)
-        case .connecting(let id, _), .transferring(let id): return [.close(id)] + settle(wish)
+        case .connecting(let id, _): return [.close(id)] + settle(wish)
+        case .transferring: return transfer.closeAll() + settle(wish)
         case .resting: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
         case .verifying: return [.cancelVerification] + settle(wish)
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
@@ -169,35 +190,43 @@ struct DownloadMachine: Sendable, Equatable {
     private mutating func recovered(_ found: Mark?, at now: Instant) -> [Action] {
         guard state == .recovering else { return [] }
         mark = found ?? .zero
-        patience.begin(at: mark.written)
+        patience.begin(at: mark.count)
+        transfer.forgetPieces()
         if found == nil { resource = nil }
         return settleOr { machine in
-            if let total = machine.resource?.total, total == machine.mark.written, machine.mark.written > 0 {
-                return machine.verify()
-            }
-            return machine.open(at: now)
+            machine.isWhole && machine.settings.pieces == nil ? machine.verify() : machine.open(at: now)
         }
     }
 
     // MARK: Asking
 
+    private var isWhole: Bool {
+        resource?.total.map { $0 > 0 && mark.prefix >= $0 } ?? false
+    }
+
     private mutating func open(at now: Instant) -> [Action] {
-        connections += 1
-        let id = ConnectionID(number: connections)
+        let id = transfer.issueID()
         var question = RangeQuestion.whole
-        if let resource, mark.written > 0, !dropsWhatIsThere {
+        if let resource, mark.count > 0, !dropsWhatIsThere, let gap = mark.written.firstGap(before: resource.total) {
+            let isFromElsewhere = isFromReplacedSource || resource.mirror != sources.mirror
             question = .resuming(
                 resource,
-                at: mark.written,
-                resumesUnverified: settings.resumesUnverified || settings.checksum != nil,
+                at: gap.lower,
+                until: gap.upper == resource.total ? nil : gap.upper,
+                resumesUnverified: settings.resumesUnverified || isProvable,
                 isPlain: asksPlain,
-                isFromReplacedSource: isFromReplacedSource
+                isFromReplacedSource: isFromElsewhere
             )
+            question.isProvable = isProvable
         }
-        markAtOpen = mark.written
+        question.source = sources.home
+        countAtOpen = mark.count
         state = .connecting(id, question)
         return [.open(id, question), .report]
     }
+
+    /// A digest will show whether the result is right, wherever its bytes came from.
+    private var isProvable: Bool { settings.checksum != nil || resource?.digest != nil || settings.pieces != nil }
 
     private mutating func headReceived(
         _ id: ConnectionID,
@@ -205,16 +234,25 @@ struct DownloadMachine: Sendable, Equatable {
         retryAfter: Duration?,
         at now: Instant
     ) -> [Action] {
-        guard case .connecting(id, let question) = state else { return [] }
-        switch RangeAnswer.judge(head, to: question, after: mark.written > 0 ? resource : nil) {
+        guard case .connecting(id, let question) = state else {
+            guard state == .transferring else { return [] }
+            let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
+            return actions + follow(outcome, at: now)
+        }
+        var answer = RangeAnswer.judge(head, to: question, after: mark.count > 0 ? resource : nil)
+        if let size = settings.size, let total = answer.resource?.total, total != size {
+            answer = .refuse(.otherSize(expected: size, actual: total))
+        }
+        switch answer {
         case .accept(let resource, let offset, let compare):
-            return prepare(id, head, resource, offset: offset, compare: compare)
+            let startsOver = offset == 0 && !question.goesOn
+            return prepare(id, head, resource, offset: offset, compare: compare, startsOver: startsOver)
         case .restart(let resource, let reason):
             if reason == .changed, let error = noteChange() { return [.close(id)] + fail(error) }
-            return prepare(id, head, resource, offset: 0, compare: 0)
+            return prepare(id, head, resource, offset: 0, compare: 0, startsOver: true)
         case .alreadyComplete(let known):
             resource = known
-            return [.close(id)] + verify()
+            return [.close(id)] + (isWhole ? verify() : startOver(.changed, at: now))
         case .askWithoutCondition:
             asksPlain = true
             return [.close(id)] + open(at: now)
@@ -223,7 +261,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .refuse(let refusal):
             var verdict = FailureTable.verdict(
                 on: refusal,
-                host: settings.url.host ?? "",
+                host: sources.url.host ?? "",
                 isRedirected: head.isRedirected
             )
             if case .status(let status, _) = refusal, (400...410).contains(status), verdict.isWorthRetrying,
@@ -240,15 +278,22 @@ struct DownloadMachine: Sendable, Equatable {
         _ head: ResponseHead,
         _ resource: Resource,
         offset: Int64,
-        compare: Int64
+        compare: Int64,
+        startsOver: Bool
     ) -> [Action] {
+        var end = startsOver ? nil : head.contentRange?.end
+        if !startsOver, case .connecting(_, let question) = state, let wanted = question.end {
+            end = min(end ?? wanted, wanted)
+        }
         let preparation = Preparation(
             resource: resource,
             offset: offset,
+            startsOver: startsOver,
             compare: compare,
-            end: offset > 0 ? head.contentRange?.end : nil,
+            end: end,
             contentDisposition: head.headers.first(name: "Content-Disposition"),
-            nameSources: [head.url, head.requested]
+            nameSources: [head.url, head.requested],
+            mirrors: sources.home == 0 ? MirrorLinks(head.headers["Link"], base: head.url).mirrors.map(\.source) : []
         )
         state = .preparing(id, preparation, ended: nil)
         return [.prepare(id, preparation)]
@@ -258,18 +303,53 @@ struct DownloadMachine: Sendable, Equatable {
         guard case .preparing(id, let preparation, let ended) = state else { return [] }
         resource = preparation.resource
         if rangesAreBroken { resource?.hasUsableRanges = false }
-        if preparation.startsOver { mark = .zero }
-        markAtOpen = mark.written
+        if preparation.startsOver {
+            mark = .zero
+            transfer.forgetPieces()
+        }
+        countAtOpen = mark.count
         dropsWhatIsThere = false
         asksPlain = false
         isFromReplacedSource = false
+        resource?.mirror = sources.mirror
+        sources.note(preparation.resource.validator, of: sources.home)
+        // What anybody on the way may have changed needs a digest to prove it.
+        sources.add(preparation.mirrors, insecureToo: isProvable)
         patience.noteGoodAnswer()
         return settleOr { machine in
-            machine.state = .transferring(id)
+            machine.state = .transferring
+            machine.begin(id, preparation, at: now)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
-            let limit = (preparation.end ?? preparation.resource.total).map { $0 - preparation.offset }
-            return [.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit), .report]
+            let limit = (preparation.end ?? machine.resource?.total).map { $0 - preparation.offset }
+            let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
+            let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
+            return [admit] + further + [.report] + machine.follow(outcome, at: now)
         }
+    }
+
+    private mutating func begin(_ id: ConnectionID, _ preparation: Preparation, at now: Instant) {
+        guard let resource else { return }
+        transfer.begin(
+            id,
+            (preparation.offset, preparation.end),
+            Transfer.Terms(
+                resource: resource,
+                isProvable: isProvable,
+                resumesUnverified: settings.resumesUnverified,
+                pieces: pieces(for: resource.total),
+                limits: settings.limits
+            ),
+            mark,
+            sources,
+            knownLimit: knownLimit,
+            at: now
+        )
+    }
+
+    /// The digests of the pieces, if they are those of a file of this size.
+    private func pieces(for total: Int64?) -> PieceHashes? {
+        guard let total, let pieces = settings.pieces, pieces.covers(total) else { return nil }
+        return pieces
     }
 
     /// The end of a connection whose body was never let in: what it says of marks is older than what the file was
@@ -282,8 +362,12 @@ struct DownloadMachine: Sendable, Equatable {
         case .diskFailed(let error, let left):
             .diskFailed(
                 error,
-                Mark(written: min(left.written, mark.written), synced: min(left.synced, mark.synced))
+                Mark(
+                    written: left.written.intersection(mark.written),
+                    synced: left.synced.intersection(mark.synced)
+                )
             )
+        case .noRoom: end
         }
     }
 
@@ -313,11 +397,12 @@ struct DownloadMachine: Sendable, Equatable {
 
     // MARK: Bytes
 
-    private mutating func bytesLanded(_ landed: Mark) -> [Action] {
+    private mutating func bytesLanded(_ landed: Mark, at now: Instant) -> [Action] {
         switch state {
         case .transferring:
             take(landed)
-            return []
+            let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+            return actions + follow(outcome, at: now)
         case .paused, .failed, .queued, .recovering:
             // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
             // back, even when the user has resumed already: the file is looked at only after that.
@@ -328,8 +413,32 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     private mutating func take(_ landed: Mark) {
-        patience.noteProgress(to: landed.written)
+        patience.noteProgress(to: landed.count)
         mark = landed
+    }
+
+    /// What the state of the transfer means for the download.
+    private mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
+        -> [Action]
+    {
+        switch outcome {
+        case .goesOn: return []
+        case .complete: return verify()
+        case .doubtful:
+            // Nothing is thrown away on the word of a further connection: the ladder decides.
+            return transfer.closeAll() + open(at: now)
+        case .dry:
+            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
+            if error == nil, mark.count > countAtOpen { return open(at: now) }
+            return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
+        case .wrongPiece(let index):
+            return fail(
+                DownloadError(
+                    .checksumMismatch,
+                    "Piece \(index + 1) of the file has the wrong digest wherever it comes from. What is right is kept."
+                )
+            )
+        }
     }
 
     private mutating func connectionEnded(_ id: ConnectionID, _ end: ConnectionEnd, at now: Instant) -> [Action] {
@@ -340,55 +449,59 @@ struct DownloadMachine: Sendable, Equatable {
             case .diskFailed(let error, let landed):
                 mark = landed
                 return fail(DownloadError(error))
-            // A body cannot end before its head was judged.
-            case .finished, .overlapDiffers:
+            // A body cannot end before its head was judged, and the first connection waits for room.
+            case .finished, .overlapDiffers, .noRoom:
                 return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
             }
         case .preparing(id, let preparation, nil):
             state = .preparing(id, preparation, ended: end)
             return []
-        case .transferring(id):
-            return transferEnded(end, at: now)
+        case .transferring where transfer.lines[id] != nil:
+            return transferEnded(id, end, at: now)
         default: return []
         }
     }
 
-    private mutating func transferEnded(_ end: ConnectionEnd, at now: Instant) -> [Action] {
+    private mutating func transferEnded(_ id: ConnectionID, _ end: ConnectionEnd, at now: Instant) -> [Action] {
+        let kind: Transfer.End
+        var failure: TransportError?
         switch end {
         case .finished(let landed):
             take(landed)
-            guard let total = resource?.total else {
-                // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
-                // comes is that its end.
-                if markAtOpen > 0, landed.written > markAtOpen { return open(at: now) }
-                resource?.total = landed.written
-                return verify()
-            }
-            if landed.written == total { return verify() }
-            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
-            if landed.written > markAtOpen { return open(at: now) }
-            return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
+            kind = .finished
         case .failed(let error, let landed):
             if let landed { take(landed) }
-            if let total = resource?.total, mark.written == total { return verify() }
-            return retry(transportVerdict(error), at: now)
+            (kind, failure) = (.failed, error)
+        case .noRoom: kind = .noRoom
         case .overlapDiffers:
-            return startOver(.changed, at: now)
+            return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)
         case .diskFailed(let error, let landed):
             mark = landed
-            return fail(DownloadError(error))
+            return transfer.closeAll().filter { $0 != .close(id) } + fail(DownloadError(error))
         }
+        if resource?.total == nil, failure == nil {
+            // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
+            // comes is that its end.
+            _ = transfer.closeAll()
+            if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
+            resource?.total = mark.count
+            return verify()
+        }
+        let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
+        return actions + follow(outcome, because: failure, at: now)
     }
 
     // MARK: Failing
 
     private func transportVerdict(_ error: TransportError) -> FailureTable.Verdict {
-        FailureTable.verdict(on: error, host: settings.url.host ?? "")
+        FailureTable.verdict(on: error, host: sources.url.host ?? "")
     }
 
     private mutating func retry(_ verdict: FailureTable.Verdict, retryAfter: Duration? = nil, at now: Instant)
         -> [Action]
     {
+        // Another source of the same file, before any waiting.
+        if sources.moveOn(droppingHome: !verdict.isWorthRetrying) { return open(at: now) }
         guard verdict.isWorthRetrying else { return fail(verdict.error) }
         if resource != nil || verdict.error.code == .refusedByServer { patience.noteAnswer() }
         guard let wait = patience.waitAfterFailure(settings.retry, retryAfter: retryAfter) else {
@@ -408,7 +521,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     private mutating func verify() -> [Action] {
         state = .verifying
-        return [.verify(settings.checksum ?? resource?.digest), .report]
+        return transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
     }
 
     private mutating func verified(_ verdict: Verdict, at now: Instant) -> [Action] {
@@ -428,6 +541,7 @@ struct DownloadMachine: Sendable, Equatable {
             )
             state = .failed(error)
             mark = .zero
+            transfer.forgetPieces()
             resource = nil
             return [.setAside, .releaseFile, .report]
         }

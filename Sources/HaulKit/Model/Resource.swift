@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// What is known of the representation that is being downloaded, from the answers so far.
 struct Resource: Sendable, Hashable, Codable {
     /// Complete length in bytes; nil until a server said it or the body ended.
@@ -12,6 +14,8 @@ struct Resource: Sendable, Hashable, Codable {
     var isFramed: Bool
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     var digest: Checksum?
+    /// The mirror that all this is known from; nil when it is the download's own URL.
+    var mirror: URL?
 
     init(total: Int64?, validator: Validator = Validator()) {
         self.total = total

@@ -66,6 +66,14 @@ enum FailureTable {
             )
         case .malformed(let detail):
             verdict(on: TransportError(.malformedResponse, detail), host: host)
+        case .otherSize(let expected, let actual):
+            Verdict(
+                isWorthRetrying: false,
+                error: DownloadError(
+                    .contentChanged,
+                    "The file at \(host) has \(actual) bytes, not \(expected) as it should."
+                )
+            )
         case .status(let status, _):
             Verdict(
                 isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),

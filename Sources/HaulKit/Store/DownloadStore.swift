@@ -9,11 +9,10 @@ internal import Synchronization
 /// when the row is in the database, and with `durably` when the disk has it: SQLite's NORMAL mode may lose the newest
 /// commits in a power loss, never their order.
 final class DownloadStore: Sendable {
-    typealias Mark = DownloadMachine.Mark
 
     struct Saved: Sendable, Equatable {
         var record: DownloadRecord
-        var segment: SegmentRecord?
+        var progress: ProgressRecord?
     }
 
     let setAside: String?
@@ -143,7 +142,7 @@ final class DownloadStore: Sendable {
         if let mark = pending.mark {
             // A download that was removed meanwhile takes no marks.
             guard try pending.record != nil || DownloadRecord.exists(database, key: id) else { return }
-            try SegmentRecord(id, mark, bootID: bootID).upsert(database)
+            try ProgressRecord(id, mark, bootID: bootID).upsert(database)
         }
     }
 
@@ -219,6 +218,17 @@ final class DownloadStore: Sendable {
         }
     }
 
+    /// The newest download whose file is, or is to be, at this path.
+    func find(finalPath: String) async throws(DownloadError) -> DownloadRecord? {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.file.queue.read { database in
+                try DownloadRecord.filter(Column("finalPath") == finalPath)
+                    .order(Column("createdAt").desc, Column.rowID.desc).fetchOne(database)
+            }
+        }
+    }
+
     func find(id: String) async throws(DownloadError) -> Saved? {
         try await onWriter { store in
             store.writeGathered()
@@ -244,7 +254,7 @@ final class DownloadStore: Sendable {
     }
 
     private func saved(_ record: DownloadRecord, _ database: Database) throws -> Saved {
-        Saved(record: record, segment: try SegmentRecord.filter(Column("downloadID") == record.id).fetchOne(database))
+        Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
     }
 
     private func onWriter<Value: Sendable>(_ step: @escaping @Sendable (DownloadStore) throws -> Value)

@@ -32,6 +32,26 @@ enum Schema {
                 table.primaryKey(["downloadID", "lower"])
             }
         }
+        migrator.registerMigration("2: several stretches a download, limits of hosts") { database in
+            try database.create(table: "progress") { table in
+                table.primaryKey("downloadID", .text).references("download", onDelete: .cascade)
+                table.column("written", .text).notNull()
+                table.column("synced", .text).notNull()
+                table.column("bootID", .text).notNull()
+            }
+            try database.execute(
+                sql: """
+                    INSERT INTO progress (downloadID, written, synced, bootID)
+                    SELECT downloadID, '0-' || written, '0-' || synced, bootID FROM segment WHERE lower = 0
+                    """
+            )
+            try database.drop(table: "segment")
+            try database.create(table: "host") { table in
+                table.primaryKey("origin", .text)
+                table.column("connections", .integer).notNull()
+                table.column("seenAt", .datetime).notNull()
+            }
+        }
         return migrator
     }
 }

@@ -18,7 +18,11 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     /// What the request asked for beside URL and place. Stored as JSON.
     struct Wishes: Sendable, Equatable, Codable {
         var headers: [HeaderField]
+        var mirrors: [Metalink.Source]?
         var checksum: Checksum?
+        var pieces: PieceHashes?
+        var size: Int64?
+        var bytesPerSecond: Int64?
         var onConflict: DownloadRequest.ConflictPolicy?
         var suggestedName: String?
         var failsOnChange: Bool
@@ -83,7 +87,11 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         }
         var request = DownloadRequest(url, to: destination)
         request.headers = wishes.headers
+        request.mirrors = wishes.mirrors ?? []
         request.checksum = wishes.checksum
+        request.pieces = wishes.pieces
+        request.size = wishes.size
+        request.bytesPerSecond = wishes.bytesPerSecond
         request.onConflict = wishes.onConflict
         request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
@@ -97,7 +105,12 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
 extension DownloadRecord.Wishes {
     init(_ request: DownloadRequest) {
         headers = request.headers
+        // Nil where there are none, as in records from before there were any.
+        mirrors = request.mirrors.isEmpty ? nil : request.mirrors
         checksum = request.checksum
+        pieces = request.pieces
+        size = request.size
+        bytesPerSecond = request.bytesPerSecond
         onConflict = request.onConflict
         suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange
@@ -107,32 +120,28 @@ extension DownloadRecord.Wishes {
     }
 }
 
-/// A row of `segment`: how far the bytes of one stretch have come.
-struct SegmentRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "segment"
+/// A row of `progress`: which bytes of one download are here.
+struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "progress"
 
     var downloadID: String
-    /// First byte of the stretch.
-    var lower: Int64
-    /// The kernel has the bytes before this one; true only for the boot named beside it.
-    var written: Int64
-    /// The disk has the bytes before this one.
-    var synced: Int64
+    /// The kernel has these bytes, in the form of ``ByteSet/text``; true only for the boot named beside it.
+    var written: String
+    /// The disk has these.
+    var synced: String
     var bootID: String
 
-    init(_ id: String, _ mark: DownloadMachine.Mark, bootID: String) {
+    init(_ id: String, _ mark: Mark, bootID: String) {
         downloadID = id
-        lower = 0
-        written = mark.written
-        synced = mark.synced
+        written = mark.written.text
+        synced = mark.synced.text
         self.bootID = bootID
     }
 
     /// What may be relied on now.
-    func mark(bootID now: String) -> DownloadMachine.Mark {
+    func mark(bootID now: String) -> Mark {
         let isSameBoot = !now.isEmpty && now == bootID
-        // A store that was edited by hand may say anything.
-        let synced = max(0, synced)
-        return .init(written: isSameBoot ? max(written, synced) : synced, synced: synced)
+        let synced = ByteSet(text: synced)
+        return Mark(written: isSameBoot ? ByteSet(text: written).union(synced) : synced, synced: synced)
     }
 }

@@ -90,9 +90,9 @@ final class HTTPExchange: Exchange {
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
         // Ranges count bytes after content coding: only uncoded ones can be resumed and verified.
         headers.add(name: "Accept-Encoding", value: "identity")
-        if request.firstByte > 0 {
-            headers.add(name: "Range", value: "bytes=\(request.firstByte)-")
-            if let condition = request.condition { headers.add(name: "If-Range", value: condition) }
+        if request.firstByte > 0 || request.end != nil {
+            headers.add(name: "Range", value: "bytes=\(request.firstByte)-\(request.end.map { "\($0 - 1)" } ?? "")")
+            if let (name, value) = request.condition.field { headers.add(name: name, value: value) }
         }
         return headers
     }
@@ -107,8 +107,8 @@ final class HTTPExchange: Exchange {
 
     /// Fields that a user cannot set, since the engine's promises hang on them.
     private static let ours: Set = [
-        "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "content-length",
-        "transfer-encoding", "connection", "te",
-        "upgrade",
+        "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "if-unmodified-since",
+        "content-length",
+        "transfer-encoding", "connection", "te", "upgrade",
     ]
 }

@@ -28,9 +28,11 @@ struct TransportRequest: Sendable, Equatable {
     var url: URL
     /// The user's own headers: sent to the origin of `url` only.
     var headers: [HeaderField]
-    /// First byte wanted; 0 sends no Range header.
-    var firstByte: Int64
-    /// The `If-Range` value.
-    var condition: String?
+    /// First byte wanted.
+    var firstByte: Int64 = 0
+    /// The byte after the last one wanted; nil for everything from ``firstByte`` on. From 0 on without an end, no Range header
+    /// is sent.
+    var end: Int64?
+    var condition = RangeQuestion.Condition.none
     var allowsInsecureRedirects: Bool
 }

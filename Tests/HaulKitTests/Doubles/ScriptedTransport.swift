@@ -27,20 +27,22 @@ final class ScriptedTransport: Transport {
 
     var requests: [TransportRequest] { log.withLock(\.self) }
 
-    /// A well-behaved server of one file: ranges, `If-Range`, a strong tag.
+    /// A well-behaved server of one file: ranges, `If-Range`, `If-Match`, a strong tag.
     static func file(_ content: [UInt8], tag: String, for request: TransportRequest) -> Answer {
         let first = Int(request.firstByte)
-        let isCurrent = request.condition == nil || request.condition == tag
-        guard first > 0, first < content.count, isCurrent else {
+        let end = min(request.end.map(Int.init) ?? content.count, content.count)
+        let isCurrent = request.condition.field.map { $0.value == tag } ?? true
+        if !isCurrent, case .ifMatch = request.condition { return Answer(status: 412) }
+        guard first > 0 || request.end != nil, first < end, isCurrent else {
             return Answer(headers: [("ETag", tag), ("Content-Length", "\(content.count)")], body: content)
         }
         return Answer(
             status: 206,
             headers: [
-                ("ETag", tag), ("Content-Length", "\(content.count - first)"),
-                ("Content-Range", "bytes \(first)-\(content.count - 1)/\(content.count)"),
+                ("ETag", tag), ("Content-Length", "\(end - first)"),
+                ("Content-Range", "bytes \(first)-\(end - 1)/\(content.count)"),
             ],
-            body: Array(content[first...])
+            body: Array(content[first..<end])
         )
     }
 

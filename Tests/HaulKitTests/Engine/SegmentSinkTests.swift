@@ -67,7 +67,7 @@ struct SegmentSinkTests {
             }
         }
         #expect(await finish(sink) == nil)
-        #expect(file.bytes == [1, 2, 3] + someBytes(50, seed: 1).prefix(7) && part.mark.written == 10)
+        #expect(file.bytes == [1, 2, 3] + someBytes(50, seed: 1).prefix(7) && part.mark.count == 10)
     }
 
     @Test(arguments: [0, 1, 49, 98])
@@ -87,7 +87,7 @@ struct SegmentSinkTests {
         }
         #expect(hasDiffered && !sink.hasComparedAll)
         #expect(await finish(sink) == nil)
-        #expect(file.bytes == there && part.mark.written == 99)
+        #expect(file.bytes == there && part.mark.count == 99)
     }
 
     @Test func knowsWhenTheBodyEndedWithinTheOverlap() async throws {
@@ -120,7 +120,7 @@ struct SegmentSinkTests {
         try await future.get()
         gate.signal()
         #expect(await finish(sink) == nil)
-        #expect(part.mark.written == 200)
+        #expect(part.mark.count == 200)
     }
 
     @Test func reportsTheDisksFailureAndTakesNothingMore() async throws {
@@ -130,7 +130,7 @@ struct SegmentSinkTests {
         for _ in 0..<20 { _ = try await take(someBytes(10, seed: 4), sink) }
         let failure = await finish(sink)
         #expect(failure?.kind == .full)
-        #expect(part.mark.written == 20 && file.bytes.count == 20)
+        #expect(part.mark.count == 20 && file.bytes.count == 20)
         guard case .failed = sink.take(ByteBuffer(bytes: [1]), on: loop) else {
             Issue.record("goes on")
             return

@@ -59,7 +59,7 @@ struct RangeQuestionTests {
     @Test func resumesWithoutAnyValidatorOnlyIfAllowed() {
         #expect(question(Validator()) == .whole)
         let asked = question(Validator(), unverified: true)
-        #expect(asked.condition == .none && asked.overlap == Self.overlap && asked.asksForRange)
+        #expect(asked.condition == .none && asked.overlap == Self.overlap && asked.goesOn)
     }
 
     @Test(arguments: [1, 100, 16_383, 16_384, 16_385] as [Int64])
@@ -72,13 +72,13 @@ struct RangeQuestionTests {
         #expect(question(Self.strong, at: 0) == .whole)
         #expect(question(Self.strong) { $0.hasUsableRanges = false } == .whole)
         #expect(question(Self.strong) { $0.contentCoding = "gzip" } == .whole)
-        #expect(!RangeQuestion.whole.asksForRange && RangeQuestion.whole.first == 0)
+        #expect(!RangeQuestion.whole.goesOn && RangeQuestion.whole.first == 0)
     }
 
     @Test func dropsTheConditionWhenToldTo() {
         for validator in [Self.strong, Self.strongDate] {
             let asked = question(validator, isPlain: true)
-            #expect(asked.condition == .none && asked.asksForRange)
+            #expect(asked.condition == .none && asked.goesOn)
         }
     }
 

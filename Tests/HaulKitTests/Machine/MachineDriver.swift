@@ -4,7 +4,6 @@ import Foundation
 
 /// A machine and the short ways to each of its states.
 struct MachineDriver {
-    typealias Mark = DownloadMachine.Mark
     typealias Action = DownloadMachine.Action
 
     /// The states by name, for tables.

@@ -103,7 +103,7 @@ struct MachineRandomWalkTests {
     private func anything(_ server: inout ShadowServer, _ random: inout SplitMix64) -> DownloadMachine.Event {
         let id = DownloadMachine.ConnectionID(number: Int.random(in: 0..<6, using: &random))
         let written = Int64.random(in: 0..<50, using: &random)
-        let mark = DownloadMachine.Mark(written: written, synced: Int64.random(in: 0...written, using: &random))
+        let mark = Mark(written: written, synced: Int64.random(in: 0...written, using: &random))
         let question = RangeQuestion.resuming(Resource(total: 50), at: written, resumesUnverified: true)
         let error = DownloadError(.diskFailed, "any")
         let events: [DownloadMachine.Event] = [

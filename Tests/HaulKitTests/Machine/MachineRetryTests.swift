@@ -183,7 +183,7 @@ struct MachineRetryTests {
         driver.answer(.whole(of: "v4"))
         #expect(driver.place == .failed && driver.error?.code == .contentChanged)
         // What arrived is still there, and is still called by its own name.
-        #expect(driver.machine.mark.written == 10)
+        #expect(driver.machine.mark.count == 10)
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"v3\"")
     }
 
@@ -196,7 +196,7 @@ struct MachineRetryTests {
         driver.wakeUp()
         let id = driver.id
         #expect(driver.answer(head) == [.close(id), .checkpoint, .releaseFile, .report])
-        #expect(driver.error?.code == .contentChanged && driver.machine.mark.written == 500)
+        #expect(driver.error?.code == .contentChanged && driver.machine.mark.count == 500)
     }
 
     @Test func startsOverWhenTheOverlapDiffers() {
@@ -206,7 +206,7 @@ struct MachineRetryTests {
         driver.send(.connectionEnded(driver.id, .overlapDiffers))
         #expect(driver.place == .connecting && driver.question == .whole)
         // What is there stays until the new answer can replace it.
-        #expect(driver.machine.mark.written == 500)
+        #expect(driver.machine.mark.count == 500)
     }
 
     // MARK: Ranges that do not work

@@ -104,7 +104,7 @@ struct MachineTransitionTests {
         driver.breakOff(at: 0)
         driver.send(.prepared(driver.id))
         #expect(driver.place == .resting)
-        #expect(driver.machine.mark.written == 500)
+        #expect(driver.machine.mark.count == 500)
     }
 
     @Test func claimsNothingOfAVersionThatWasDroppedDuringAPause() {
@@ -130,7 +130,7 @@ struct MachineTransitionTests {
         if place == .recovering { driver.send(.slotGranted) }
         #expect(driver.place == place)
         #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
-        #expect(driver.machine.mark.written == 100)
+        #expect(driver.machine.mark.count == 100)
     }
 
     // MARK: Late events

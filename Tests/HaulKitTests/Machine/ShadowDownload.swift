@@ -8,7 +8,6 @@ struct ShadowDownload {
     typealias ConnectionID = DownloadMachine.ConnectionID
     typealias Event = DownloadMachine.Event
     typealias Action = DownloadMachine.Action
-    typealias Mark = DownloadMachine.Mark
 
     struct Connection {
         enum Stage { case asking, held, flowing }

@@ -2,7 +2,6 @@
 
 /// A partial file that knows of every byte which version of the remote file it came from.
 struct ShadowFile: Equatable {
-    typealias Mark = DownloadMachine.Mark
 
     private struct Run: Equatable {
         var version: Int

@@ -56,7 +56,7 @@ struct DownloadStoreTests {
         let saved = try #require(try await store().all().first)
         #expect(saved.record == record)
         #expect(saved.record.request == request)
-        #expect(saved.segment?.mark(bootID: "boot 1") == .init(written: 9, synced: 4))
+        #expect(saved.progress?.mark(bootID: "boot 1") == .init(written: 9, synced: 4))
     }
 
     @Test func listsInTheOrderOfAdding() async throws {
@@ -119,7 +119,7 @@ struct DownloadStoreTests {
         gate.signal()
         await store.flush()
         #expect(commits.load(ordering: .relaxed) == 2)
-        #expect(try await store.all().first?.segment?.written == 500)
+        #expect(try await store.all().first?.progress?.written == "0-500")
     }
 
     @Test func letsACommitTakeBackWhatWasNotedBefore() async throws {
@@ -131,7 +131,7 @@ struct DownloadStoreTests {
             try await store.commit(record, .zero, durably: true)
             await store.flush()
             let saved = try #require(try await store.all().first)
-            #expect(saved.segment?.mark(bootID: "boot 1") == .zero)
+            #expect(saved.progress?.mark(bootID: "boot 1") == .zero)
         }
     }
 
@@ -144,21 +144,21 @@ struct DownloadStoreTests {
         try await store.commit(record, nil)
         await store.flush()
         let saved = try #require(try await store.all().first)
-        #expect(saved.record.status == .paused && saved.segment?.written == 8)
+        #expect(saved.record.status == .paused && saved.progress?.written == "0-8")
     }
 
     @Test func trustsOnlyWhatWasSyncedAfterAnotherBoot() async throws {
         let record = record()
         try await store(boot: "boot 1").commit(record, .init(written: 900, synced: 300))
-        let segment = try #require(try await store(boot: "boot 2").all().first?.segment)
-        #expect(segment.mark(bootID: "boot 1") == .init(written: 900, synced: 300))
-        #expect(segment.mark(bootID: "boot 2") == .init(written: 300, synced: 300))
-        #expect(segment.mark(bootID: "") == .init(written: 300, synced: 300))
+        let progress = try #require(try await store(boot: "boot 2").all().first?.progress)
+        #expect(progress.mark(bootID: "boot 1") == .init(written: 900, synced: 300))
+        #expect(progress.mark(bootID: "boot 2") == .init(written: 300, synced: 300))
+        #expect(progress.mark(bootID: "") == .init(written: 300, synced: 300))
     }
 
     @Test func neverTakesTwoUnknownBootsForTheSame() {
-        let segment = SegmentRecord("id", .init(written: 900, synced: 300), bootID: "")
-        #expect(segment.mark(bootID: "") == .init(written: 300, synced: 300))
+        let progress = ProgressRecord("id", .init(written: 900, synced: 300), bootID: "")
+        #expect(progress.mark(bootID: "") == .init(written: 300, synced: 300))
     }
 
     // MARK: Opening

@@ -1,0 +1,20 @@
+"""The cases by name, in the order in which they run: `Benchmarks/run --only NAME,…`. A module is one idea."""
+from cases import adaptive, corrupt, frozen, interrupted, limit, limited, many, memory, plain, refusing, uneven
+
+CASES = {
+    "http": plain.http,
+    "https": plain.https,
+    "limited": limited.no_flags,
+    "limited16": limited.sixteen,
+    "uneven": uneven.run,
+    "frozen": frozen.run,
+    "adaptive": adaptive.http,
+    "adaptive-https": adaptive.https,
+    "small": plain.small,
+    "many": many.run,
+    "interrupted": interrupted.run,
+    "refusing": refusing.run,
+    "corrupt": corrupt.run,
+    "limit": limit.run,
+    "memory": memory.run,
+}

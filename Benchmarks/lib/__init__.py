@@ -1,0 +1,1 @@
+"""What the cases share: servers, measuring, results and how they are shown."""

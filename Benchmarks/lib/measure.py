@@ -1,0 +1,81 @@
+"""One process: wall seconds, CPU seconds and peak memory that are its own."""
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+# Linux adds the peak of whoever forked to that of the program it then runs, which would give every small program
+# Python's peak. So a shell of about 1 MiB forks, the child waits for a line (the clock starts there), and the
+# orphan becomes ours.
+STARTER = 'exec 3<&0; { read -r go <&3 && exec "$@" 3<&-; } >/dev/null & echo $!'
+PR_SET_CHILD_SUBREAPER = 36
+LONGEST_SECONDS = 1800
+
+
+class Failed(Exception):
+    """A program ended with another status than 0, or left something wrong."""
+
+
+@dataclass
+class Run:
+    wall: float
+    cpu: float
+    peak_mib: float
+    status: int  # negative: the signal that ended it
+    errors: str
+
+
+class Process:
+    """A program that has been started; `began` is on the system-wide monotonic clock."""
+
+    def __init__(self, command, folder, environment):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.command = command
+        self.errors = tempfile.TemporaryFile()
+        gate, opener = os.pipe()
+        shell = subprocess.Popen(
+            ["/bin/sh", "-c", STARTER, "sh", *command], cwd=folder, env=environment,
+            stdin=gate, stdout=subprocess.PIPE, stderr=self.errors)
+        self.pid = int(shell.stdout.readline())
+        shell.stdout.close()
+        shell.wait()
+        os.close(gate)
+        self.handle = os.pidfd_open(self.pid)
+        self.began = time.monotonic()
+        os.write(opener, b"go\n")
+        os.close(opener)
+
+    def has_ended(self, within=0.0):
+        """Waits at most `within` seconds for the end. An interruption of this program ends the other too."""
+        try:
+            return bool(select.select([self.handle], [], [], within)[0])
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self):
+        signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+
+    def wait(self):
+        if not self.has_ended(LONGEST_SECONDS):
+            self.kill()
+        _, status, usage = os.wait4(self.pid, 0)
+        wall = time.monotonic() - self.began
+        os.close(self.handle)
+        self.errors.seek(0)
+        errors = self.errors.read().decode(errors="replace").strip()
+        self.errors.close()
+        cpu, peak_mib = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        return Run(wall, cpu, peak_mib, os.waitstatus_to_exitcode(status), errors)
+
+
+def measure(command, folder, environment):
+    """Runs a program to its end, which must be a good one."""
+    run = Process(command, folder, environment).wait()
+    if run.status != 0:
+        raise Failed(f"{' '.join(command)} ended with {run.status}: {run.errors[-500:]}")
+    return run

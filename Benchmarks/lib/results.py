@@ -1,0 +1,43 @@
+"""Results as JSON: what was measured, and where. Tables and chart are made from it."""
+import json
+import os
+import platform
+import re
+import subprocess
+from datetime import date
+
+VERSIONS = {
+    "curl": ["curl", "--version"], "aria2": ["aria2c", "--version"], "wget": ["wget", "--version"],
+    "axel": ["axel", "--version"], "nginx": ["/usr/sbin/nginx", "-v"],
+}
+
+
+def machine():
+    """One sentence: processor, kernel, system, versions, date."""
+    with open("/proc/cpuinfo") as file:
+        model = re.search(r"model name\s*:\s*(.*)", file.read())
+    versions = []
+    for name, command in VERSIONS.items():
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        except OSError:
+            continue
+        found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
+        versions.append(f"{name} {found.group()}" if found else name)
+    system = platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    kernel = ".".join(platform.release().split(".")[:2])
+    return (f"{os.cpu_count()} cores of {model.group(1) if model else platform.machine()}, Linux {kernel}, {system}; "
+            f"{', '.join(versions)}; {date.today()}.")
+
+
+def load(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def save(path, results):
+    """Replaces the file at once, so that an interruption leaves the old one."""
+    with open(path + ".new", "w") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)

@@ -1,0 +1,227 @@
+"""The process behind `server.Server`: one file, sent in the manner that the plan (JSON, first argument) describes.
+
+    file              path of what is served, under any name
+    tag               the strong ETag, without quotes
+    rate              bytes a second for each connection (none: as fast as it goes)
+    total_rate        bytes a second for all connections together
+    odd               {"every": 5, "rate": …} or {"every": 5, "freeze_after": bytes}: one connection of so many is
+                      slower, or sends so much and then nothing, without closing
+    refuse            {"above": 2, "how": "429" or "reset"}: what happens to a request while so many are being answered
+    flip_every        every so many bytes one is wrong
+
+It speaks lines of JSON: the port first; then, for each line that comes in, the counts. The line `reset N` makes it
+count from nothing, connections too, of which number N (from 0), N + every, … will be the odd ones. It ends when its
+input does.
+"""
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+from lib.pace import Pace  # noqa: E402
+from lib.ranges import answer  # noqa: E402
+
+UNPACED_SLICE = 1 << 14  # small, because what is under way is not counted yet
+SEND_BUFFER = 1 << 18  # small, so that what is counted as sent is near what arrives
+# A client that has just closed a connection may open another before this side has noticed.
+REFUSAL_GRACE_SECONDS = 0.1
+
+
+class Counts:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.open = self.answering = 0
+        self.reset()
+
+    def reset(self):
+        with self.lock:
+            self.values = {"bytes": 0, "connections": 0, "requests": 0, "refusals": 0,
+                           "most_open": 0, "most_answering": 0, "first_request": None}
+
+    def add(self, name, count=1):
+        with self.lock:
+            self.values[name] += count
+            return self.values[name]
+
+    def connection(self, change):
+        with self.lock:
+            self.open += change
+            self.values["most_open"] = max(self.values["most_open"], self.open)
+
+    def begin_answer(self, ceiling):
+        """Whether another request may be answered beside those under way."""
+        with self.lock:
+            if ceiling is not None and self.answering >= ceiling:
+                return False
+            self.answering += 1
+            self.values["most_answering"] = max(self.values["most_answering"], self.answering)
+            return True
+
+    def end_answer(self):
+        with self.lock:
+            self.answering -= 1
+
+    def shown(self):
+        with self.lock:
+            return dict(self.values, open=self.open, answering=self.answering)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def setup(self):
+        super().setup()
+        server = self.server
+        self.counts = server.counts
+        odd = server.plan.get("odd")
+        number = server.number_of.pop(self.connection)
+        manner = dict(server.plan, **odd) if odd and number % odd["every"] == server.phase else server.plan
+        self.pace = Pace(manner["rate"]) if manner.get("rate") else None
+        self.left_before_freeze = manner.get("freeze_after")
+        self.counts.connection(1)
+
+    def finish(self):
+        self.counts.connection(-1)
+        super().finish()
+
+    def do_HEAD(self):
+        self.do_GET(has_body=False)
+
+    def do_GET(self, has_body=True):
+        with self.counts.lock:
+            self.counts.values["requests"] += 1
+            if self.counts.values["first_request"] is None:
+                self.counts.values["first_request"] = time.monotonic()
+        if not self.may_answer():
+            return
+        try:
+            content = self.server.content
+            status, first, end = answer(self.headers, len(content), self.server.tag)
+            self.send_response(status)
+            self.send_header("Accept-Ranges", "bytes")
+            self.send_header("ETag", self.server.tag)
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(end - first))
+            if status == 206:
+                self.send_header("Content-Range", f"bytes {first}-{end - 1}/{len(content)}")
+            if status == 416:
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+            self.end_headers()
+            if has_body:
+                self.send_bytes(content, first, end)
+        except OSError:
+            self.close_connection = True
+        finally:
+            self.counts.end_answer()
+
+    def may_answer(self):
+        refuse = self.server.plan.get("refuse", {})
+        patience = time.monotonic() + REFUSAL_GRACE_SECONDS
+        while not self.counts.begin_answer(refuse.get("above")):
+            if time.monotonic() < patience:
+                time.sleep(0.01)
+                continue
+            self.counts.add("refusals")
+            self.close_connection = True
+            if refuse["how"] == "reset":
+                # Lingering for no time at all makes the close a reset; it is done where the connection is ended.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            else:
+                self.send_response(int(refuse["how"]))
+                self.send_header("Content-Length", "0")
+                self.send_header("Connection", "close")
+                self.end_headers()
+            return False
+        return True
+
+    def send_bytes(self, content, first, end):
+        paces = [pace for pace in (self.pace, self.server.total_pace) if pace]
+        for pace in paces:
+            pace.begin()
+        step = min([pace.slice() for pace in paces], default=UNPACED_SLICE)
+        here = first
+        while here < end:
+            count = min(step, end - here)
+            if self.left_before_freeze is not None:
+                if self.left_before_freeze == 0:
+                    self.wait_for_close()
+                    raise ConnectionError
+                count = min(count, self.left_before_freeze)
+                self.left_before_freeze -= count
+            for pace in paces:
+                pace.take(count)
+            self.connection.sendall(content[here:here + count])
+            here += count
+            self.counts.add("bytes", count)
+
+    def wait_for_close(self):
+        poll = select.poll()
+        poll.register(self.connection, select.POLLRDHUP)
+        poll.poll()
+
+    def log_message(self, *_):
+        pass
+
+
+class FileServer(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, plan):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.plan = plan
+        self.tag = f'"{plan.get("tag", "v1")}"'
+        self.counts = Counts()
+        self.number_of = {}
+        self.phase = 0
+        self.total_pace = Pace(plan["total_rate"]) if plan.get("total_rate") else None
+        with open(plan["file"], "rb") as file:
+            self.content = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        if plan.get("flip_every"):
+            wrong = bytearray(self.content)
+            for place in range(plan["flip_every"] // 3, len(wrong), plan["flip_every"]):
+                wrong[place] ^= 0xFF
+            self.content = memoryview(wrong)
+
+    def get_request(self):
+        connection, address = super().get_request()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        self.number_of[connection] = self.counts.add("connections") - 1
+        return connection, address
+
+    def shutdown_request(self, request):
+        # The base class would say goodbye before it closes, which a reset must not.
+        if request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)[:1] == b"\x01":
+            request.close()
+        else:
+            super().shutdown_request(request)
+
+    def handle_error(self, *_):
+        pass  # clients come and go
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input is the sign
+    server = FileServer(json.loads(sys.argv[1]))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(json.dumps(server.server_address[1]), flush=True)
+    for line in sys.stdin:
+        word, *phase = line.split()
+        if word == "reset":
+            server.phase = int(phase[0])
+            server.counts.reset()
+        print(json.dumps(server.counts.shown()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

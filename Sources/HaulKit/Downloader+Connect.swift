@@ -1,0 +1,162 @@
+internal import Foundation
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The connections of all downloads: opening them within what each host may have, letting their bodies flow, closing them.
+extension Downloader {
+    typealias ConnectionID = DownloadMachine.ConnectionID
+
+    func open(_ id: ConnectionID, _ question: RangeQuestion, _ entry: Entry) {
+        let host = Origin(url(question, entry))
+        if hosts.take(host) {
+            start(id, question, host, entry)
+        } else if case .connecting = entry.machine.state {
+            hosts.wait(.init(download: entry.id, connection: id, question: question), for: host)
+            makeRoom(host)
+        } else {
+            send(.connectionEnded(id, .noRoom), to: entry)
+        }
+    }
+
+    /// Asks the download that has the most connections to a host to give one up.
+    private func makeRoom(_ host: Origin) {
+        let richest = queue.running.compactMap { entries[$0] }.max { $0.workers.count < $1.workers.count }
+        if let richest, richest.workers.count > 1 { send(.connectionWanted([host]), to: richest) }
+    }
+
+    private func url(_ question: RangeQuestion, _ entry: Entry) -> URL {
+        let sources = entry.machine.sources.sources
+        return sources.indices.contains(question.source) ? sources[question.source].url : entry.machine.settings.url
+    }
+
+    private func start(_ id: ConnectionID, _ question: RangeQuestion, _ host: Origin, _ entry: Entry) {
+        let date = time.date
+        let entryID = entry.id
+        let url = url(question, entry)
+        let worker = SegmentWorker(
+            id,
+            headEvent: { id, head in
+                let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
+                return .headReceived(id, head, retryAfter: wait)
+            },
+            send: { [weak self, arrivals] event in
+                if arrivals.put(.event(event, of: entryID)) { self?.takeInArrivals() }
+            },
+            onGone: { [weak self, arrivals] in
+                if arrivals.put(.connectionGone(host)) { self?.takeInArrivals() }
+            }
+        )
+        entry.workers[id] = worker
+        openWorkers.add(worker, of: entryID)
+        let call = TransportRequest(
+            url: url,
+            // What the user says to one origin is not for another to hear.
+            headers: host == Origin(entry.machine.settings.url) ? entry.record.wishes.headers : [],
+            firstByte: question.first,
+            end: question.end,
+            condition: question.condition,
+            allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects
+        )
+        worker.start(call, over: transport)
+    }
+
+    private nonisolated func takeInArrivals() {
+        Task { await takeIn() }
+    }
+
+    private func takeIn() {
+        for arrival in arrivals.take() {
+            switch arrival {
+            case .event(let event, let id): receive(event, entryID: id)
+            case .connectionGone(let host): gone(host)
+            }
+        }
+    }
+
+    /// A connection is no more: whoever waits for one to its host may have it.
+    private func gone(_ host: Origin) {
+        hosts.release(host)
+        while let waiter = hosts.next(host) {
+            if let entry = entries[waiter.download], case .connecting(waiter.connection, _) = entry.machine.state {
+                start(waiter.connection, waiter.question, host, entry)
+            } else {
+                hosts.release(host)
+            }
+        }
+    }
+
+    /// - Returns: false when there is no such connection any more.
+    func closeWorker(_ id: ConnectionID, _ entry: Entry) -> Bool {
+        guard let worker = entry.workers.removeValue(forKey: id) else { return false }
+        worker.close()
+        openWorkers.remove(id, of: entry.id)
+        return true
+    }
+
+    /// Ends a connection for a reason of our own, and says so in its place.
+    func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ entry: Entry) {
+        if closeWorker(id, entry) { send(.connectionEnded(id, end), to: entry) }
+    }
+
+    func receive(_ event: DownloadMachine.Event, entryID: DownloadID) {
+        guard let entry = entries[entryID] else { return }
+        if case .connectionEnded(let id, _) = event {
+            guard entry.workers.removeValue(forKey: id) != nil else { return }
+            openWorkers.remove(id, of: entryID)
+        }
+        send(event, to: entry)
+    }
+
+    func admit(
+        _ id: DownloadMachine.ConnectionID,
+        _ offset: Int64,
+        _ compare: Int64,
+        _ limit: Int64?,
+        _ entry: Entry
+    ) async {
+        guard let part = entry.part else { return }
+        var overlap: [UInt8] = []
+        if compare > 0 {
+            do throws(DiskError) {
+                overlap = try await part.read(at: offset - compare, count: Int(compare))
+            } catch {
+                // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
+                breakOff(id, .diskFailed(error, part.mark), entry)
+                return
+            }
+        }
+        guard overlap.count == compare else {
+            // The file is shorter than its mark: nothing can be joined to it.
+            breakOff(id, .overlapDiffers, entry)
+            return
+        }
+        admit(id, offset, expecting: overlap, limit, entry)
+    }
+
+    func admit(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?, _ entry: Entry) {
+        guard let part = entry.part, let worker = entry.workers[id] else { return }
+        if entry.workers.count == 1 {
+            entry.meter.reset()
+            entry.meter.record(part.mark.count, at: time.now())
+        }
+        startTicker()
+        worker.admit(
+            SegmentSink(
+                part,
+                at: offset,
+                limit: limit,
+                expecting: overlap,
+                batchSize: batchSize,
+                speedLimit: entry.speedLimit
+            ),
+            into: part
+        )
+    }
+
+    /// All connections share a budget of 32 MiB: what is under way must not grow with their number.
+    private var batchSize: Int {
+        let connections = queue.running.reduce(0) { $0 + (entries[$1]?.workers.count ?? 0) }
+        return min(configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
+    }
+}

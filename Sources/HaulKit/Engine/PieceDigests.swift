@@ -1,0 +1,84 @@
+internal import Crypto
+internal import NIOCore
+internal import Synchronization
+
+/// The digests of a file's pieces, kept up to date while the bytes are written, so that no piece that came in order has to be
+/// read back.
+final class PieceDigests: Sendable {
+    let hashes: PieceHashes
+    private let total: Int64
+    private struct Open {
+        var hasher: DigestHasher
+        var position: Int64
+    }
+    /// Pieces that have been written from their first byte on without a gap.
+    private let open = Mutex<[Int: Open]>([:])
+
+    init(_ hashes: PieceHashes, total: Int64) {
+        self.hashes = hashes
+        self.total = total
+    }
+
+    func startOver() { open.withLock { $0 = [:] } }
+
+    /// Takes in bytes that were just written.
+    func update(_ buffers: [ByteBuffer], at offset: Int64) {
+        open.withLock { open in
+            var position = offset
+            for buffer in buffers {
+                buffer.withUnsafeReadableBytes { bytes in
+                    var rest = bytes[...]
+                    while !rest.isEmpty {
+                        let index = Int(position / hashes.pieceLength)
+                        let end = min(Int64(index + 1) * hashes.pieceLength, total)
+                        let part = rest.prefix(Int(max(0, min(end - position, Int64(rest.count)))))
+                        guard !part.isEmpty else { return }
+                        take(UnsafeRawBufferPointer(rebasing: part), index, position, &open)
+                        position += Int64(part.count)
+                        rest = rest.dropFirst(part.count)
+                    }
+                }
+            }
+        }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ position: Int64, _ open: inout [Int: Open]) {
+        if position == Int64(index) * hashes.pieceLength {
+            open[index] = Open(hasher: DigestHasher(hashes.algorithm), position: position)
+        }
+        // A piece that several connections write is read back when it is complete.
+        guard var state = open.removeValue(forKey: index), state.position == position else { return }
+        state.hasher.update(bytes)
+        state.position += Int64(bytes.count)
+        open[index] = state
+    }
+
+    /// The bytes of all pieces that have their digests. May block for long.
+    func right(in file: any DiskFile, progress: (Int64, Int64) -> Void) throws(DiskError) -> ByteSet {
+        var right = ByteSet()
+        for index in hashes.digests.indices {
+            let range = hashes.range(of: index, total: total)
+            if try isRight(index, in: file) { right.insert(contentsOf: range) }
+            progress(range.upperBound, total)
+        }
+        return right
+    }
+
+    /// Whether a complete piece has its digest. May block.
+    func isRight(_ index: Int, in file: any DiskFile) throws(DiskError) -> Bool {
+        guard hashes.digests.indices.contains(index) else { return true }
+        let range = hashes.range(of: index, total: total)
+        let kept = open.withLock { $0.removeValue(forKey: index) }
+        if let kept, kept.position == range.upperBound { return kept.hasher.finish() == hashes.digests[index] }
+        var hasher = DigestHasher(hashes.algorithm)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))
+            // Shorter than it was: somebody cut the file, and the piece is not right.
+            guard !block.isEmpty else { return false }
+            block.withUnsafeBytes { hasher.update($0) }
+            position += Int64(block.count)
+        }
+        return hasher.finish() == hashes.digests[index]
+    }
+}

@@ -1,0 +1,98 @@
+internal import Foundation
+
+/// The bytes of a document that may be shown to an XML parser.
+///
+/// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
+/// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
+/// UTF-8: another encoding would hide the declaration from whoever looks for it. Hence the document's own word about
+/// its encoding is replaced as well.
+///
+/// On Linux a declaration of a notation, or a processing instruction without data, even ends the process: the parser
+/// hands a missing text on as if it were one. So this look at the bytes is not the first line of defence but the one
+/// that counts.
+struct MetalinkDocument {
+    let xml: Data
+
+    /// - Throws: ``DownloadError/Code/invalidMetalink``.
+    init(_ data: Data, limits: Metalink.Limits) throws(DownloadError) {
+        guard data.count <= limits.documentBytes else {
+            throw .invalidMetalink("it is larger than \(limits.documentBytes >> 20) MiB")
+        }
+        let bytes = [UInt8](data)
+        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
+            throw .invalidMetalink("it is not in UTF-8")
+        }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let body = try Self.withoutDeclaration(bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0))
+        try Self.check(body, limits)
+        xml = Data(#"<?xml version="1.0" encoding="UTF-8"?>"#.utf8) + body
+    }
+
+    /// Drops `<?xml … encoding="…"?>`.
+    private static func withoutDeclaration(_ text: ArraySlice<UInt8>) throws(DownloadError) -> ArraySlice<UInt8> {
+        guard text.starts(with: "<?xml".utf8), let after = text.dropFirst(5).first, after.isXMLBlank else {
+            return text
+        }
+        let longest = text.prefix(1024)
+        guard let end = longest.indices.dropLast().first(where: { longest[$0...].starts(with: "?>".utf8) }) else {
+            throw .invalidMetalink("its XML declaration does not end")
+        }
+        if let encoding = encoding(String(decoding: text[..<end], as: UTF8.self)),
+            !["utf-8", "utf8", "us-ascii", "ascii"].contains(encoding.lowercased())
+        {
+            throw .invalidMetalink("it is not in UTF-8 but says that it is in \(printable(encoding))")
+        }
+        return text[(end + 2)...]
+    }
+
+    private static func encoding(_ declaration: String) -> String? {
+        guard let name = declaration.range(of: "encoding") else { return nil }
+        let value = declaration[name.upperBound...].drop { $0.isWhitespace || $0 == "=" }
+        guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
+        return String(value.dropFirst().prefix { $0 != quote })
+    }
+
+    private static func check(_ body: ArraySlice<UInt8>, _ limits: Metalink.Limits) throws(DownloadError) {
+        var rest = body
+        while !rest.isEmpty {
+            // What precedes the next element, with that element's `<`.
+            let opening = rest.firstIndex(of: UInt8(ascii: "<")) ?? rest.endIndex
+            guard opening - rest.startIndex < limits.elementBytes else {
+                throw .invalidMetalink("an element of it is longer than \(limits.elementBytes >> 10) KiB")
+            }
+            rest = rest[opening...].dropFirst()
+            switch rest.first {
+            // Even within a comment: nobody writes that into an honest document, and telling would take a parser.
+            case UInt8(ascii: "!") where rest.starts(with: "!DOCTYPE".utf8) || rest.starts(with: "!ENTITY".utf8):
+                throw .invalidMetalink("it declares a document type, which might do harm and has no use here")
+            case question where isEmptyInstruction(rest.dropFirst()):
+                throw .invalidMetalink("it has an empty processing instruction")
+            default: break
+            }
+        }
+    }
+
+    /// `target?>`, where `target ?>` has data: none. Stops at a `<`, so that all looks together take a time that grows
+    /// with the document and not faster.
+    private static func isEmptyInstruction(_ rest: ArraySlice<UInt8>) -> Bool {
+        rest.drop { !$0.isXMLBlank && $0 != UInt8(ascii: "<") && $0 != question }.starts(with: "?>".utf8)
+    }
+
+    private static let question = UInt8(ascii: "?")
+
+    /// A few characters of what the document says, fit for a message.
+    static func printable(_ text: String) -> String {
+        let plain = text.unicodeScalars.prefix(80).map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
+            default: String(scalar)
+            }
+        }
+        return plain.joined() + (text.unicodeScalars.dropFirst(80).isEmpty ? "" : "…")
+    }
+}
+
+extension UInt8 {
+    /// Whether this is white space in XML, which is less than in Unicode.
+    var isXMLBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}

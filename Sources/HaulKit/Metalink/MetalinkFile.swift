@@ -1,0 +1,118 @@
+internal import Foundation
+
+/// One file of a Metalink document while it is being read.
+struct MetalinkFile {
+    private typealias Pieces = (algorithm: Checksum.Algorithm, length: Int64, digests: [[UInt8]])
+
+    private let name: String
+    private var size: Int64?
+    private var checksum: Checksum?
+    private var pieces: PieceHashes?
+    /// The list of pieces that is open now; nil in one of an unknown algorithm.
+    private var openPieces: Pieces?
+    private var hasEmptyPieces = false
+    private var sources: [Metalink.Source] = []
+
+    init(name: String) { self.name = name }
+
+    mutating func setSize(_ text: String) throws(DownloadError) {
+        guard let size = Self.length(text) else { throw invalid("has a size that is none") }
+        guard self.size == nil || self.size == size else { throw invalid("has two sizes") }
+        self.size = size
+    }
+
+    mutating func addHash(type: String?, _ text: String) throws(DownloadError) {
+        guard let algorithm = Self.algorithm(type) else { return }
+        guard let checksum = Self.checksum(algorithm, text) else { throw invalid("has a digest that is none") }
+        if algorithm.digestLength > self.checksum?.digest.count ?? 0 { self.checksum = checksum }
+    }
+
+    mutating func beginPieces(type: String?, length: String?) throws(DownloadError) {
+        openPieces = nil
+        guard let algorithm = Self.algorithm(type) else { return }
+        guard let length = length.flatMap(Self.length), length > 0 else {
+            throw invalid("has pieces of a length that is none")
+        }
+        openPieces = (algorithm, length, [])
+    }
+
+    /// - Parameter number: which piece it is said to be, where the document says so.
+    mutating func addPiece(_ text: String, number: String?) throws(DownloadError) {
+        // The list is not taken out to be looked at: a second reference would make every append copy it.
+        guard let algorithm = openPieces?.algorithm, let index = openPieces?.digests.count else { return }
+        guard number == nil || number == String(index) else { throw invalid("has pieces in disorder") }
+        guard let digest = Self.checksum(algorithm, text)?.digest else {
+            throw invalid("has a piece with a digest that is none")
+        }
+        openPieces?.digests.append(digest)
+    }
+
+    mutating func endPieces() throws(DownloadError) {
+        defer { openPieces = nil }
+        guard let (algorithm, length, digests) = openPieces else { return }
+        guard let pieces = PieceHashes(algorithm, pieceLength: length, digests: digests) else {
+            hasEmptyPieces = true
+            return
+        }
+        if algorithm.digestLength > self.pieces?.algorithm.digestLength ?? 0 { self.pieces = pieces }
+    }
+
+    func finished() throws(DownloadError) -> Metalink.File {
+        if let size {
+            guard pieces?.covers(size) ?? (size == 0 || !hasEmptyPieces) else {
+                throw invalid("has pieces that do not make up its size")
+            }
+        }
+        let best = sortedSources()
+        guard !best.isEmpty else { throw invalid("has no http or https URL") }
+        return .init(name: name, size: size, checksum: checksum, pieces: pieces, sources: best)
+    }
+
+    mutating func add(_ source: Metalink.Source?) {
+        guard let source else { return }
+        sources.append(source)
+        // A document has room for hundreds of thousands.
+        if sources.count >= 8 * Metalink.maximumSources { sources = sortedSources() }
+    }
+
+    /// The best ones, each URL once.
+    private func sortedSources() -> [Metalink.Source] {
+        let sorted = sources.enumerated().sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
+        var seen: Set<String> = []
+        let unique = sorted.map(\.element).filter { seen.insert($0.url.absoluteString).inserted }
+        return Array(unique.prefix(Metalink.maximumSources))
+    }
+
+    private func invalid(_ what: String) -> DownloadError {
+        .invalidMetalink("the file \(MetalinkDocument.printable(name)) \(what)")
+    }
+}
+
+// MARK: - Values
+
+extension MetalinkFile {
+    /// `sha-256` as the IANA writes it, `sha256` as Metalink 3 does.
+    private static func algorithm(_ type: String?) -> Checksum.Algorithm? {
+        type.flatMap { Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
+    }
+
+    /// White space may stand anywhere in the digits.
+    private static func checksum(_ algorithm: Checksum.Algorithm, _ text: String) -> Checksum? {
+        Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
+    }
+
+    /// From 0 to 2^62, so that what is counted with it does not overflow.
+    private static func length(_ text: String) -> Int64? {
+        let digits = withoutBlanks(text)
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(digits),
+            length <= PieceHashes.longestPiece
+        else { return nil }
+        return length
+    }
+
+    private static func withoutBlanks(_ text: String) -> String {
+        // Most have none, and there may be hundreds of thousands.
+        guard text.utf8.contains(where: \.isXMLBlank) else { return text }
+        return String(decoding: text.utf8.filter { !$0.isXMLBlank }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,134 @@
+/// Understands the elements of a Metalink document, whichever of the two versions it is, one after another.
+///
+/// The versions hold the same things in different places: Metalink 4 a file's hashes and URLs in the file itself,
+/// Metalink 3 in `<verification>` and `<resources>`, and its files in `<files>`.
+struct MetalinkReader {
+    private enum Place {
+        case metalink, files, file, verification, resources
+        case size, hash, pieces, piece, url
+        /// An element that Haul does not know, or one where it does not belong. All in it is passed over.
+        case unknown
+    }
+
+    private enum Version: String {
+        case three = "http://www.metalinker.org/"
+        case four = "urn:ietf:params:xml:ns:metalink"
+    }
+
+    private let limits: Metalink.Limits
+    private var version = Version.four
+    private var open: [(place: Place, attributes: [String: String])] = []
+    private var file: MetalinkFile?
+    private var files: [Metalink.File] = []
+    private var names: Set<String> = []
+    private var pieces = 0
+
+    init(limits: Metalink.Limits) { self.limits = limits }
+
+    mutating func begin(
+        _ name: String,
+        namespace: String,
+        attributes: [String: String]
+    ) throws(DownloadError) {
+        let place: Place
+        if let parent = open.last?.place {
+            place = namespace == version.rawValue ? self.place(of: name, in: parent) : .unknown
+        } else {
+            guard name == "metalink", let version = Version(rawValue: namespace) else {
+                throw .invalidMetalink("it is XML, but no Metalink")
+            }
+            self.version = version
+            place = .metalink
+        }
+        open.append((place, attributes))
+        switch place {
+        case .file: try beginFile(attributes)
+        case .pieces: try file?.beginPieces(type: attributes["type"], length: attributes["length"])
+        default: break
+        }
+    }
+
+    /// - Parameter text: the element's text, when it has nothing else in it.
+    mutating func end(text: String) throws(DownloadError) {
+        guard let (place, attributes) = open.popLast() else { return }
+        switch place {
+        case .size: try file?.setSize(text)
+        case .hash: try file?.addHash(type: attributes["type"], text)
+        case .piece: try endPiece(text, attributes)
+        case .pieces: try file?.endPieces()
+        case .url:
+            let source = source(text, attributes)
+            file?.add(source)
+        case .file: try endFile()
+        case .metalink, .files, .verification, .resources, .unknown: break
+        }
+    }
+
+    func finish() throws(DownloadError) -> [Metalink.File] {
+        guard !files.isEmpty else { throw .invalidMetalink("it names no file") }
+        return files
+    }
+
+    private func place(of name: String, in parent: Place) -> Place {
+        switch (version, parent, name) {
+        case (.four, .metalink, "file"), (.three, .files, "file"): .file
+        case (.three, .metalink, "files"): .files
+        case (.three, .file, "verification"): .verification
+        case (.three, .file, "resources"): .resources
+        case (_, .file, "size"): .size
+        case (.four, .file, "hash"), (.three, .verification, "hash"): .hash
+        case (.four, .file, "pieces"), (.three, .verification, "pieces"): .pieces
+        case (_, .pieces, "hash"): .piece
+        case (.four, .file, "url"), (.three, .resources, "url"): .url
+        default: .unknown
+        }
+    }
+}
+
+// MARK: - Files
+
+extension MetalinkReader {
+    private mutating func beginFile(_ attributes: [String: String]) throws(DownloadError) {
+        guard files.count < limits.files else { throw .invalidMetalink("it names more than \(limits.files) files") }
+        guard let raw = attributes["name"] else { throw .invalidMetalink("a file in it has no name") }
+        guard let name = FileName.safePath(raw) else {
+            throw .invalidMetalink("\u{201C}\(MetalinkDocument.printable(raw))\u{201D} is no name for a file")
+        }
+        guard names.insert(name).inserted else {
+            throw .invalidMetalink("two files in it have the name \(MetalinkDocument.printable(name))")
+        }
+        file = MetalinkFile(name: name)
+    }
+
+    private mutating func endFile() throws(DownloadError) {
+        if let finished = try file?.finished() { files.append(finished) }
+        file = nil
+    }
+
+    private mutating func endPiece(_ text: String, _ attributes: [String: String]) throws(DownloadError) {
+        pieces += 1
+        guard pieces <= limits.pieces else { throw .invalidMetalink("it names more than \(limits.pieces) pieces") }
+        try file?.addPiece(text, number: version == .three ? attributes["piece"] : nil)
+    }
+
+    /// - Returns: nil for a URL that Haul cannot ask.
+    private func source(_ text: String, _ attributes: [String: String]) -> Metalink.Source? {
+        guard let url = Metalink.Source.url(text) else { return nil }
+        let location = attributes["location"].flatMap(Metalink.Source.location)
+        switch version {
+        case .four:
+            let priority = attributes["priority"].flatMap(Metalink.Source.priority)
+            return .init(url, priority: priority ?? Metalink.Source.lowestPriority, location: location)
+        case .three:
+            // The type goes before the scheme: a torrent file is fetched by http and is not the file.
+            guard ["http", "https"].contains(attributes["type"]?.lowercased() ?? "http") else { return nil }
+            // From 100, the best, down to 0.
+            let preference = attributes["preference"].flatMap { Int($0) }.flatMap { (0...100).contains($0) ? $0 : nil }
+            return .init(
+                url,
+                priority: preference.map { 101 - $0 } ?? Metalink.Source.lowestPriority,
+                location: location
+            )
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// A number of bytes as people write it: `800000`, `500k`, `1.5M`, `2MiB`.
+///
+/// `k`, `M`, `G`, `T`, `P` and `E` are powers of 1000, as in everything that Haul prints; with an `i` behind (`Ki`,
+/// `Mi`) they are powers of 1024. A `B` may follow. Case is ignored but for that `B`: a lower-case `b` might mean bits,
+/// and is refused. A fraction of a byte is rounded up, so that what is above zero stays above it.
+public struct ByteCount: Sendable, Hashable {
+    public let bytes: Int64
+
+    public init(bytes: Int64) { self.bytes = bytes }
+
+    /// - Returns: nil when the text is none of the above, has a sign, a space or an exponent, more than 18 digits after
+    ///   the point, or is more than an `Int64` holds.
+    public init?(_ text: String) {
+        let text = Array(text.utf8)
+        let number = text.prefix { $0 == UInt8(ascii: ".") || Self.isDigit($0) }
+        let parts = number.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let scale = Self.scale(text[number.endIndex...]), let whole = Self.number(parts[0]) else { return nil }
+        var bytes = Int128(whole) * scale
+        if parts.count == 2 {
+            guard parts[1].count <= 18, let fraction = Self.number(parts[1]) else { return nil }
+            let one = Self.power(10, parts[1].count)
+            bytes += (Int128(fraction) * scale + one - 1) / one
+        }
+        guard let bytes = Int64(exactly: bytes) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// What a unit counts for: at most 1024⁶, which times any `Int64` is within an `Int128`.
+    private static func scale(_ unit: ArraySlice<UInt8>) -> Int128? {
+        var unit = unit
+        if unit.last == UInt8(ascii: "B") { unit.removeLast() }
+        guard let letter = unit.popFirst() else { return 1 }
+        guard let exponent = Array("kmgtpe".utf8).firstIndex(of: lowercased(letter)) else { return nil }
+        if unit.isEmpty { return power(1000, exponent + 1) }
+        return unit.map(lowercased) == [UInt8(ascii: "i")] ? power(1024, exponent + 1) : nil
+    }
+
+    private static func power(_ base: Int128, _ exponent: Int) -> Int128 {
+        (0..<exponent).reduce(1) { power, _ in power * base }
+    }
+
+    /// - Returns: nil when there is none, a second point within, or too much for an `Int64`.
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? { Int64(String(decoding: digits, as: UTF8.self)) }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Lower case of an ASCII letter; no other byte becomes a letter.
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
+    }
+}

@@ -1,0 +1,302 @@
+/// How many connections a download should have, judged by nothing but the speed of all together (RFC 6249 section 7):
+/// it doubles them while that clearly helps, then tries one more now and then. Each has to earn its place (the
+/// penalty of Falcon, TPDS 34(8) 2023), for a connection costs the server something, and others want some of the
+/// link.
+struct ConnectionController: Sendable, Equatable {
+    /// How many to have. Where there are more, those that are done are not replaced; none is cut off.
+    private(set) var target: Int
+    private let ceiling: Int
+    private let start: Int
+    private var host: HostLimit
+    private var phase: Phase = .growing
+    /// Nil until what is to be measured flows.
+    private var window: FlowWindow?
+    /// When `target` was set; nil before the first tick.
+    private var aimedAt: Instant?
+    /// What has landed in the last two seconds, oldest first.
+    private var recent: [Sample] = []
+    private var climbWait = Self.firstClimbWait
+    /// Whether the link was seen to lie idle between two bursts of the server.
+    private var isBursting = false
+
+    private enum Phase: Sendable, Equatable {
+        /// Measures what the present count brings, to double it.
+        case growing
+        case trying(Trial)
+        case settled(Settled)
+    }
+
+    private struct Trial: Sendable, Equatable {
+        enum Kind: Sendable, Equatable { case doubling, secondThought, climb }
+        let kind: Kind
+        /// The count to go back to, and what it brought.
+        let count: Int
+        let speed: Double
+        /// The speed was read in less time than it takes to see past the bursts of a server that sends in bursts.
+        let isBrief: Bool
+    }
+
+    private struct Settled: Sendable, Equatable {
+        var nextClimb: Instant
+        /// Bytes a second of so many, slowly following; nil before the first measurement.
+        var speed: Double?
+        /// A higher count that did not seem to help, and what it brought.
+        var rejected: Rejected?
+    }
+
+    private struct Rejected: Sendable, Equatable {
+        let count: Int
+        let speed: Double
+    }
+
+    private struct Sample: Sendable, Equatable {
+        let landed: Int64
+        let at: Instant
+    }
+
+    private static let patience: Duration = .milliseconds(1500)
+    /// Nobody cuts them off: what they bring is then as good a measure as any.
+    private static let runningOut: Duration = .seconds(5)
+    /// The shortest window that can show a clear gain, the shortest that can show a gain, and the shortest that can
+    /// show that there is none. A server may send in bursts a second apart.
+    private static let windows: (clear: Duration, gain: Duration, none: Duration) =
+        (.milliseconds(400), .milliseconds(800), .milliseconds(1200))
+    /// Small differences need time to show.
+    private static let settledWindow: Duration = .seconds(2)
+    /// A file that is done sooner gains nothing from another connection.
+    private static let horizon = 2.0
+    /// With no more than these, a leap is worth a try when things look different from before.
+    private static let few = 4
+    private static let firstClimbWait: Duration = .seconds(3)
+    private static let longestClimbWait: Duration = .seconds(30)
+
+    /// - Parameters:
+    ///   - ceiling: most connections ever.
+    ///   - start: what to aim at from the beginning; more than 1 when the user named a number.
+    ///   - knownLimit: the most that the host was seen to allow before.
+    init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
+        self.ceiling = min(max(ceiling, 1), HostLimit.sane)
+        host = HostLimit(known: knownLimit)
+        self.start = min(max(start, 1), self.ceiling, host.limit ?? .max)
+        target = self.start
+    }
+
+    /// The limit that the host has shown, for later downloads.
+    var learnedLimit: Int? { host.limit }
+
+    /// Whether one more than `count` (of those that get bytes and those that wait for an answer) may be opened now.
+    func mayOpen(count: Int, at now: Instant) -> Bool {
+        count < target && host.mayOpen(count: count, sure: start, at: now)
+    }
+
+    /// A further connection was refused (429, 503, reset, refused) while `flowing` others got bytes. Nobody asks for
+    /// more until `retryAfter` or a pause has passed.
+    mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
+        host.refused(flowing: flowing, retryAfter: retryAfter, at: now)
+        window = nil
+        guard target > most else { return }
+        aim(at: most, at: now)
+        settle(at: now)
+    }
+
+    /// To be called about five times a second while there are connections.
+    /// - Parameters:
+    ///   - landed: bytes of the file that are here.
+    ///   - flowing: connections that get bytes.
+    ///   - opening: connections that wait for their first answer.
+    ///   - missing: bytes of the file still to come.
+    mutating func tick(landed: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
+        if let last = recent.last, now <= last.at { return }
+        let landed = max(landed, 0)
+        if aimedAt == nil { aimedAt = now }
+        followHost(flowing: flowing, at: now)
+        measure(landed: landed, flowing: flowing, at: now)
+        remember(landed: landed, at: now)
+        guard let window else { return }
+        if window.isIdling { isBursting = true }
+        let pace = min(window.bytesPerSecond, recentSpeed)
+        decide(window, isWorthMore: pace > 0 && Double(missing) > pace * Self.horizon, at: now)
+    }
+
+    // MARK: Measuring
+
+    private mutating func measure(landed: Int64, flowing: Int, at now: Instant) {
+        guard flowing > 0 else {
+            window = nil
+            return
+        }
+        if window != nil {
+            if window?.add(landed: landed, at: now) != true { window = nil }
+            return
+        }
+        guard isReady(flowing: flowing, at: now) else { return }
+        // What began to flow between the last tick and this one counts from the last: the first bytes come fast.
+        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.landed <= landed,
+            now - last.at < .milliseconds(350)
+        {
+            window = FlowWindow(landed: last.landed, at: last.at)
+            _ = window?.add(landed: landed, at: now)
+        } else {
+            window = FlowWindow(landed: landed, at: now)
+        }
+    }
+
+    /// Whether what flows is what is wanted, or will not become so.
+    private func isReady(flowing: Int, at now: Instant) -> Bool {
+        // After a step back, connections too many are still running out: what they bring is not what the target brings.
+        if case .settled = phase, flowing > target, let aimedAt { return now - aimedAt >= Self.runningOut }
+        guard let aimedAt, flowing < target else { return true }
+        return now - aimedAt >= Self.patience
+    }
+
+    private mutating func remember(landed: Int64, at now: Instant) {
+        if let last = recent.last, landed < last.landed { recent.removeAll() }
+        // Ticks that come thick and fast must not make a long list.
+        if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
+        recent.append(Sample(landed: landed, at: now))
+        while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
+    }
+
+    /// Bytes a second over the last two seconds.
+    private var recentSpeed: Double {
+        guard let first = recent.first, let last = recent.last, last.at > first.at else { return 0 }
+        return Double(last.landed - first.landed) / (last.at - first.at).seconds
+    }
+
+    // MARK: Deciding
+
+    private mutating func decide(_ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        switch phase {
+        case .growing:
+            guard target < most else { return settle(at: now) }
+            if isWorthMore, window.duration >= Self.windows.clear {
+                double(window, at: now)
+            } else if window.duration >= Self.settledWindow {
+                self.window = nil
+            }
+        case .trying(let trial) where trial.kind == .climb:
+            judgeClimb(trial, window, at: now)
+        case .trying(let trial):
+            judgeDoubling(trial, window, isWorthMore: isWorthMore, at: now)
+        case .settled(let settled):
+            reconsider(settled, window, isWorthMore: isWorthMore, at: now)
+        }
+    }
+
+    private mutating func double(_ window: FlowWindow, at now: Instant) {
+        let isBrief = window.duration < Self.windows.none
+        attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, isBrief: isBrief, at: now)
+    }
+
+    private mutating func judgeDoubling(_ trial: Trial, _ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        guard window.duration >= Self.windows.clear else { return }
+        let gain = window.bytesPerSecond / trial.speed - 1
+        let needed = Self.gainNeeded(from: trial.count, to: target)
+        let isProven = gain >= needed * 5 / 3 || (gain >= needed && window.duration >= Self.windows.gain)
+        if isProven {
+            phase = .growing
+            return decide(window, isWorthMore: isWorthMore, at: now)
+        }
+        if window.isIdling, target < most, isWorthMore {
+            // Nothing is proven, but there is room: on, and compare with the same count as now.
+            return aim(at: min(2 * target, most), at: now)
+        }
+        guard window.duration >= Self.windows.none else { return }
+        // What it is compared with may have been a burst: servers let a new connection have more at first. Too many do less
+        // harm than too few, so this count is the next one's measure.
+        if trial.isBrief, isWorthMore, target < most {
+            return attempt(.doubling, to: 2 * target, from: window.bytesPerSecond, at: now)
+        }
+        if trial.isBrief, isBursting { return settle(at: now) }
+        let rejected = Rejected(count: target, speed: window.bytesPerSecond)
+        aim(at: trial.count, at: now)
+        settle(speed: trial.speed, rejected: trial.kind == .doubling ? rejected : nil, at: now)
+    }
+
+    private mutating func judgeClimb(_ trial: Trial, _ window: FlowWindow, at now: Instant) {
+        guard window.duration >= Self.settledWindow else { return }
+        host.endProbe(at: now)
+        let speed = window.bytesPerSecond
+        let gain = speed / trial.speed - 1
+        guard gain >= Self.gainNeeded(from: trial.count, to: target) else {
+            climbWait = min(climbWait * 2, Self.longestClimbWait)
+            aim(at: trial.count, at: now)
+            return settle(speed: trial.speed, at: now)
+        }
+        climbWait = Self.firstClimbWait
+        let isWholeShare = gain * Double(trial.count) >= 0.75
+        if isWholeShare, trial.count <= Self.few, 2 * target <= most {
+            // It brought as much as those before it: there is room for more than one.
+            phase = .growing
+            self.window = nil
+        } else {
+            settle(speed: speed, at: now)
+        }
+    }
+
+    private mutating func reconsider(_ settled: Settled, _ window: FlowWindow, isWorthMore: Bool, at now: Instant) {
+        guard window.duration >= Self.settledWindow else { return }
+        let speed = window.bytesPerSecond
+        self.window = nil
+        var next = settled
+        next.rejected = nil
+        next.speed = settled.speed.map { $0 + (speed - $0) / 4 } ?? speed
+        phase = .settled(next)
+        guard isWorthMore else { return }
+        if let rejected = settled.rejected, rejected.count <= most,
+            rejected.speed >= speed * (1 + Self.gainNeeded(from: target, to: rejected.count))
+        {
+            // The step back cost speed: what it was compared with had been too good to last (the first burst of a
+            // server).
+            return attempt(.secondThought, to: rejected.count, from: speed, at: now)
+        }
+        if let before = settled.speed, speed >= before * 1.5, target <= Self.few, target < most {
+            // The link became faster.
+            return attempt(.doubling, to: 2 * target, from: speed, at: now)
+        }
+        guard now >= settled.nextClimb else { return }
+        if target >= most, target < ceiling, host.mayProbe(at: now) { host.beginProbe() }
+        if target < most { attempt(.climb, to: target + 1, from: speed, at: now) }
+    }
+
+    /// What a higher count must bring, as a part of what the lower one did: 30 % for a doubling, for one more its
+    /// share of that, but never less than can be told from noise.
+    private static func gainNeeded(from count: Int, to more: Int) -> Double {
+        min(max(0.3 * Double(more - count) / Double(count), 0.03), 0.3)
+    }
+
+    // MARK: Changing
+
+    /// The most to have now.
+    private var most: Int { min(ceiling, host.most ?? ceiling) }
+
+    private mutating func attempt(
+        _ kind: Trial.Kind,
+        to count: Int,
+        from speed: Double,
+        isBrief: Bool = false,
+        at now: Instant
+    ) {
+        phase = .trying(Trial(kind: kind, count: target, speed: speed, isBrief: isBrief))
+        aim(at: min(count, most), at: now)
+    }
+
+    private mutating func settle(speed: Double? = nil, rejected: Rejected? = nil, at now: Instant) {
+        phase = .settled(Settled(nextClimb: now + climbWait, speed: speed, rejected: rejected))
+        window = nil
+    }
+
+    private mutating func aim(at count: Int, at now: Instant) {
+        target = max(count, 1)
+        aimedAt = now
+        window = nil
+    }
+
+    /// A host whose limit held the download back, and that turns out to bear more.
+    private mutating func followHost(flowing: Int, at now: Instant) {
+        let before = host.limit
+        host.tick(flowing: flowing, at: now)
+        guard let before, let limit = host.limit, limit > before, target == before else { return }
+        aim(at: min(limit, ceiling), at: now)
+    }
+}

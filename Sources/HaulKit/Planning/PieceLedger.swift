@@ -1,0 +1,94 @@
+/// Which pieces of a file have been found right, and who brought the bytes of the others.
+struct PieceLedger: Sendable, Equatable {
+    let hashes: PieceHashes
+    private let total: Int64
+    private(set) var right = IndexRanges()
+    private var checking: Set<Int> = []
+    /// Times that a piece had the wrong digest.
+    private var wrong: [Int: Int] = [:]
+    /// What each source brought in this run.
+    private var brought: [Int: ByteSet] = [:]
+    private var seen = ByteSet()
+
+    /// Pieces by number, as stretches.
+    typealias IndexRanges = RangeSet<Int>
+
+    init(_ hashes: PieceHashes, total: Int64) {
+        self.hashes = hashes
+        self.total = total
+    }
+
+    var isDone: Bool { checking.isEmpty && right == IndexRanges(0..<hashes.digests.count) }
+    var isChecking: Bool { !checking.isEmpty }
+
+    /// A source brought these bytes.
+    mutating func note(_ range: Range<Int64>, from source: Int) {
+        guard !range.isEmpty else { return }
+        brought[source, default: ByteSet()].insert(contentsOf: range)
+    }
+
+    /// The pieces that have become complete since the last call: they are to be checked.
+    mutating func complete(_ written: ByteSet) -> [Int] {
+        let fresh = written.subtracting(seen)
+        seen = written
+        var found: [Int] = []
+        for range in fresh.ranges {
+            let first = Int(range.lowerBound / hashes.pieceLength)
+            let last = min(Int((range.upperBound - 1) / hashes.pieceLength), hashes.digests.count - 1)
+            guard first <= last else { continue }
+            for index in first...last
+            where !right.contains(index) && !checking.contains(index)
+                && written.containsAll(of: hashes.range(of: index, total: total))
+            {
+                checking.insert(index)
+                found.append(index)
+            }
+        }
+        return found
+    }
+
+    struct Verdict: Sendable, Equatable {
+        /// Bytes that are missing again.
+        var forgotten: [Range<Int64>] = []
+        /// The source that surely sent wrong bytes.
+        var culprit: Int?
+        /// The only ones that may have sent right ones.
+        var proven: Int?
+        /// How often this piece has been wrong.
+        var times = 0
+    }
+
+    /// - Returns: nil when nobody asked for this check.
+    mutating func checked(_ index: Int, isRight: Bool) -> Verdict? {
+        guard checking.remove(index) != nil else { return nil }
+        let range = hashes.range(of: index, total: total)
+        let sources = brought.filter { !$0.value.intersection(ByteSet(range)).isEmpty }.map(\.key)
+        var verdict = Verdict()
+        guard !isRight else {
+            right.insert(contentsOf: index..<index + 1)
+            if sources.count == 1 { verdict.proven = sources.first }
+            return verdict
+        }
+        wrong[index, default: 0] += 1
+        verdict.times = wrong[index, default: 0]
+        if sources.count == 1 { verdict.culprit = sources.first }
+        verdict.forgotten = [range]
+        for source in sources { brought[source]?.remove(contentsOf: range) }
+        seen.remove(contentsOf: range)
+        return verdict
+    }
+
+    /// What a source brought of pieces that were not found right: not to be relied on once it has been convicted.
+    mutating func disown(_ source: Int) -> [Range<Int64>] {
+        guard var doubtful = brought.removeValue(forKey: source) else { return [] }
+        for pieces in right.ranges {
+            let lower = hashes.range(of: pieces.lowerBound, total: total).lowerBound
+            let upper = hashes.range(of: pieces.upperBound - 1, total: total).upperBound
+            doubtful.remove(contentsOf: lower..<upper)
+        }
+        // What is being checked will be judged by itself.
+        for index in checking { doubtful.remove(contentsOf: hashes.range(of: index, total: total)) }
+        for range in doubtful.ranges { seen.remove(contentsOf: range) }
+        return Array(doubtful.ranges)
+    }
+}

@@ -1,0 +1,239 @@
+/// Who fetches what of a file whose length is known.
+///
+/// Every byte has landed, or is owed by a connection, or is nobody's yet; no two connections owe the same byte, but for hedges
+/// (see `hedge`), which ask for the rest of another's segment a second time. Segments are cut only when a connection is free
+/// to take a part, as late as possible, so that all end together however their speeds differ.
+///
+/// Nothing here is fast or slow by the size of the file: a step costs about as much as there are connections and, where
+/// gaps are looked for, separate pieces that have landed.
+struct SegmentPlan: Sendable, Equatable {
+    typealias ConnectionID = DownloadMachine.ConnectionID
+
+    /// About what one more request costs before its first byte comes.
+    static let usualRequestTime: Duration = .milliseconds(100)
+
+    /// Length of the file in bytes.
+    let total: Int64
+    private(set) var landed: ByteSet
+    private(set) var segments: [ConnectionID: Segment] = [:]
+    /// Bytes that hedges have asked for a second time, whether or not they came.
+    private(set) var duplicateBytes: Int64 = 0
+    private let split: SegmentSplit
+
+    /// - Parameters:
+    ///   - landed: what is there already; what lies outside the file is ignored.
+    ///   - smallestPiece: no segment is cut into parts shorter than this many bytes.
+    ///   - alignment: segments are cut at multiples of this only.
+    init(total: Int64, landed: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
+        self.total = max(total, 0)
+        let file = RangeSet(0..<self.total)
+        self.landed = landed.intersection(file)
+        split = SegmentSplit(smallestPiece: smallestPiece, alignment: alignment)
+    }
+
+    // MARK: What is where
+
+    var isComplete: Bool { total == 0 || (landed.ranges.count == 1 && landed.ranges.first == 0..<total) }
+
+    /// What has not landed.
+    var missing: ByteSet { RangeSet(0..<total).subtracting(landed) }
+
+    /// What has neither landed nor is owed.
+    var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.owed))) }
+
+    /// The first bytes that nobody has or owes, up to where somebody does: what a first or only connection asks for.
+    var firstGap: Range<Int64>? {
+        let owed = segments.values.map(\.owed).sorted { $0.lowerBound < $1.lowerBound }
+        var coveredTo: Int64 = 0
+        var next = owed.startIndex
+        /// Moves past what is owed; the gap before it, if there is one.
+        func gap(before limit: Int64) -> Range<Int64>? {
+            while next < owed.endIndex, owed[next].lowerBound < limit {
+                if owed[next].lowerBound > coveredTo { return coveredTo..<owed[next].lowerBound }
+                coveredTo = max(coveredTo, owed[next].upperBound)
+                next += 1
+            }
+            return coveredTo < limit ? coveredTo..<limit : nil
+        }
+        for piece in landed.ranges {
+            if let gap = gap(before: piece.lowerBound) { return gap }
+            coveredTo = max(coveredTo, piece.upperBound)
+        }
+        return gap(before: total)
+    }
+
+    // MARK: Giving out
+
+    /// Gives a range to a connection that has none.
+    /// - Returns: false, and nothing changes, unless the range is nobody's and the connection is free.
+    mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
+        guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
+            !landed.intersects(range), !segments.values.contains(where: { $0.owed.overlaps(range) })
+        else { return false }
+        give(range, to: id, isHedge: false)
+        return true
+    }
+
+    /// What a free connection is to fetch: the first gap, or else a part of the segment that has the most time left, which is
+    /// cut short for it.
+    /// - Parameters:
+    ///   - speeds: bytes a second. A connection that is not in it counts with the mean of the others, this one as well
+    ///     (unless the caller knows better, from the mirror that it will ask).
+    ///   - most: a gap is cut to this many bytes, or a little less rather than leave a crumb behind.
+    ///   - requestTime: a segment that will be done sooner than a new request would bring anything stays whole.
+    /// - Returns: nil when there is nothing worth a request of its own.
+    mutating func claim(
+        for id: ConnectionID,
+        speeds: [ConnectionID: Double],
+        most: Int64? = nil,
+        requestTime: Duration = usualRequestTime
+    ) -> Claim? {
+        guard segments[id] == nil else { return nil }
+        if let gap = firstGap {
+            let range = gap.lowerBound..<cut(gap, to: most)
+            give(range, to: id, isHedge: false)
+            return Claim(range: range, narrowed: nil, isHedge: false)
+        }
+        let speeds = SegmentSpeeds(speeds)
+        let latency = requestTime.seconds
+        var best: (victim: ConnectionID, point: Int64, seconds: Double)?
+        for (victim, segment) in segments
+        where !segment.isHedge && !isHedged(segment) && !landed.intersects(segment.owed) {
+            let seconds = speeds.seconds(segment.remaining, by: victim)
+            guard speeds.of(victim) == nil || seconds > latency,
+                let point = split.point(in: segment.owed, victim: speeds.of(victim), taker: speeds.of(id))
+            else { continue }
+            if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
+            best = (victim, point, seconds)
+        }
+        guard let best, let end = segments[best.victim]?.end else { return nil }
+        segments[best.victim]?.end = best.point
+        give(best.point..<end, to: id, isHedge: false)
+        return Claim(
+            range: best.point..<end,
+            narrowed: Narrowing(id: best.victim, newEnd: best.point),
+            isHedge: false
+        )
+    }
+
+    /// For the last bytes: what is left of the slowest segment, asked for a second time. The first to have it wins.
+    ///
+    /// Worth it when the second request is expected to be done in two thirds of the time that the first still needs, which it
+    /// is not where both are as fast. The same bytes are asked for twice at most.
+    ///
+    /// All hedges of a file together ask for no more than one byte in a hundred. A small file may spend as much as a segment
+    /// that is too short to be cut can hold: one that stands still can be replaced, then, in a file of any size.
+    /// - Returns: nil where it is not worth it, or too much has been asked for twice, or there are bytes that nobody fetches.
+    mutating func hedge(
+        for id: ConnectionID,
+        speeds: [ConnectionID: Double],
+        requestTime: Duration = usualRequestTime
+    ) -> Claim? {
+        guard segments[id] == nil, firstGap == nil, speeds[id] != 0 else { return nil }
+        let speeds = SegmentSpeeds(speeds)
+        let latency = requestTime.seconds
+        let allowance = max(total / 100, split.longestUncut) - duplicateBytes
+        var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
+        for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {
+            let rest = landed.firstMissing(in: segment.owed)..<segment.end
+            let count = rest.upperBound - rest.lowerBound
+            let seconds = speeds.seconds(segment.remaining, by: victim)
+            let second = speeds.seconds(count, by: id)
+            guard count > 0, count <= allowance, let speed = speeds.of(victim),
+                speed == 0 || (latency + second) * 1.5 <= seconds
+            else { continue }
+            if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
+            best = (rest, victim, seconds)
+        }
+        guard let best else { return nil }
+        duplicateBytes += best.range.upperBound - best.range.lowerBound
+        give(best.range, to: id, isHedge: true)
+        return Claim(range: best.range, narrowed: nil, isHedge: true)
+    }
+
+    // MARK: What happens to it
+
+    /// The bytes of this connection's segment before `position` have landed. What lies beyond the segment is ignored, and so
+    /// is a position that was reached before.
+    /// - Returns: the connections that owe nothing any more and have no segment from now on, in the order of their numbers:
+    ///   this one, the one that it was a hedge of, its own hedge.
+    mutating func advance(_ id: ConnectionID, to position: Int64) -> [ConnectionID] {
+        guard let segment = segments[id], position > segment.position else { return [] }
+        let reached = min(position, segment.end)
+        landed.insert(contentsOf: segment.position..<reached)
+        segments[id]?.position = reached
+        // Segments that share bytes share their end: a hedge takes all the rest, and neither is cut from then on.
+        let done = segments.filter {
+            $0.value.end == segment.end && landed.firstMissing(in: $0.value.owed) == segment.end
+        }.keys
+        for id in done { segments[id] = nil }
+        promoteHedge(endingAt: segment.end)
+        return done.sorted { $0.number < $1.number }
+    }
+
+    /// Takes over bytes that have landed by whatever way: a connection that was cut short may have brought a little more.
+    mutating func absorb(_ written: ByteSet) {
+        landed.formUnion(written.intersection(ByteSet(0..<total)))
+    }
+
+    /// Lets a connection that has just been given a segment have no more of it than `count` bytes; the rest is nobody's.
+    mutating func trim(_ id: ConnectionID, to count: Int64) {
+        guard let segment = segments[id], !segment.isHedge, segment.remaining > max(1, count) else { return }
+        segments[id]?.end = segment.position + max(1, count)
+    }
+
+    /// The connection is gone. What it owed is nobody's again, unless a hedge owes it too.
+    mutating func release(_ id: ConnectionID) {
+        guard let segment = segments.removeValue(forKey: id) else { return }
+        promoteHedge(endingAt: segment.end)
+    }
+
+    /// These bytes proved wrong and are missing again. A connection that is still to bring some of them will; those behind
+    /// its position are nobody's.
+    mutating func forget(_ range: Range<Int64>) {
+        let inside = range.clamped(to: 0..<total)
+        if !inside.isEmpty { landed.remove(contentsOf: inside) }
+    }
+
+    // MARK: Inner workings
+
+    private mutating func give(_ range: Range<Int64>, to id: ConnectionID, isHedge: Bool) {
+        segments[id] = Segment(
+            start: range.lowerBound,
+            position: range.lowerBound,
+            end: range.upperBound,
+            isHedge: isHedge
+        )
+    }
+
+    private func isHedged(_ segment: Segment) -> Bool {
+        segments.values.contains { $0.isHedge && $0.end == segment.end }
+    }
+
+    /// A hedge whose first connection is gone is a segment like any other.
+    private mutating func promoteHedge(endingAt end: Int64) {
+        let sharing = segments.filter { $0.value.end == end }
+        guard sharing.count == 1, let id = sharing.keys.first else { return }
+        segments[id]?.isHedge = false
+    }
+
+    /// Where to cut a gap that is longer than `most`. Were the rest shorter than the smallest piece, the cut comes so much earlier.
+    private func cut(_ gap: Range<Int64>, to most: Int64?) -> Int64 {
+        let length = gap.upperBound - gap.lowerBound
+        guard let most, max(most, 1) < length else { return gap.upperBound }
+        let end = gap.lowerBound + max(most, 1)
+        let spared = gap.upperBound - min(split.smallestPiece, length)
+        let uncrumbed = spared - gap.lowerBound >= split.smallestPiece ? min(end, spared) : end
+        let aligned = uncrumbed - uncrumbed % split.alignment
+        return aligned > gap.lowerBound ? aligned : uncrumbed
+    }
+
+    /// Most time left first. A tie goes to the longer, then to the older, so that equal plans decide equally.
+    private func comesFirst(_ left: (id: ConnectionID, seconds: Double), _ right: (id: ConnectionID, seconds: Double))
+        -> Bool
+    {
+        if left.seconds != right.seconds { return left.seconds > right.seconds }
+        let lengths = (segments[left.id]?.remaining ?? 0, segments[right.id]?.remaining ?? 0)
+        return lengths.0 != lengths.1 ? lengths.0 > lengths.1 : left.id.number < right.id.number
+    }
+}

@@ -1,0 +1,104 @@
+public import ArgumentParser
+import Foundation
+public import HaulKit
+
+/// How the network is used, and where state is kept: the same for every command that downloads.
+struct NetworkOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("c", allowingJoined: true), .long],
+        help: "Most connections a file, all of them at once. Otherwise their number is found out, up to 16."
+    )
+    var connections: Int?
+
+    @Option(help: "Most bytes a second, all files together: 800000, 500k, 2M, 1.5MiB.")
+    var limitRate: ByteCount?
+
+    @Option(
+        name: .long,
+        help: "Send a header field, as 'Name: value'. Repeatable. Other origins do not get it."
+    )
+    var header: [HeaderField] = []
+
+    @Flag(help: "Follow redirects from https to http.")
+    var allowInsecureRedirects = false
+
+    @Option(help: "Attempts that may fail in a row without a byte of progress.")
+    var retries: Int?
+
+    @Option(help: "Seconds of silence, or of connecting, after which an attempt has failed.")
+    var timeout: Double?
+
+    @Option(help: "Trust the certificates in this PEM file beside the system's.", completion: .file())
+    var cacert: String?
+
+    @Option(help: "Proxy for everything: http://host:port or socks5://host:port. Otherwise the usual variables count.")
+    var proxy: String?
+
+    @Flag(help: "Take user names and passwords from ~/.netrc.")
+    var netrc = false
+
+    @Option(
+        help: "Folder that keeps the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder).",
+        completion: .directory
+    )
+    var stateDir: String?
+
+    func validate() throws {
+        if let connections, !(1...256).contains(connections) {
+            throw ValidationError("--connections takes a number from 1 to 256.")
+        }
+        if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
+        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0 on.") }
+        if let timeout, !(timeout > 0 && timeout < 1e6) {
+            throw ValidationError("--timeout takes a number of seconds above 0.")
+        }
+    }
+
+    func configuration() throws -> Configuration {
+        var configuration = Configuration(stateFolder: stateDir)
+        configuration.restoration = .onRequest
+        configuration.bytesPerSecond = limitRate?.bytes
+        if let retries {
+            configuration.retry.attempts = retries
+            configuration.retry.attemptsBeforeFirstAnswer = retries
+        }
+        if let timeout {
+            configuration.connectTimeout = .seconds(timeout)
+            configuration.stallTimeout = .seconds(timeout)
+        }
+        if let connections {
+            configuration.connectionsPerDownload = connections
+            configuration.initialConnections = connections
+            configuration.connectionsPerHost = max(configuration.connectionsPerHost, connections)
+        }
+        configuration.certificateAuthorities = cacert
+        configuration.proxies =
+            if let proxy { ProxySettings(try .init(proxy)) } else {
+                try .environment(ProcessInfo.processInfo.environment)
+            }
+        if netrc { configuration.netrc = try Self.readNetrc() }
+        return configuration
+    }
+
+    func apply(to request: inout DownloadRequest) {
+        request.headers = header
+        request.allowsInsecureRedirects = allowInsecureRedirects
+    }
+
+    private static func readNetrc() throws -> Netrc {
+        let path = NSHomeDirectory() + "/.netrc"
+        do {
+            return Netrc(try String(contentsOfFile: path, encoding: .utf8))
+        } catch {
+            throw Complaint("\(path) cannot be read.", .usage)
+        }
+    }
+}
+
+extension HeaderField: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension ByteCount: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import HaulKit
+
+/// One command's downloader, from opening its store to leaving the terminal as it was.
+struct Session {
+    let downloader: Downloader
+    let display: any Display
+
+    enum Style { case terminal, quiet, json }
+
+    /// Runs `work`; Ctrl-C stops it in order. Errors of every kind become a sentence and a status.
+    static func run(
+        _ configuration: @autoclosure () throws -> Configuration,
+        _ style: Style,
+        _ work: (Session) async throws -> ExitStatus
+    ) async throws {
+        do {
+            let status = try await open(try configuration(), style, work)
+            if status != .complete { throw status.code }
+        } catch let error as DownloadError {
+            Output.error("\(error)")
+            throw ExitStatus(error).code
+        } catch let complaint as Complaint {
+            Output.error(complaint.sentence)
+            throw complaint.status.code
+        }
+    }
+
+    private static func open(
+        _ configuration: Configuration,
+        _ style: Style,
+        _ work: (Session) async throws -> ExitStatus
+    ) async throws -> ExitStatus {
+        let downloader = try await Downloader(configuration)
+        if let damaged = downloader.damagedStore {
+            Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")
+        }
+        // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
+        let interruption = Interruption { await downloader.shutDown() }
+        let status: ExitStatus
+        do {
+            status = try await work(Session(downloader: downloader, display: display(style)))
+        } catch {
+            await downloader.shutDown()
+            throw error
+        }
+        await downloader.shutDown()
+        if interruption.hasHappened, status == .interrupted {
+            Output.error("Interrupted. What arrived is kept: the same command goes on from there.")
+        }
+        return status
+    }
+
+    private static func display(_ style: Style) -> any Display {
+        switch style {
+        case .json: JSONDisplay()
+        case .quiet: QuietDisplay()
+        case .terminal: Terminal.isInteractive ? TerminalDisplay() : PlainDisplay()
+        }
+    }
+}
