@@ -51,7 +51,9 @@ extension Downloader {
         entry.lastSync = now
         step(entry) { downloader, entry in
             // Where the disk does not want it, publishing will say so.
-            if await downloader.tryToMoveToDisk(entry) { downloader.mark(entry) }
+            if await downloader.tryToMoveToDisk(entry), let part = entry.part {
+                downloader.store.note(part.mark, of: entry.record.id)
+            }
         }
     }
 

@@ -30,14 +30,15 @@ extension Downloader {
     func mark(_ entry: Entry) {
         guard case .transferring = entry.machine.state, let part = entry.part else { return }
         let now = time.now()
-        if part.file.isInMemory { return gathers(entry, at: now) }
         let mark = part.mark
-        if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        let isInMemory = part.file.isInMemory
+        if !isInMemory, mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
         entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
         entry.hub.progressed(entry.snapshot(at: now))
+        if isInMemory { return gathers(entry, at: now) }
         if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
             entry.isSyncing = true
             Task { await self.sync(entry, part) }

@@ -114,14 +114,17 @@ extension Downloader {
         // A sync or a digest may still hold the file for a while; the lock must not wait for that.
         entry.part?.file.unlock()
         entry.part = nil
-        fileIsReleased(entry)
+        if fileIsReleased(entry), entry.machine.state != .cancelled { store.note(entry.record) }
     }
 
-    func fileIsReleased(_ entry: Entry) {
+    /// - Returns: whether the record has changed. Its state has too, which ``report(_:)`` is about to record: noted before
+    ///   that, it would say of a finished file that it is about to be published.
+    @discardableResult
+    func fileIsReleased(_ entry: Entry) -> Bool {
         openWorkers.removeAll(of: entry.id)
         entry.uncheckedPieces = []
-        guard entry.isOurs, entry.record.owner != nil else { return }
+        guard entry.isOurs, entry.record.owner != nil else { return false }
         entry.record.owner = nil
-        if entry.machine.state != .cancelled { store.note(entry.record) }
+        return true
     }
 }

@@ -55,7 +55,7 @@ final class HTTPExchange: Exchange {
         delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
         task.futureResult.whenComplete { [self] result in
             switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error)
-                })
+            })
             {
             case .success(.delivered): receiver.ended(nil)
             case .success(.redirected(let location)): follow(location, redirects, client)
