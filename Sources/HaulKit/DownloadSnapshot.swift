@@ -34,6 +34,20 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let error: DownloadError?
     /// When the wait ends, as time from the snapshot on.
     public let waitsFor: Duration?
+    /// The connections that bring bytes now, in the order in which they were opened.
+    public let connections: [Connection]
+    /// The stretches of the file that are here, in order; empty unless bytes arrive.
+    public let landed: [Range<Int64>]
+
+    /// A connection while bytes arrive.
+    public struct Connection: Sendable, Hashable {
+        /// The host that was asked, before redirects.
+        public let host: String
+        /// What it is to bring yet.
+        public let owed: Range<Int64>
+        /// Over the last two seconds.
+        public let bytesPerSecond: Double
+    }
 
     /// From 0 to 1; nil while the total is unknown.
     public var fraction: Double? {

@@ -40,6 +40,9 @@ struct Get: AsyncParsableCommand {
     @Flag(name: [.short, .long], help: "Print nothing but errors.")
     var quiet = false
 
+    @Flag(name: [.short, .long], help: "Show which parts of each file are here, and every connection.")
+    var verbose = false
+
     @Flag(help: "Print events on standard output, one JSON object a line.")
     var json = false
 
@@ -52,7 +55,8 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         haul_keep_freed_memory()
-        try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal) { session in
+        try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)) {
+            session in
             let requests = try await requests(session.downloader)
             return await GetRun(session.downloader, session.display).finish(requests)
         }

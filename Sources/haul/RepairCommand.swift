@@ -27,7 +27,7 @@ struct RepairCommand: AsyncParsableCommand {
     var quiet = false
 
     func run() async throws {
-        try await Session.run(network.configuration(), quiet ? .quiet : .terminal) { session in
+        try await Session.run(network.configuration(), quiet ? .quiet : .terminal(isVerbose: false)) { session in
             let request = try await request(session.downloader)
             switch try await session.downloader.repair(file, from: request, url: url.map(GetOptions.url)) {
             case .nothingToDo(let bytes):

@@ -6,7 +6,10 @@ struct Session {
     let downloader: Downloader
     let display: any Display
 
-    enum Style { case terminal, quiet, json }
+    enum Style {
+        case terminal(isVerbose: Bool)
+        case quiet, json
+    }
 
     /// Runs `work`; Ctrl-C stops it in order. Errors of every kind become a sentence and a status.
     static func run(
@@ -56,7 +59,8 @@ struct Session {
         switch style {
         case .json: JSONDisplay()
         case .quiet: QuietDisplay()
-        case .terminal: Terminal.isInteractive ? TerminalDisplay() : PlainDisplay()
+        case .terminal(let isVerbose):
+            Terminal.isInteractive ? TerminalDisplay(isVerbose: isVerbose) : PlainDisplay()
         }
     }
 }

@@ -23,7 +23,9 @@ import Testing
             totalBytes: total,
             bytesPerSecond: speed,
             error: error,
-            waitsFor: error == nil ? nil : .seconds(7)
+            waitsFor: error == nil ? nil : .seconds(7),
+            connections: [],
+            landed: []
         )
     }
 

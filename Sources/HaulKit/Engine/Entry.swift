@@ -108,7 +108,9 @@ final class Entry {
             totalBytes: size ?? machine.resource?.total,
             bytesPerSecond: state == .transferring ? bytesPerSecond : 0,
             error: error,
-            waitsFor: waitsFor
+            waitsFor: waitsFor,
+            connections: state == .transferring ? machine.connections(at: now) : [],
+            landed: state == .transferring ? Array(machine.mark.written.ranges) : []
         )
     }
 }

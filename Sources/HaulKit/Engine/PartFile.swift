@@ -30,6 +30,12 @@ final class PartFile: Sendable {
     private let onMilestone: @Sendable () -> Void
     private static let milestoneDistance: Int64 = 16 << 20
 
+    /// The first pieces are checked as soon as they are here: a source that sends wrong ones is not to send many.
+    private static func milestoneDistance(_ state: State) -> Int64 {
+        guard let pieces = state.pieces, state.written / 4 < pieces.hashes.pieceLength else { return milestoneDistance }
+        return min(milestoneDistance, pieces.hashes.pieceLength / 2)
+    }
+
     init(_ file: any DiskFile, mark: Mark, onMilestone: @escaping @Sendable () -> Void) {
         self.file = file
         self.onMilestone = onMilestone
@@ -74,6 +80,9 @@ final class PartFile: Sendable {
     // MARK: Writing
 
     /// Writes a batch at `offset` on the write thread, and takes it into the mark.
+    ///
+    /// What is claimed already stays as it is: another connection brought it, and it may have been compared with a digest
+    /// since. Two of them may send the same bytes for a moment, when one is cut short or is to outrun the other.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
         writes.async { done(self.write(batch, at: offset)) }
     }
@@ -87,21 +96,26 @@ final class PartFile: Sendable {
     }
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> DiskError? {
+        let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
+        let here = state.withLock { $0.mark.written }
+        let fresh =
+            here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
-            try file.write(batch, at: offset)
+            for (offset, batch) in fresh { try file.write(batch, at: offset) }
         } catch { return error }
-        let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
         let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
-        digest?.update(batch, at: offset)
-        pieces?.update(batch, at: offset)
+        for (offset, batch) in fresh {
+            digest?.update(batch, at: offset)
+            pieces?.update(batch, at: offset)
+        }
         let isMilestone = state.withLock { state in
             if state.syncFailure == nil, length > 0 {
                 state.mark.written.insert(contentsOf: offset..<offset + length)
             }
             state.written += length
             guard state.written >= state.milestone else { return false }
-            state.milestone = state.written + Self.milestoneDistance
+            state.milestone = state.written + Self.milestoneDistance(state)
             return true
         }
         if isMilestone { onMilestone() }
@@ -214,5 +228,23 @@ final class PartFile: Sendable {
             }
         }
         return try result.get()
+    }
+}
+
+extension [ByteBuffer] {
+    /// What of these bytes, which belong at `offset`, is not here yet.
+    fileprivate func parts(besides here: ByteSet, at offset: Int64) -> [(offset: Int64, batch: [ByteBuffer])] {
+        var parts: [(Int64, [ByteBuffer])] = []
+        var position = offset
+        for buffer in self {
+            let end = position + Int64(buffer.readableBytes)
+            for range in ByteSet(position..<end).subtracting(here).ranges {
+                let start = buffer.readerIndex + Int(range.lowerBound - position)
+                let length = Int(range.upperBound - range.lowerBound)
+                if let slice = buffer.getSlice(at: start, length: length) { parts.append((range.lowerBound, [slice])) }
+            }
+            position = end
+        }
+        return parts
     }
 }

@@ -87,6 +87,8 @@ enum RangeAnswer: Sendable, Equatable {
         // Without a length of the whole, the answer must at least not lie beyond the end that we know.
         if let total = known.total, range.upper > total { return .startOver(.changed) }
         if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
+        // There is more of it here than there is of it.
+        if let complete, question.offset > complete { return .startOver(.changed) }
         // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
         if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
             return .startOver(.noUsableRange)
@@ -105,7 +107,11 @@ enum RangeAnswer: Sendable, Equatable {
             // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
             let agrees =
                 comparison == .same || question.isProvable
-                || (known.validator.lastModified != nil && known.validator.lastModified == later.lastModified)
+                || (question.overlap > 0 && known.validator.lastModified != nil
+                    && known.validator.lastModified == later.lastModified)
+            // From here on this source is asked, and by its own name for the version. Without a digest that would be saying too
+            // much before the bytes have been compared.
+            if question.isProvable, comparison != .same, !later.isEmpty { resource.validator = later }
             return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
         }
         if case .ifRange = question.condition, known.validator.strongTag != nil {

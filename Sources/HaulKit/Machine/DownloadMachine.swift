@@ -68,7 +68,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .pieceChecked(let index, let isRight):
             guard state == .transferring else { return [] }
             let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
-            return actions + follow(outcome, at: now)
+            for case .forget(let range) in actions { forget(range) }
+            // What proved wrong is asked for again at once; the transfer counts how often.
+            return actions + (outcome == .dry ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
             let urls = sources.sources.map { Origin($0.url) }
@@ -103,6 +105,18 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
+    /// What each connection does that brings bytes.
+    func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
+        transfer.lines.sorted { $0.key.number < $1.key.number }.map { id, line in
+            let owed = transfer.plan?.segments[id]?.owed ?? mark.prefix..<mark.prefix
+            return .init(
+                host: sources.sources[line.source].url.host ?? "",
+                owed: owed,
+                bytesPerSecond: line.bytesPerSecond(at: now)
+            )
+        }
+    }
+
     // MARK: What the user wants
 
     /// Changes what the download is to be, between two runs of it; while it runs nothing changes.
@@ -132,6 +146,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .paused, .failed:
             state = .queued
             patience.renew()
+            sources.renew()
             return [.report]
         default:
             if wish == .pause { wish = .run }
@@ -193,21 +208,28 @@ struct DownloadMachine: Sendable, Equatable {
         patience.begin(at: mark.count)
         transfer.forgetPieces()
         if found == nil { resource = nil }
-        return settleOr { machine in
-            machine.isWhole && machine.settings.pieces == nil ? machine.verify() : machine.open(at: now)
-        }
+        return settleOr { machine in machine.isWhole ? machine.finish(at: now) : machine.open(at: now) }
     }
 
     // MARK: Asking
 
     private var isWhole: Bool {
-        resource?.total.map { $0 > 0 && mark.prefix >= $0 } ?? false
+        guard let total = resource?.total, hasExpectedSize else { return false }
+        return total > 0 && mark.prefix >= total
+    }
+
+    /// False when what is known of the file has another length than it was to have.
+    private var hasExpectedSize: Bool {
+        guard let size = settings.size, let total = resource?.total else { return true }
+        return size == total
     }
 
     private mutating func open(at now: Instant) -> [Action] {
         let id = transfer.issueID()
         var question = RangeQuestion.whole
-        if let resource, mark.count > 0, !dropsWhatIsThere, let gap = mark.written.firstGap(before: resource.total) {
+        if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
+            let gap = mark.written.firstGap(before: resource.total)
+        {
             let isFromElsewhere = isFromReplacedSource || resource.mirror != sources.mirror
             question = .resuming(
                 resource,
@@ -226,7 +248,9 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     /// A digest will show whether the result is right, wherever its bytes came from.
-    private var isProvable: Bool { settings.checksum != nil || resource?.digest != nil || settings.pieces != nil }
+    private var isProvable: Bool {
+        settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil
+    }
 
     private mutating func headReceived(
         _ id: ConnectionID,
@@ -252,7 +276,7 @@ struct DownloadMachine: Sendable, Equatable {
             return prepare(id, head, resource, offset: 0, compare: 0, startsOver: true)
         case .alreadyComplete(let known):
             resource = known
-            return [.close(id)] + (isWhole ? verify() : startOver(.changed, at: now))
+            return [.close(id)] + (isWhole ? finish(at: now) : startOver(.changed, at: now))
         case .askWithoutCondition:
             asksPlain = true
             return [.close(id)] + open(at: now)
@@ -305,7 +329,7 @@ struct DownloadMachine: Sendable, Equatable {
         if rangesAreBroken { resource?.hasUsableRanges = false }
         if preparation.startsOver {
             mark = .zero
-            transfer.forgetPieces()
+            transfer.startOver()
         }
         countAtOpen = mark.count
         dropsWhatIsThere = false
@@ -318,20 +342,20 @@ struct DownloadMachine: Sendable, Equatable {
         patience.noteGoodAnswer()
         return settleOr { machine in
             machine.state = .transferring
-            machine.begin(id, preparation, at: now)
+            machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
-            let limit = (preparation.end ?? machine.resource?.total).map { $0 - preparation.offset }
+            // A range that ends within the overlap brings nothing.
+            let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
             let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
             let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
             return [admit] + further + [.report] + machine.follow(outcome, at: now)
         }
     }
 
-    private mutating func begin(_ id: ConnectionID, _ preparation: Preparation, at now: Instant) {
+    private mutating func begin(_ first: Transfer.First?, at now: Instant) {
         guard let resource else { return }
         transfer.begin(
-            id,
-            (preparation.offset, preparation.end),
+            first,
             Transfer.Terms(
                 resource: resource,
                 isProvable: isProvable,
@@ -417,6 +441,12 @@ struct DownloadMachine: Sendable, Equatable {
         mark = landed
     }
 
+    /// The file will say so too, but the next question must not wait for that.
+    private mutating func forget(_ range: Range<Int64>) {
+        mark.written.remove(contentsOf: range)
+        mark.synced.remove(contentsOf: range)
+    }
+
     /// What the state of the transfer means for the download.
     private mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
         -> [Action]
@@ -427,6 +457,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .doubtful:
             // Nothing is thrown away on the word of a further connection: the ladder decides.
             return transfer.closeAll() + open(at: now)
+        case .homeless:
+            _ = sources.moveOn(droppingHome: true)
+            return open(at: now)
         case .dry:
             // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
             if error == nil, mark.count > countAtOpen { return open(at: now) }
@@ -485,7 +518,14 @@ struct DownloadMachine: Sendable, Equatable {
             _ = transfer.closeAll()
             if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
             resource?.total = mark.count
-            return verify()
+            if let size = settings.size, size != mark.count {
+                let refusal = RangeAnswer.Refusal.otherSize(expected: size, actual: mark.count)
+                return retry(
+                    FailureTable.verdict(on: refusal, host: sources.url.host ?? "", isRedirected: false),
+                    at: now
+                )
+            }
+            return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
         }
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
         return actions + follow(outcome, because: failure, at: now)
@@ -519,6 +559,21 @@ struct DownloadMachine: Sendable, Equatable {
 
     // MARK: The end
 
+    /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
+    ///
+    /// - Parameter fresh: what the connection brought that has just ended, where it was not planned for.
+    private mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
+        guard pieces(for: resource?.total) != nil else { return verify() }
+        let closing = transfer.closeAll()
+        let isNews = state != .transferring
+        state = .transferring
+        begin(nil, at: now)
+        transfer.noteUnplanned(fresh, from: sources.home)
+        let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+        guard outcome == .goesOn else { return closing + actions + follow(outcome, at: now) }
+        return closing + actions + (isNews ? [.report] : [])
+    }
+
     private mutating func verify() -> [Action] {
         state = .verifying
         return transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
@@ -531,7 +586,7 @@ struct DownloadMachine: Sendable, Equatable {
             state = .publishing
             return [.publish]
         case .mismatch(let expected, let actual):
-            if patience.refetches() {
+            if sources.distrust() || patience.refetches() {
                 dropsWhatIsThere = true
                 return open(at: now)
             }

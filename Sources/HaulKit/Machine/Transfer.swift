@@ -16,6 +16,8 @@ struct Transfer: Sendable, Equatable {
         case dry
         /// Somebody says that another version stands at the URL.
         case doubtful
+        /// The home source turned out to be a bad one: another one has to be asked.
+        case homeless
         /// A piece is wrong again and again, wherever it comes from.
         case wrongPiece(Int)
     }
@@ -45,6 +47,9 @@ struct Transfer: Sendable, Equatable {
     private var terms = Terms(resource: Resource(total: nil))
     /// Set when only one connection can be had, whatever the limits say.
     private var isSolitary = false
+    /// The first connection, while the bytes that come again have not been compared: until then nobody knows whether it
+    /// brings the version that is here, and nothing of it may join that.
+    private var uncompared: ConnectionID?
     /// Times that a further connection said that the version had changed.
     private(set) var doubts = 0
     /// Further connections that failed without having brought a byte, in a row.
@@ -63,10 +68,12 @@ struct Transfer: Sendable, Equatable {
 
     // MARK: Beginning and ending
 
-    /// The first connection's body is about to flow.
+    /// The first connection, and what it is to bring.
+    typealias First = (id: ConnectionID, lower: Int64, upper: Int64?, compare: Int64)
+
+    /// The first connection's body is about to flow; or every byte is here, and only pieces are left to be compared.
     mutating func begin(
-        _ id: ConnectionID,
-        _ range: (lower: Int64, upper: Int64?),
+        _ first: First?,
         _ terms: Terms,
         _ mark: Mark,
         _ sources: SourceBook,
@@ -74,8 +81,10 @@ struct Transfer: Sendable, Equatable {
         at now: Instant
     ) {
         self.terms = terms
-        lines = [id: Line(source: sources.home, question: nil, at: now)]
+        lines = [:]
+        if let first { lines[first.id] = Line(source: sources.home, question: nil, at: now) }
         plan = nil
+        uncompared = first.flatMap { $0.compare > 0 ? $0.id : nil }
         quietUntil = now
         hostIsFull = false
         controller = ConnectionController(
@@ -90,20 +99,34 @@ struct Transfer: Sendable, Equatable {
             smallestPiece: terms.limits.smallestPiece,
             alignment: terms.pieces?.pieceLength ?? 1
         )
-        let upper = range.upper ?? total
-        if range.lower < upper { _ = plan.assign(range.lower..<upper, to: id) }
+        if let first, first.lower < first.upper ?? total {
+            _ = plan.assign(first.lower..<(first.upper ?? total), to: first.id)
+        }
         self.plan = plan
-        if let hashes = terms.pieces, pieces?.hashes != hashes { pieces = PieceLedger(hashes, total: total) }
+        if pieces?.hashes != terms.pieces || pieces?.total != total {
+            pieces = terms.pieces.map { PieceLedger($0, total: total) }
+        } else {
+            pieces?.resume()
+        }
     }
 
-    /// The bytes belong to no version any more.
+    /// The home source brought these bytes while the length was not known, and so no plan.
+    mutating func noteUnplanned(_ range: Range<Int64>, from source: Int) { pieces?.note(range, from: source) }
+
+    /// Another run begins: nothing is known of the bytes that are here.
     mutating func forgetPieces() { pieces = nil }
+
+    /// The bytes that are here belong to no version any more.
+    mutating func startOver() { pieces?.startOver() }
 
     /// Every connection goes; what they brought stays.
     mutating func closeAll() -> [Action] {
         defer { lines = [:] }
-        return lines.keys.sorted { $0.number < $1.number }.map { .close($0) }
+        return openIDs.map { .close($0) }
     }
+
+    /// In the order in which they were opened, so that equal transfers act equally.
+    private var openIDs: [ConnectionID] { lines.keys.sorted { $0.number < $1.number } }
 
     /// Whether further connections can be told which version to bring.
     private var canShare: Bool {
@@ -240,20 +263,28 @@ struct Transfer: Sendable, Equatable {
         if let proven = verdict.proven { sources.prove(proven) }
         var actions: [Action] = []
         for range in verdict.forgotten { actions += forget(range) }
-        if let culprit = verdict.culprit, verdict.times > 0 {
-            let others = sources.sources.indices.contains { $0 != culprit && !sources.sources[$0].isDropped }
-            if others {
-                sources.drop(culprit)
-                for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
-                for id in lines.filter({ $0.value.source == culprit }).map(\.key) { actions += drop(id) }
-            }
-        }
+        if let culprit = verdict.culprit { actions += convict(culprit, &sources) }
+        if sources.sources[sources.home].isDropped { return (actions + closeAll(), .homeless) }
         if verdict.times >= Self.mostWrongTimes { return (actions + closeAll(), .wrongPiece(index)) }
         actions += schedule(&sources, at: now)
         return (actions, outcome)
     }
 
     private static let mostWrongTimes = 3
+
+    /// A source sent wrong bytes: nothing more comes from it, if there is another.
+    private mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action] {
+        guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
+            return []
+        }
+        sources.drop(culprit)
+        var actions: [Action] = []
+        for id in openIDs where lines[id]?.source == culprit { actions += drop(id) }
+        // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
+        if sources.sources[culprit].isProven { return actions }
+        for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
+        return actions
+    }
 
     // MARK: Deciding
 
@@ -275,10 +306,12 @@ struct Transfer: Sendable, Equatable {
         for (id, segment) in plan.segments {
             let position = mark.written.firstMissing(in: segment.owed)
             let hasAdvanced = position > segment.position
-            if hasAdvanced, let line = lines[id] {
+            // What lands before the answer is what another had still taken in when it was cut short.
+            if hasAdvanced, let line = lines[id], line.isFlowing {
                 pieces?.note(segment.position..<position, from: line.source)
                 stumbles = 0
             }
+            if hasAdvanced, id == uncompared { uncompared = nil }
             lines[id]?.record(position, advanced: hasAdvanced, at: now)
             _ = plan.advance(id, to: position)
             if let line = lines[id], line.isFlowing {
@@ -297,7 +330,7 @@ struct Transfer: Sendable, Equatable {
     private mutating func closeDone(at now: Instant) -> [Action] {
         guard let plan else { return [] }
         var actions: [Action] = []
-        for id in lines.keys.sorted(by: { $0.number < $1.number }) {
+        for id in openIDs {
             guard let line = lines[id] else { continue }
             guard plan.segments[id] == nil || plan.isComplete else { continue }
             let isLate = line.doneSince.map { now - $0 > Self.graceToEnd } ?? false
@@ -339,7 +372,9 @@ struct Transfer: Sendable, Equatable {
 
     /// Opens as many connections as are wanted and can be of use.
     private mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
-        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, now >= quietUntil else {
+        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
+            now >= quietUntil
+        else {
             return []
         }
         var actions: [Action] = []
@@ -405,7 +440,7 @@ struct Transfer: Sendable, Equatable {
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
         var actions: [Action] = []
-        for id in lines.keys.sorted(by: { $0.number < $1.number }) {
+        for id in openIDs {
             guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
             else { continue }
             let isSilent = now - line.lastByte > Self.longestSilence

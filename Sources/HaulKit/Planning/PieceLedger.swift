@@ -1,7 +1,7 @@
 /// Which pieces of a file have been found right, and who brought the bytes of the others.
 struct PieceLedger: Sendable, Equatable {
     let hashes: PieceHashes
-    private let total: Int64
+    let total: Int64
     private(set) var right = IndexRanges()
     private var checking: Set<Int> = []
     /// Times that a piece had the wrong digest.
@@ -20,6 +20,19 @@ struct PieceLedger: Sendable, Equatable {
 
     var isDone: Bool { checking.isEmpty && right == IndexRanges(0..<hashes.digests.count) }
     var isChecking: Bool { !checking.isEmpty }
+
+    /// The answers to checks that were under way may have been missed: whatever was not found right is checked again.
+    mutating func resume() {
+        checking = []
+        seen = ByteSet()
+    }
+
+    /// Nothing is here any more. How often a piece was wrong is remembered, so that this comes to an end.
+    mutating func startOver() {
+        resume()
+        right = IndexRanges()
+        brought = [:]
+    }
 
     /// A source brought these bytes.
     mutating func note(_ range: Range<Int64>, from source: Int) {
@@ -71,7 +84,9 @@ struct PieceLedger: Sendable, Equatable {
         }
         wrong[index, default: 0] += 1
         verdict.times = wrong[index, default: 0]
-        if sources.count == 1 { verdict.culprit = sources.first }
+        // A piece of which some bytes came from nobody knows where convicts nobody.
+        verdict.culprit = sources.first { brought[$0]?.containsAll(of: range) ?? false }
+        if sources.count > 1 { verdict.culprit = nil }
         verdict.forgotten = [range]
         for source in sources { brought[source]?.remove(contentsOf: range) }
         seen.remove(contentsOf: range)

@@ -20,6 +20,8 @@ struct SourceBook: Sendable, Equatable {
     private(set) var sources: [Source]
     /// The one that is asked first after every interruption, and whose words on the version count.
     private(set) var home: Int
+    /// Set when the whole came out wrong and nobody knows whose bytes they were: only the home source is asked from then on.
+    private var keepsToHome = false
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
     init(_ url: URL, mirrors: [Metalink.Source] = []) {
@@ -31,7 +33,7 @@ struct SourceBook: Sendable, Equatable {
     var url: URL { sources[home].url }
     /// The home source, where it is not the URL that the download was asked for.
     var mirror: URL? { home == 0 ? nil : url }
-    var isAlone: Bool { !sources.contains { !$0.isDropped && $0.url != url } }
+    var isAlone: Bool { keepsToHome || !sources.contains { !$0.isDropped && $0.url != url } }
 
     /// Takes up mirrors that became known on the way; those that are known already stay as they are.
     ///
@@ -85,6 +87,27 @@ struct SourceBook: Sendable, Equatable {
         return true
     }
 
+    /// The whole has the wrong digest. Where several sources may have had a part in that, the home source is to bring it alone;
+    /// and if it was alone, it has the wrong file.
+    ///
+    /// - Returns: false when there is no other way to get it than the one that went wrong.
+    mutating func distrust() -> Bool {
+        if keepsToHome { return moveOn(droppingHome: true) }
+        guard !isAlone else { return false }
+        keepsToHome = true
+        return true
+    }
+
+    /// The user wants it tried again: every source may have changed its mind.
+    mutating func renew() {
+        home = 0
+        keepsToHome = false
+        for index in sources.indices {
+            sources[index].isDropped = false
+            sources[index].failures = 0
+        }
+    }
+
     private func rank(_ index: Int) -> (Int, Int, Int) { (sources[index].failures, sources[index].priority, index) }
 
     /// The source of a further connection. Each gets one before any gets a second; then the fastest for each connection it
@@ -97,9 +120,10 @@ struct SourceBook: Sendable, Equatable {
     func next(open: [Int: Int], needsProof: Bool, mayShareHome: Bool) -> Int? {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
-            if source.isDropped || source.failures > 1 { return false }
-            if index == home { return mayShareHome || open[index, default: 0] == 0 }
-            return open[index, default: 0] < (needsProof && !source.isProven ? 1 : Self.mostOfAMirror)
+            if source.isDropped || source.failures > 1 || (keepsToHome && index != home) { return false }
+            if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }
+            let most = index == home ? (mayShareHome ? Int.max : 1) : Self.mostOfAMirror
+            return open[index, default: 0] < (needsProof && !source.isProven ? 1 : most)
         }
         if let fresh = candidates.filter({ open[$0, default: 0] == 0 }).min(by: { rank($0) < rank($1) }) {
             return fresh

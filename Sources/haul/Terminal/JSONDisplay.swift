@@ -18,6 +18,7 @@ struct JSONDisplay: Display {
         var total: Int64?
         var bytesPerSecond: Int64?
         var secondsLeft: Double?
+        var connections: Int?
         var proof: String?
         var wasThere: Bool?
         var error: Failure?
@@ -54,6 +55,7 @@ struct JSONDisplay: Display {
             total: snapshot.totalBytes,
             bytesPerSecond: Int64(snapshot.bytesPerSecond),
             secondsLeft: snapshot.timeLeft.map { ($0 / .seconds(1)).rounded() },
+            connections: snapshot.state == .transferring ? snapshot.connections.count : nil,
             error: snapshot.error.map(failure)
         )
     }

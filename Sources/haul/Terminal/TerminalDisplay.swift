@@ -13,10 +13,13 @@ final class TerminalDisplay: Display {
         var drawn: [Int] = []
         var isClosed = false
     }
+    private let isVerbose: Bool
     private let state = Mutex(State())
     private let timer = Mutex<Task<Void, Never>?>(nil)
 
-    init() {
+    /// - Parameter isVerbose: shows the parts of each file and its connections.
+    init(isVerbose: Bool) {
+        self.isVerbose = isVerbose
         Terminal.hideCursor()
         let task = Task { [weak self] in
             // Sleeping fails only when the display is closed.
@@ -83,18 +86,24 @@ final class TerminalDisplay: Display {
             let (columns, rows) = Terminal.size
             var screen = Self.erase(state.drawn, columns: columns)
             if let text { screen += text + "\n" }
-            let lines = Self.lines(state, columns: columns - 1, rows: rows)
+            let lines = lines(state, columns: columns - 1, rows: rows)
             screen += lines.map { $0 + "\n" }.joined()
             state.drawn = lines.map(Format.width)
             Output.write(screen, to: STDERR_FILENO)
         }
     }
 
-    private static func lines(_ state: State, columns: Int, rows: Int) -> [String] {
+    private func lines(_ state: State, columns: Int, rows: Int) -> [String] {
         let all = state.order.compactMap { state.snapshots[$0] }
         let running = all.filter { [.connecting, .transferring, .waiting, .verifying].contains($0.state) }
         let room = max(1, rows - 3)
         var lines = running.prefix(room).map { ProgressLine.of($0, columns: columns) }
+        if isVerbose {
+            lines = Array(
+                running.flatMap { [ProgressLine.of($0, columns: columns)] + SegmentMap.lines($0, columns: columns) }
+                    .prefix(room)
+            )
+        }
         if running.count > room { lines.append(Format.fit("and \(running.count - room) more", columns)) }
         if all.count > 1, state.finished < all.count {
             lines.append(ProgressLine.total(all, finished: state.finished, columns: columns))

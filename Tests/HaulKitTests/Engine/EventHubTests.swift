@@ -16,7 +16,9 @@ struct EventHubTests {
             totalBytes: nil,
             bytesPerSecond: 0,
             error: nil,
-            waitsFor: nil
+            waitsFor: nil,
+            connections: [],
+            landed: []
         )
     }
 

@@ -2,72 +2,66 @@
 
 /// A partial file that knows of every byte which version of the remote file it came from.
 struct ShadowFile: Equatable {
-
-    private struct Run: Equatable {
-        var version: Int
-        var end: Int64
-    }
-
     /// The version of bytes that nobody can vouch for: written, and lost before they were synced.
     static let garbage = -1
 
-    private var runs: [Run] = []
+    /// Which bytes are of which version.
+    private var origins: [Int: ByteSet] = [:]
     /// What the engine's `PartFile` would say.
     private(set) var mark = Mark.zero
+    /// A sync failed: nothing more is taken.
+    private(set) var isBroken = false
 
-    var size: Int64 { runs.last?.end ?? 0 }
-
-    /// Continues at the mark; what lay behind it is overwritten.
-    mutating func append(_ count: Int64, of version: Int) {
-        guard count > 0 else { return }
-        cut(to: mark.written)
-        mark.written += count
-        if runs.last?.version == version {
-            runs[runs.count - 1].end = mark.written
-        } else {
-            runs.append(Run(version: version, end: mark.written))
-        }
+    /// What is there and claimed already stays as it is: it may have been compared with a digest.
+    mutating func write(_ range: Range<Int64>, of version: Int) {
+        guard !range.isEmpty, !isBroken else { return }
+        let fresh = ByteSet(range).subtracting(mark.written)
+        for other in origins.keys where other != version { origins[other]?.subtract(fresh) }
+        origins[version, default: ByteSet()].formUnion(fresh)
+        mark.written.formUnion(fresh)
     }
 
-    mutating func startOver() {
-        runs = []
-        mark = .zero
+    /// The bytes stay where they are, and are claimed no more.
+    mutating func forget(_ range: Range<Int64>) {
+        mark.written.remove(contentsOf: range)
+        mark.synced.remove(contentsOf: range)
     }
 
-    mutating func sync() { mark.synced = mark.written }
+    mutating func startOver() { self = ShadowFile() }
 
-    /// The power went, or a sync failed: what was not synced is anything now.
+    mutating func sync() {
+        if !isBroken { mark.synced = mark.written }
+    }
+
+    /// A sync failed: what was not synced may be anything.
+    mutating func failSync() {
+        loseUnsynced()
+        isBroken = true
+    }
+
+    /// The power went: what was not synced is anything now.
     mutating func loseUnsynced() {
-        let end = size
-        cut(to: mark.synced)
-        if end > mark.synced { runs.append(Run(version: Self.garbage, end: end)) }
+        let lost = everything.subtracting(mark.synced)
+        for version in origins.keys { origins[version]?.subtract(lost) }
+        origins[Self.garbage, default: ByteSet()].formUnion(lost)
         mark.written = mark.synced
     }
 
     /// Opened anew with what the store claims.
-    mutating func reopen(_ claim: Mark) { mark = claim }
-
-    func versions(from lower: Int64, to upper: Int64) -> Set<Int> {
-        var found: Set<Int> = []
-        var start: Int64 = 0
-        for run in runs {
-            if start < upper, run.end > lower { found.insert(run.version) }
-            start = run.end
-        }
-        return found
+    mutating func reopen(_ claim: Mark) {
+        mark = claim
+        isBroken = false
     }
 
-    private mutating func cut(to length: Int64) {
-        while let last = runs.popLast() {
-            let start = runs.last?.end ?? 0
-            if last.end <= length {
-                runs.append(last)
-                return
-            }
-            if start < length {
-                runs.append(Run(version: last.version, end: length))
-                return
-            }
-        }
+    /// All bytes that the file has, claimed or not.
+    private var everything: ByteSet { origins.values.reduce(into: ByteSet()) { $0.formUnion($1) } }
+
+    func versions(in bytes: ByteSet) -> Set<Int> {
+        Set(origins.filter { !$0.value.intersection(bytes).isEmpty }.map(\.key))
     }
+
+    func versions(in range: Range<Int64>) -> Set<Int> { versions(in: ByteSet(range)) }
+
+    /// Whether all of this was ever written, whatever has become of it.
+    func has(_ bytes: ByteSet) -> Bool { bytes.subtracting(everything).isEmpty }
 }

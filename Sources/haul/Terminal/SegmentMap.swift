@@ -1,0 +1,46 @@
+import HaulKit
+
+/// What `--verbose` shows of a file beside its line: which parts of it are here, and how fast each connection is.
+enum SegmentMap {
+    /// - Returns: nothing while no bytes arrive.
+    static func lines(_ snapshot: DownloadSnapshot, columns: Int) -> [String] {
+        guard snapshot.state == .transferring, !snapshot.connections.isEmpty else { return [] }
+        var lines: [String] = []
+        if let total = snapshot.totalBytes, total > 0 {
+            lines.append("  " + map(snapshot, total: total, cells: max(1, columns - 2)))
+        }
+        return lines + [Format.fit("  " + connections(snapshot), columns)]
+    }
+
+    /// A cell for each stretch of the file: `█` is here, `▒` partly, `▓` where a connection is at work, `░` not here.
+    private static func map(_ snapshot: DownloadSnapshot, total: Int64, cells: Int) -> String {
+        let cells = Int(min(Int64(cells), total))
+        let length = Double(total) / Double(cells)
+        var here = [Double](repeating: 0, count: cells)
+        for stretch in snapshot.landed {
+            let (lower, upper) = (Double(stretch.lowerBound) / length, Double(stretch.upperBound) / length)
+            let first = min(cells - 1, Int(lower))
+            for cell in first...max(first, min(cells - 1, Int(upper.rounded(.up)) - 1)) {
+                here[cell] += max(0, min(upper, Double(cell + 1)) - max(lower, Double(cell)))
+            }
+        }
+        let busy = Set(snapshot.connections.map { min(cells - 1, Int(Double($0.owed.lowerBound) / length)) })
+        return String(
+            here.enumerated().map { cell, share in
+                if share > 0.999 { return "█" as Character }
+                return busy.contains(cell) ? "▓" : share > 0 ? "▒" : "░"
+            }
+        )
+    }
+
+    /// `3 connections: 12.0 MB/s, 11.9 MB/s, 400 kB/s`; by host where there are several.
+    private static func connections(_ snapshot: DownloadSnapshot) -> String {
+        let hosts = snapshot.connections.reduce(into: [String]()) { if !$0.contains($1.host) { $0.append($1.host) } }
+        let parts = hosts.map { host in
+            let speeds = snapshot.connections.filter { $0.host == host }.map { Format.speed($0.bytesPerSecond) }
+            return (hosts.count > 1 ? host + ": " : "") + speeds.joined(separator: ", ")
+        }
+        let count = snapshot.connections.count
+        return (count == 1 ? "1 connection: " : "\(count) connections: ") + parts.joined(separator: " · ")
+    }
+}

@@ -1,0 +1,81 @@
+@testable import HaulKit
+
+/// What connections bring.
+extension ShadowDownload {
+    mutating func proceedConnection(_ id: ConnectionID) {
+        guard let open = connections[id] else { return }
+        if open.isFrozen {
+            // Nobody notices for long that the server has fallen silent.
+            guard isBenevolent || chance(5) else { return }
+            return end(id, .failed(TransportError(.stalled), open.stage == .flowing ? file.mark : nil))
+        }
+        switch open.stage {
+        case .asking: ask(open)
+        case .held:
+            if fails(10) { return end(id, .failed(TransportError(.connectionLost, "no body"), nil)) }
+            if !steps.isEmpty { finishStep() }
+        case .flowing: proceedBody(open)
+        }
+    }
+
+    private mutating func ask(_ open: ShadowConnection) {
+        let isFurther = machine.state == .transferring
+        if isFurther, fails(10) { return end(open.id, .noRoom) }
+        if fails(10) { return end(open.id, .failed(anyFailure(), nil)) }
+        let count = connections.values.count { $0.question.source == open.question.source }
+        var answer: ShadowServer.Answer
+        if count > server.mostConnections {
+            if chance(25) { return end(open.id, .failed(TransportError(.connectionLost, "reset"), nil)) }
+            answer = server.refusal(open.question, &random)
+        } else {
+            answer = isBenevolent ? server.proper(open.question) : server.answer(open.question, &random)
+        }
+        connections[open.id]?.stage = .held
+        connections[open.id]?.body = answer.body
+        let others = connections.keys.filter { $0 != open.id }
+        send(.headReceived(open.id, answer.head, retryAfter: answer.retryAfter))
+        let status = answer.head.status
+        if isFurther, status >= 400, status != 412, status != 416 {
+            carriesOn(others, "one was refused with \(status)")
+        }
+    }
+
+    private mutating func proceedBody(_ open: ShadowConnection) {
+        if fails(2) {
+            if chance(50) {
+                file.failSync()
+                store.mark = file.mark
+            }
+            return end(open.id, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), file.mark))
+        }
+        if fails(10) { return end(open.id, .failed(anyFailure(), file.mark)) }
+        guard !open.rest.isEmpty else { return end(open.id, .finished(file.mark)) }
+        flow(open.id)
+    }
+
+    private mutating func end(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) {
+        let wasTransferring = machine.state == .transferring
+        connections[id] = nil
+        let others = Array(connections.keys)
+        send(.connectionEnded(id, end))
+        guard wasTransferring else { return }
+        switch end {
+        case .failed, .noRoom: carriesOn(others, "one ended with \(end)")
+        case .finished, .overlapDiffers, .diskFailed: break
+        }
+    }
+
+    /// What goes wrong with one connection leaves the others alone.
+    private mutating func carriesOn(_ others: [ConnectionID], _ reason: String) {
+        let isDone = machine.transfer.plan?.isComplete ?? false
+        if !isDone, others.contains(where: { connections[$0] == nil }) {
+            complain("closes other connections after \(reason)")
+        }
+    }
+
+    mutating func anyFailure() -> TransportError {
+        let often: [TransportError.Kind] = [.connectionLost, .stalled, .connectTimeout, .connectionRefused]
+        let kinds = chance(90) ? often : TransportError.Kind.allCases
+        return TransportError(kinds.randomElement(using: &random) ?? .connectionLost)
+    }
+}

@@ -1,0 +1,172 @@
+@testable import HaulKit
+
+/// What always holds.
+extension ShadowDownload {
+    /// A digest will show whether the result is right.
+    private var isProvable: Bool {
+        machine.settings.checksum != nil || machine.resource?.digest != nil || pieceHashes != nil
+    }
+
+    /// The digests of the pieces, where they are those of a file of this length.
+    private var pieceHashes: PieceHashes? {
+        guard let pieces = machine.settings.pieces, let total = machine.resource?.total, pieces.covers(total)
+        else {
+            return nil
+        }
+        return pieces
+    }
+
+    /// The server names no version for certain, and the user wants its bytes joined all the same.
+    var joinsBlindly: Bool {
+        machine.settings.resumesUnverified && server.tags != .strong && server.dates != .strong
+    }
+
+    /// Whether a piece that is here has the right digest: all of it is of the version that the digests were made of.
+    func isRight(_ index: Int) -> Bool {
+        guard let pieces = machine.settings.pieces, let total = machine.resource?.total else { return true }
+        let range = pieces.range(of: index, total: total)
+        return range == pieces.range(of: index, total: server.finalTotal)
+            && file.versions(in: range) == [ShadowServer.finalVersion]
+    }
+
+    // MARK: States
+
+    mutating func checkObligation() {
+        let isMet =
+            switch machine.state {
+            case .queued, .paused, .completed, .failed, .cancelled: connections.isEmpty && timer == nil
+            case .recovering: steps.contains(.recover)
+            case .connecting(let id, _): openIDs == [id] && connections[id]?.stage == .asking
+            case .preparing(let id, let preparation, _):
+                steps.contains(.prepare(id, preparation)) && (openIDs == [id] || connections.isEmpty)
+            case .transferring:
+                Set(machine.transfer.lines.keys) == Set(connections.keys)
+                    && !(connections.isEmpty && uncheckedPieces.isEmpty)
+            case .resting: timer != nil && connections.isEmpty
+            case .verifying: connections.isEmpty && (verification != nil || steps.contains(.answerUnchecked))
+            case .publishing: connections.isEmpty && steps.contains(.publish)
+            }
+        if !isMet {
+            let lines = machine.transfer.lines.keys.map(\.number).sorted()
+            complain("waits for something that cannot come: open \(openIDs.map(\.number)), lines \(lines)")
+        }
+        if connections.count > max(1, machine.settings.limits.connections) {
+            complain("has \(connections.count) connections of \(machine.settings.limits.connections)")
+        }
+    }
+
+    mutating func checkMarks() {
+        let mark = machine.mark
+        if !mark.synced.subtracting(mark.written).isEmpty || (mark.written.ranges.first?.lowerBound ?? 0) < 0 {
+            complain("has the impossible mark \(mark)")
+        }
+        switch machine.state {
+        case .connecting, .transferring, .resting, .verifying, .publishing:
+            if !mark.written.subtracting(file.mark.written).isEmpty
+                || !mark.synced.subtracting(file.mark.synced).isEmpty
+            {
+                complain("claims \(mark.written.text), the disk has \(file.mark.written.text)")
+            }
+        case .paused, .failed:
+            guard steps.isEmpty, hasPart else { return }
+            if file.versions(in: mark.written).contains(ShadowFile.garbage) || !file.has(mark.written) {
+                complain("claims \(mark.written.text), which the disk does not have")
+            }
+        default: break
+        }
+    }
+
+    /// Every byte has landed, is owed by an open connection, or is nobody's yet.
+    mutating func checkPlan() {
+        guard case .transferring = machine.state, let plan = machine.transfer.plan else { return }
+        if plan.total != machine.resource?.total { complain("plans \(plan.total) bytes") }
+        var owed = ByteSet()
+        for (id, segment) in plan.segments.sorted(by: { $0.key.number < $1.key.number }) {
+            if connections[id] == nil { complain("expects bytes of \(id), which is not open") }
+            if segment.owed.isEmpty || segment.end > plan.total { complain("expects \(segment.owed) of \(id)") }
+            if !segment.isHedge, owed.intersects(segment.owed) { complain("expects the same bytes twice") }
+            if !segment.isHedge { owed.insert(contentsOf: segment.owed) }
+            // Bytes that it owes lie in what it may still bring.
+            if let open = connections[id], open.stage == .flowing, !open.isFrozen, !file.isBroken {
+                let left = ByteSet(segment.owed).subtracting(file.mark.written)
+                let isComing = left.subtracting(ByteSet(open.rest)).isEmpty || open.rest.upperBound == open.body?.end
+                if !isComing { complain("expects \(segment.owed) of \(id), which brings \(open.rest)") }
+            }
+        }
+        for segment in plan.segments.values where segment.isHedge && !ByteSet(segment.owed).subtracting(owed).isEmpty {
+            complain("has a hedge of nothing")
+        }
+        if !plan.landed.subtracting(file.mark.written).isEmpty, !file.isBroken {
+            complain("counts on \(plan.landed.text), the disk has \(file.mark.written.text)")
+        }
+        if plan.missing != owed.subtracting(plan.landed).union(plan.unassigned) { complain("has lost sight of bytes") }
+    }
+
+    /// Without a digest that will show it, no bytes of two versions ever stand in the file.
+    mutating func checkVersions() {
+        guard !isProvable, !joinsBlindly, hasPart else { return }
+        let versions = file.versions(in: file.mark.written)
+        if versions.count > 1 { complain("joined bytes of the versions \(versions.sorted())") }
+    }
+
+    // MARK: Connections
+
+    /// The first connection asks for what the file lacks, and of the version that it has.
+    mutating func checkFirst(_ id: ConnectionID, _ question: RangeQuestion) {
+        if connections.count > 1 { complain("begins with \(id) while connections are open") }
+        guard question.goesOn else { return }
+        let wanted = question.offset..<max(question.offset, question.end ?? machine.resource?.total ?? .max)
+        if machine.mark.written.intersects(wanted) { complain("asks for \(wanted) with \(machine.mark.written.text)") }
+        if !file.mark.written.containsAll(of: question.first..<question.offset) { complain("compares what it lacks") }
+        let versions = file.versions(in: machine.mark.written)
+        guard versions.count == 1, let number = versions.first, let version = server.versions[number] else {
+            if !isProvable, !joinsBlindly, server.mirrors.isEmpty { complain("continues the versions \(versions)") }
+            return
+        }
+        guard question.known?.mirror == nil, server.mirrors.isEmpty, !isProvable else { return }
+        if question.known?.validator.entityTag?.text != version.tag { complain("takes the bytes for another version") }
+        if question.known?.validator.lastModified != version.date { complain("takes the bytes for another date") }
+    }
+
+    mutating func checkFurther(_ id: ConnectionID, _ question: RangeQuestion) {
+        guard let total = machine.resource?.total, let end = question.end else {
+            return complain("opens \(id) without an end")
+        }
+        if machine.state != .transferring || connections.count < 2 { complain("opens \(id) beside nothing") }
+        if question.offset >= end || end > total { complain("asks \(id) for \(question.offset)..<\(end)") }
+    }
+
+    mutating func checkFurtherBody(_ open: ShadowConnection, _ offset: Int64, _ limit: Int64?) {
+        guard let body = open.body, let limit else { return complain("admits \(open.id) without a limit") }
+        if offset != open.question.offset || body.first != offset { complain("admits \(body.first)... at \(offset)") }
+        let end = machine.transfer.plan?.segments[open.id]?.end
+        if end.map({ offset + limit > $0 }) ?? true {
+            complain("admits \(limit) bytes at \(offset), it owes \(end as Any)")
+        }
+        guard !isProvable, !joinsBlindly else { return }
+        if !file.versions(in: file.mark.written).subtracting([body.version.number]).isEmpty {
+            complain("admits a body of the version \(body.version.number)")
+        }
+    }
+
+    // MARK: The end
+
+    /// What is verified is whole, and where nothing is left to compare it with, it is right.
+    mutating func checkWhole(_ checksum: Checksum?) {
+        if !connections.isEmpty { complain("verifies while a connection is open") }
+        let count = machine.mark.prefix
+        if count != machine.resource?.total { complain("verifies \(count) of \(machine.resource?.total as Any) bytes") }
+        if checksum == nil { checkResult(0..<count) }
+    }
+
+    mutating func checkResult(_ bytes: Range<Int64>) {
+        if !file.mark.written.containsAll(of: bytes) { complain("takes \(file.mark.written.text) for whole") }
+        let versions = file.versions(in: bytes)
+        if versions.contains(ShadowFile.garbage) { complain("takes bytes that were lost") }
+        if versions.count > 1, !joinsBlindly { complain("takes bytes of the versions \(versions.sorted())") }
+        if let pieces = pieceHashes {
+            let wrong = pieces.digests.indices.filter { !isRight($0) }
+            if !wrong.isEmpty { complain("takes wrong pieces \(wrong)") }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+@testable import HaulKit
+
+/// What the engine does with the file, one step after another.
+extension ShadowDownload {
+    mutating func finishStep() {
+        let step = steps.removeFirst()
+        switch step {
+        case .recover: recover()
+        case .prepare(let id, let preparation): prepare(id, preparation)
+        case .admit(let id, let offset, let compare, let limit): admit(id, offset, compare, limit)
+        case .checkpoint:
+            guard isOpen else { return }
+            if fails(10) { file.failSync() } else { file.sync() }
+            send(.bytesLanded(file.mark))
+            store.mark = file.mark
+        case .answerUnchecked: answer(.unchecked)
+        case .publish: publish()
+        case .setAside, .discard:
+            (hasPart, isOpen, file) = (false, false, ShadowFile())
+            store.mark = .zero
+        case .release:
+            isOpen = false
+            uncheckedPieces = []
+        }
+    }
+
+    private mutating func recover() {
+        if fails(4) { return send(.stepFailed(DownloadError(.inUse, "another process"))) }
+        if fails(1) { return send(.skipped(path: "/there")) }
+        if fails(2) { hasPart = false }
+        guard hasPart else {
+            file = ShadowFile()
+            return send(.recovered(nil))
+        }
+        isOpen = true
+        machine.learn(store.resource)
+        let claim = store.mark
+        let isThere = claim.count > 0 && file.has(claim.written)
+        file.reopen(isThere ? claim : .zero)
+        send(.recovered(isThere ? claim : nil))
+    }
+
+    private mutating func prepare(_ id: ConnectionID, _ preparation: DownloadMachine.Preparation) {
+        if fails(2) { return send(.skipped(path: "/there")) }
+        if fails(3) { return send(.stepFailed(DownloadError(.storeFailed, "before anything was touched"))) }
+        if !isOpen || preparation.startsOver {
+            if !preparation.startsOver { complain("goes on at \(preparation.offset) in no file") }
+            store = (preparation.resource, .zero)
+            file.startOver()
+            (hasPart, isOpen) = (true, true)
+        }
+        if fails(3) { return send(.stepFailed(DownloadError(.diskFull, "after the old bytes were dropped"))) }
+        connections[id]?.isPrepared = true
+        send(.prepared(id))
+    }
+
+    private mutating func admit(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
+        guard let open = connections[id], let body = open.body else { return }
+        if !isOpen { complain("admits a body into no file") }
+        if offset - compare != body.first { complain("admits at \(offset) what begins at \(body.first)") }
+        let there = file.versions(in: offset - compare..<offset)
+        // A body that ends within the overlap is taken for another file's, as the worker does.
+        if compare > 0, there != [body.version.number] || body.end < offset {
+            connections[id] = nil
+            return send(.connectionEnded(id, .overlapDiffers))
+        }
+        connections[id]?.stage = .flowing
+        connections[id]?.position = offset
+        if let limit { connections[id]?.limit = min(open.limit, offset + limit) }
+    }
+
+    private mutating func publish() {
+        if fails(5) {
+            file.failSync()
+            store.mark = file.mark
+            return send(.stepFailed(DownloadError(.diskFailed, "fsync")))
+        }
+        file.sync()
+        let total = machine.mark.prefix
+        checkResult(0..<total)
+        if let number = file.versions(in: file.mark.written).first, let version = server.versions[number],
+            version.total != total, !joinsBlindly
+        {
+            complain("publishes \(total) of \(version.total) bytes")
+        }
+        (hasPart, isOpen) = (false, false)
+        send(.published(path: "/done"))
+    }
+}
