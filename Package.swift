@@ -48,7 +48,7 @@ let package = Package(
         .executableTarget(
             name: "haul",
             dependencies: [
-                "HaulKit",
+                "HaulKit", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <linux/magic.h>
+#include <malloc.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x00000080
@@ -26,6 +30,33 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) 
 
 int haul_rename_noreplace(const char *from, const char *to) {
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+void haul_keep_freed_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_TOP_PAD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+#endif
+}
+
+void haul_start_writing(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
+int haul_sync_file_system(int fd) {
+    struct utsname name;
+    int major = 0, minor = 0;
+    struct statfs status;
+    if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2) goto unsupported;
+    if (major < 5 || (major == 5 && minor < 8)) goto unsupported;
+    if (fstatfs(fd, &status) != 0) return -1;
+    switch ((unsigned long)status.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC: return syncfs(fd);
+    }
+unsupported:
+    errno = ENOTSUP;
+    return -1;
 }
 
 int haul_reserve(int fd, int64_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
@@ -53,6 +84,16 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) 
 int haul_rename_noreplace(const char *from, const char *to) {
     (void)from, (void)to;
     errno = ENOSYS;
+    return -1;
+}
+
+void haul_keep_freed_memory(void) {}
+
+void haul_start_writing(int fd) { (void)fd; }
+
+int haul_sync_file_system(int fd) {
+    (void)fd;
+    errno = ENOTSUP;
     return -1;
 }
 

@@ -16,11 +16,14 @@ public struct Download: Sendable, Identifiable {
     /// What happens in this run: first the present state, last how the run ended.
     public var events: DownloadEvents { DownloadEvents(hub) }
 
+    /// The last events of this run only: for those who do not follow it on its way, which costs more than a small file.
+    public var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
+
     /// Waits for the end of the run. A paused download is waited for until it is resumed and ends.
     ///
     /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled, or this task was.
     public func result() async throws(DownloadError) -> CompletedDownload {
-        for await event in events {
+        for await event in ending {
             guard case .ended(let outcome) = event else { continue }
             switch outcome {
             case .completed(let completed): return completed

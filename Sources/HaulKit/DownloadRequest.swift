@@ -28,6 +28,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
     public var mirrors: [Metalink.Source] = []
     public var destination: Destination
+    /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
+    /// one in the URL. Made safe like any other.
+    public var suggestedName: String?
     /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
     /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
     public var headers: [HeaderField] = []

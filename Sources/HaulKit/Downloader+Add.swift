@@ -18,7 +18,13 @@ extension Downloader {
         let saved = try await store.find(request)
         // Another call may have been here while the store was asked.
         if let download = try await again(request, target) { return download }
+        return try await add(request, target, saved)
+    }
 
+    /// Adds a download, given what the store has of it.
+    func add(_ request: DownloadRequest, _ target: Target, _ saved: DownloadStore.Saved?) async throws(DownloadError)
+        -> Download
+    {
         var taken: Entry?
         if let saved { taken = try await takeUp(saved, request) }
         // And once more: taking up looks at the disk.
@@ -40,22 +46,24 @@ extension Downloader {
         return Download(entry.id, self, entry.hub)
     }
 
-    private func newEntry(_ request: DownloadRequest) -> Entry {
+    func newEntry(_ request: DownloadRequest) -> Entry {
         let id = DownloadID()
         var record = DownloadRecord(id, request, createdAt: time.date())
         record.owner = processID
-        return Entry(
+        let entry = Entry(
             id,
             DownloadMachine(settings(request), seed: random.next()),
             record,
             SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
         )
+        entry.isUntouched = true
+        return entry
     }
 
     static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
 
     /// The download of this target that is in memory already, set going if it can be.
-    private func again(_ request: DownloadRequest, _ target: Target) async throws(DownloadError) -> Download? {
+    func again(_ request: DownloadRequest, _ target: Target) async throws(DownloadError) -> Download? {
         guard let id = byTarget[target], let entry = entries[id] else { return nil }
         if case .completed = entry.machine.state {
             guard entry.machine.settings.url == request.url, await isUnchanged(entry.record),
@@ -85,17 +93,18 @@ extension Downloader {
 
     func insert(_ entry: Entry, _ target: Target) {
         entries[entry.id] = entry
-        order.append(entry.id)
+        entry.place = places
+        places += 1
         byTarget[target] = entry.id
+        entry.target = target
     }
 
     func drop(_ entry: Entry) {
         entries[entry.id] = nil
-        order.removeAll { $0 == entry.id }
-        if let target = byTarget.first(where: { $0.value == entry.id })?.key { byTarget[target] = nil }
+        if let target = entry.target, byTarget[target] == entry.id { byTarget[target] = nil }
     }
 
-    private func enqueue(_ entry: Entry) {
+    func enqueue(_ entry: Entry) {
         guard entry.machine.state == .queued else {
             entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
             return
@@ -124,7 +133,8 @@ extension Downloader {
         )
     }
 
-    static func checked(_ request: DownloadRequest) throws(DownloadError) -> DownloadRequest {
+    /// - Parameter isAbsolute: its path has been made absolute already.
+    static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {
         guard let scheme = request.url.scheme?.lowercased() else {
             throw DownloadError(
                 .invalidURL,
@@ -141,6 +151,7 @@ extension Downloader {
             )
         }
         var request = request
+        if isAbsolute { return request }
         switch request.destination {
         case .file(let path): request.destination = .file(path: absolute(path))
         case .folder(let path): request.destination = .folder(path: absolute(path))

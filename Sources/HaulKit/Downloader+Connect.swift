@@ -33,7 +33,6 @@ extension Downloader {
     }
 
     private func start(_ id: ConnectionID, _ question: RangeQuestion, _ host: Origin, _ entry: Entry) {
-        guard let request = entry.record.request else { return gone(host) }
         let date = time.date
         let entryID = entry.id
         let url = url(question, entry)
@@ -43,13 +42,11 @@ extension Downloader {
                 let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
                 return .headReceived(id, head, retryAfter: wait)
             },
-            send: { [weak self] event in
-                guard let self else { return }
-                Task { await self.receive(event, entryID: entryID) }
+            send: { [weak self, arrivals] event in
+                if arrivals.put(.event(event, of: entryID)) { self?.takeInArrivals() }
             },
-            onGone: { [weak self] in
-                guard let self else { return }
-                Task { await self.gone(host) }
+            onGone: { [weak self, arrivals] in
+                if arrivals.put(.connectionGone(host)) { self?.takeInArrivals() }
             }
         )
         entry.workers[id] = worker
@@ -57,13 +54,26 @@ extension Downloader {
         let call = TransportRequest(
             url: url,
             // What the user says to one origin is not for another to hear.
-            headers: host == Origin(request.url) ? request.headers : [],
+            headers: host == Origin(entry.machine.settings.url) ? entry.record.wishes.headers : [],
             firstByte: question.first,
             end: question.end,
             condition: question.condition,
-            allowsInsecureRedirects: request.allowsInsecureRedirects
+            allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects
         )
         worker.start(call, over: transport)
+    }
+
+    private nonisolated func takeInArrivals() {
+        Task { await takeIn() }
+    }
+
+    private func takeIn() {
+        for arrival in arrivals.take() {
+            switch arrival {
+            case .event(let event, let id): receive(event, entryID: id)
+            case .connectionGone(let host): gone(host)
+            }
+        }
     }
 
     /// A connection is no more: whoever waits for one to its host may have it.
@@ -123,12 +133,16 @@ extension Downloader {
                 return
             }
         }
-        guard let worker = entry.workers[id] else { return }
         guard overlap.count == compare else {
             // The file is shorter than its mark: nothing can be joined to it.
             breakOff(id, .overlapDiffers, entry)
             return
         }
+        admit(id, offset, expecting: overlap, limit, entry)
+    }
+
+    func admit(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?, _ entry: Entry) {
+        guard let part = entry.part, let worker = entry.workers[id] else { return }
         if entry.workers.count == 1 {
             entry.meter.reset()
             entry.meter.record(part.mark.count, at: time.now())

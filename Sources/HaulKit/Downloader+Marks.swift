@@ -31,12 +31,14 @@ extension Downloader {
         guard case .transferring = entry.machine.state, let part = entry.part else { return }
         let now = time.now()
         let mark = part.mark
-        if mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        let isInMemory = part.file.isInMemory
+        if !isInMemory, mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
         entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
         entry.hub.progressed(entry.snapshot(at: now))
+        if isInMemory { return gathers(entry, at: now) }
         if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
             entry.isSyncing = true
             Task { await self.sync(entry, part) }
@@ -78,6 +80,7 @@ extension Downloader {
             return
         }
         await part.drain()
+        guard await tryToMoveToDisk(entry) else { return send(.bytesLanded(.zero), to: entry) }
         do throws(DiskError) {
             try await makeNameDurable(entry, part)
             _ = try await part.sync()

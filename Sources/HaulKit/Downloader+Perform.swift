@@ -7,11 +7,16 @@ internal import NIOHTTP1
 extension Downloader {
     func perform(_ action: DownloadMachine.Action, _ entry: Entry) {
         switch action {
-        case .recover: step(entry) { await $0.recover($1) }
+        case .recover: if !recoverAtOnce(entry) { step(entry) { await $0.recover($1) } }
         case .open(let id, let question): open(id, question, entry)
-        case .prepare(let id, let preparation): step(entry) { await $0.prepare(id, preparation, $1) }
+        case .prepare(let id, let preparation):
+            if !gather(id, preparation, entry) { step(entry) { await $0.prepare(id, preparation, $1) } }
         case .admit(let id, let offset, let compare, let limit):
-            step(entry) { await $0.admit(id, offset, compare, limit, $1) }
+            if compare == 0, entry.pendingSteps == 0 {
+                admit(id, offset, expecting: [], limit, entry)
+            } else {
+                step(entry) { await $0.admit(id, offset, compare, limit, $1) }
+            }
         case .narrow(let id, let end): entry.workers[id]?.narrow(to: end)
         case .close(let id): _ = closeWorker(id, entry)
         case .checkPiece(let index): checkPiece(index, entry)
@@ -24,10 +29,15 @@ extension Downloader {
             entry.timer = nil
         case .verify(let checksum): verify(checksum, entry)
         case .cancelVerification: entry.verification?.set()
-        case .publish: step(entry) { await $0.publish($1) }
+        case .publish: if !publishInGroup(entry) { step(entry) { await $0.publish($1) } }
         case .setAside: step(entry) { await $0.setAside($1) }
         case .discardPartial: step(entry) { await $0.discardPartial($1) }
-        case .releaseFile: step(entry) { await $0.releaseFile($1) }
+        case .releaseFile:
+            if entry.part == nil, entry.pendingSteps == 0 {
+                fileIsReleased(entry)
+            } else {
+                step(entry) { await $0.releaseFile($1) }
+            }
         case .report: report(entry)
         }
     }
@@ -36,9 +46,11 @@ extension Downloader {
     func step(_ entry: Entry, _ work: @escaping @Sendable (isolated Downloader, Entry) async -> Void) {
         let previous = entry.lastStep
         let id = entry.id
+        entry.pendingSteps += 1
         entry.lastStep = Task {
             await previous?.value
             if let entry = entries[id] { await work(self, entry) }
+            entry.pendingSteps -= 1
         }
     }
 
@@ -60,7 +72,11 @@ extension Downloader {
     private func verify(_ checksum: Checksum?, _ entry: Entry) {
         guard let checksum, let part = entry.part else {
             entry.proof = entry.machine.resource?.isFramed == true ? .length : .none
-            step(entry) { $0.send(.verified(.unchecked), to: $1) }
+            if entry.pendingSteps == 0 {
+                send(.verified(.unchecked), to: entry)
+            } else {
+                step(entry) { $0.send(.verified(.unchecked), to: $1) }
+            }
             return
         }
         let flag = CancelFlag()

@@ -8,6 +8,8 @@ extension Downloader {
             entry.record.resource = preparation.resource
             if entry.part == nil {
                 guard try await createPart(preparation, entry) else { return }
+            } else if !GatheredFile.isFor(preparation.resource.total) {
+                try await moveToDisk(entry)
             }
             guard let part = entry.part else { return }
             if preparation.startsOver {
@@ -42,23 +44,36 @@ extension Downloader {
         case .folder(let folder):
             path = FilePaths.join(
                 folder,
-                FileName.choose(contentDisposition: preparation.contentDisposition, urls: preparation.nameSources)
+                FileName.choose(
+                    contentDisposition: preparation.contentDisposition,
+                    suggested: request.suggestedName,
+                    urls: preparation.nameSources
+                )
             )
         }
         let disk = disk
-        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
         let policy = request.conflictPolicy
+        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
         if policy == .skip, let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) {
             try await skip(path, standing, entry)
             return false
         }
+        hold(try await createPart(path, policy, entry), .zero, entry)
+        return true
+    }
+
+    /// The partial file, under a name that can be had; the record knows it from here on.
+    func createPart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry)
+        async throws(DownloadError)
+        -> any DiskFile
+    {
         let (file, finalPath) = try await takeName(path, policy, entry.record)
         entry.record.part = try await status(of: file)
         entry.record.partPath = file.path
         entry.record.finalPath = finalPath
         entry.needsFolderSync = true
-        hold(file, .zero, entry)
-        return true
+        entry.isUntouched = false
+        return file
     }
 
     /// Finds a name that can be had, and locks a partial file for it.

@@ -6,6 +6,7 @@ extension Downloader {
     /// Syncs the file, puts it under its name, and makes the name durable.
     func publish(_ entry: Entry) async {
         do throws(DownloadError) {
+            try await moveToDisk(entry)
             guard let part = entry.part, let path = entry.record.finalPath, let request = entry.record.request else {
                 throw DownloadError(.internalFault, "The partial file is gone.")
             }
@@ -60,6 +61,7 @@ extension Downloader {
     }
 
     func setAside(_ entry: Entry) async {
+        await tryToMoveToDisk(entry)
         guard let path = entry.record.partPath else { return }
         let publication = publication
         do throws(DownloadError) {
@@ -101,7 +103,7 @@ extension Downloader {
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
-        if let part = entry.part, case .failed = entry.machine.state, part.mark.count == 0 {
+        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.count == 0 {
             let disk = disk
             do throws(DownloadError) {
                 try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
@@ -112,10 +114,17 @@ extension Downloader {
         // A sync or a digest may still hold the file for a while; the lock must not wait for that.
         entry.part?.file.unlock()
         entry.part = nil
+        if fileIsReleased(entry), entry.machine.state != .cancelled { store.note(entry.record) }
+    }
+
+    /// - Returns: whether the record has changed. Its state has too, which ``report(_:)`` is about to record: noted before
+    ///   that, it would say of a finished file that it is about to be published.
+    @discardableResult
+    func fileIsReleased(_ entry: Entry) -> Bool {
         openWorkers.removeAll(of: entry.id)
         entry.uncheckedPieces = []
-        guard entry.isOurs, entry.record.owner != nil else { return }
+        guard entry.isOurs, entry.record.owner != nil else { return false }
         entry.record.owner = nil
-        if entry.machine.state != .cancelled { store.note(entry.record) }
+        return true
     }
 }

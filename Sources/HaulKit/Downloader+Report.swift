@@ -35,14 +35,18 @@ extension Downloader {
         }
         if entry.isOnlyAnAttempt {
             forget(entry)
-        } else if state != .cancelled, entry.isOurs {
+        } else if state != .cancelled, entry.isOurs, !(entry.isUntouched && entry.record.status == .queued) {
             store.note(entry.record)
         }
         let now = time.now()
         let snapshot = entry.snapshot(at: now)
         let outcome = outcome(of: entry)
         // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
-        step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
+        if entry.pendingSteps == 0 {
+            entry.hub.changed(snapshot, outcome: outcome)
+        } else {
+            step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
+        }
         logger.debug("\(entry.id): \(snapshot.state.rawValue)")
     }
 

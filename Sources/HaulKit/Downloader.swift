@@ -20,12 +20,13 @@ public actor Downloader {
     let time: Timekeeper
     let publication: Publication
     let openWorkers = OpenWorkers()
+    let arrivals = Arrivals()
     let logger: Logger
     var random: SplitMix64
 
     var entries: [DownloadID: Entry] = [:]
-    /// The order of adding.
-    var order: [DownloadID] = []
+    /// How many have been added: gives each its place in the order of adding.
+    var places = 0
     /// One download a target: two writers on one file cannot come to be.
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
@@ -37,6 +38,8 @@ public actor Downloader {
     /// Connections that a host was seen to allow.
     var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
+    /// Small files that are complete and wait to be brought to the disk together.
+    var group = PublicationGroup()
     var isShuttingDown = false
 
     /// What two requests must share to be the same download.
@@ -124,12 +127,8 @@ public actor Downloader {
     /// its store is next opened. Runs end with ``DownloadError/Code/shutDown``. Returns when all of it has happened.
     public func shutDown() async {
         isShuttingDown = true
-        for id in order {
-            if let entry = entries[id] { send(.pauseRequested, to: entry) }
-        }
-        for id in order {
-            if let entry = entries[id] { await settled(entry) }
-        }
+        for entry in inOrder { send(.pauseRequested, to: entry) }
+        for entry in inOrder { await settled(entry) }
         ticker?.cancel()
         for entry in entries.values where !entry.hub.hasEnded {
             // Paused ones too: nobody shall wait for what can no longer happen.
@@ -145,8 +144,10 @@ public actor Downloader {
     /// All downloads of this downloader, in the order in which they were added.
     public func list() -> [DownloadSnapshot] {
         let now = time.now()
-        return order.compactMap { entries[$0]?.snapshot(at: now) }
+        return inOrder.map { $0.snapshot(at: now) }
     }
+
+    private var inOrder: [Entry] { entries.values.sorted { $0.place < $1.place } }
 
     /// The handle of a download; nil when there is none of that id.
     public func download(_ id: DownloadID) -> Download? {
@@ -209,6 +210,7 @@ public actor Downloader {
 
     /// Returns when no step of this download is under way any more.
     func settled(_ entry: Entry) async {
+        while entry.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
         while let step = entry.lastStep {
             await step.value
             if entry.lastStep == step { return }
@@ -219,17 +221,21 @@ public actor Downloader {
 
     /// Hands an event to a download's machine and carries out what it decides.
     func send(_ event: DownloadMachine.Event, to entry: Entry) {
-        let actions = entry.machine.handle(event, at: time.now())
-        if ProcessInfo.processInfo.environment["HAULTRACE"] != nil {
-            FileHandle.standardError.write(
-                Data(
-                    "\(time.now().sinceStart) \(String("\(event)".prefix(300)))\n   -> \(String("\(actions)".prefix(600)))\n"
-                        .utf8
-                )
-            )
+        entry.inbox.append(event)
+        guard !entry.isHandling else { return }
+        entry.isHandling = true
+        var hasActed = false
+        var next = 0
+        // What an action brings about at once is handled after the actions beside it.
+        while next < entry.inbox.count {
+            let actions = entry.machine.handle(entry.inbox[next], at: time.now())
+            next += 1
+            for action in actions { perform(action, entry) }
+            if !actions.isEmpty { hasActed = true }
         }
-        for action in actions { perform(action, entry) }
-        if !actions.isEmpty { askQueue() }
+        entry.inbox.removeAll(keepingCapacity: true)
+        entry.isHandling = false
+        if hasActed { askQueue() }
     }
 
     /// Never lets a free slot and a waiting download stand side by side.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CHaulSystem
 import Foundation
 import HaulKit
 
@@ -53,6 +54,7 @@ struct Get: AsyncParsableCommand {
     }
 
     func run() async throws {
+        haul_keep_freed_memory()
         try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)) {
             session in
             let requests = try await requests(session.downloader)
@@ -89,17 +91,25 @@ struct Get: AsyncParsableCommand {
 
     /// Lines of a file or of standard input, without comments and empty ones.
     private static func read(_ path: String) throws -> [String] {
-        let text: String
+        let data: Data
         if path == "-" {
-            text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+            data = FileHandle.standardInput.readDataToEndOfFile()
         } else {
-            guard let data = FileManager.default.contents(atPath: path) else {
+            guard let contents = FileManager.default.contents(atPath: path) else {
                 throw Complaint("\(path) cannot be read.", .usage)
             }
-            text = String(decoding: data, as: UTF8.self)
+            data = contents
         }
-        return text.split(whereSeparator: \.isNewline)
-            .map { $0.trimmingCharacters(in: .whitespaces) }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        // Bytes, not characters: a list may have a hundred thousand lines.
+        let (newline, returned, space, tab) = (
+            UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t")
+        )
+        return Array(data).split { $0 == newline || $0 == returned }.compactMap { line in
+            let front = line.drop { $0 == space || $0 == tab }
+            guard let first = front.first, first != UInt8(ascii: "#"),
+                let last = front.lastIndex(where: { $0 != space && $0 != tab })
+            else { return nil }
+            return String(decoding: front[...last], as: UTF8.self)
+        }
     }
 }

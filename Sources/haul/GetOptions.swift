@@ -34,7 +34,8 @@ struct GetOptions: ParsableArguments {
 
     /// - Parameter text: a URL, perhaps with its mirrors behind it, separated by tabs.
     func request(_ text: String) throws -> DownloadRequest {
-        let urls = try (text.split(separator: "\t").map(String.init) + mirror).map(Self.url)
+        let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
+        let urls = try (texts + mirror).map(Self.url)
         guard let url = urls.first else { throw Self.unreadable }
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
@@ -69,7 +70,10 @@ struct GetOptions: ParsableArguments {
     }
 
     static func url(_ text: String) throws -> URL {
-        guard let url = URL(string: text.trimmingCharacters(in: .whitespacesAndNewlines)) else { throw unreadable }
+        let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
+        guard let url = URL(string: isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw unreadable
+        }
         return url
     }
 

@@ -12,24 +12,39 @@ struct GetRun {
         self.display = display
     }
 
+    /// A list is added in parts, so that the display follows its first files while the last are being added.
+    private static let addedTogether = 256
+
     /// - Returns: the status of the first download, in the order of the list, that did not complete.
     func finish(_ requests: [DownloadRequest]) async -> ExitStatus {
+        let names = ListedNames(requests)
+        for shared in names.shared {
+            display.noted("\(shared.count) URLs of the list lead to \(shared.path): they are numbered in its order.")
+        }
         let statuses = await withTaskGroup(of: (Int, ExitStatus).self) { group in
             var seen: Set<DownloadID> = []
             var statuses: [Int: ExitStatus] = [:]
-            for (index, request) in requests.enumerated() {
-                do throws(DownloadError) {
-                    let download = try await downloader.add(request)
-                    // The same URL twice in one list is one download.
-                    guard seen.insert(download.id).inserted else { continue }
-                    display.added(download.snapshot)
-                    group.addTask { (index, await follow(download)) }
-                } catch  where error.code == .shutDown {
-                    statuses[index] = .interrupted
-                    break
-                } catch {
-                    statuses[index] = ExitStatus(error)
-                    display.refused(request.url.masked, error)
+            for (index, error) in names.refused.sorted(by: { $0.key < $1.key }) {
+                statuses[index] = ExitStatus(error)
+                display.refused(requests[index].url.masked, error)
+            }
+            var rest = requests.indices.filter { names.refused[$0] == nil }[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(Self.addedTogether)
+                rest = rest.dropFirst(part.count)
+                for (index, result) in zip(part, await downloader.add(part.map { names.requests[$0] })) {
+                    switch result {
+                    case .success(let download):
+                        // The same URL twice in one list is one download.
+                        guard seen.insert(download.id).inserted else { continue }
+                        display.added(download.snapshot)
+                        group.addTask { (index, await follow(download)) }
+                    case .failure(let error) where error.code == .shutDown:
+                        statuses[index] = .interrupted
+                    case .failure(let error):
+                        statuses[index] = ExitStatus(error)
+                        display.refused(requests[index].url.masked, error)
+                    }
                 }
             }
             for await (index, status) in group { statuses[index] = status }
@@ -48,7 +63,7 @@ struct GetRun {
     }
 
     private func follow(_ download: Download) async -> ExitStatus {
-        for await event in download.events {
+        for await event in display.followsProgress ? download.events : download.ending {
             switch event {
             case .changed(let snapshot): display.changed(snapshot)
             case .progressed(let snapshot): display.progressed(snapshot)

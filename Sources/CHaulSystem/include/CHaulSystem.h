@@ -9,6 +9,14 @@
 // Linux 6.14: write, and drop the pages from the cache once they are on disk. iov is a `struct iovec *`.
 int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
 int haul_rename_noreplace(const char *from, const char *to);
+// Lets the allocator of this process keep what is freed: a list of small files allocates and frees the same few megabytes
+// thousands of times, and each trip to the system costs as much as a file. For programs, not for libraries.
+void haul_keep_freed_memory(void);
+// Starts to write a file's cached pages to the disk, without waiting.
+void haul_start_writing(int fd);
+// syncfs(2), where the kernel reports the errors of writing (Linux 5.8) and the file system's sync is a real one; ENOTSUP
+// elsewhere.
+int haul_sync_file_system(int fd);
 // Reserves blocks without changing the file's length.
 int haul_reserve(int fd, int64_t length);
 // Swift sees the struct `flock` where C has both a struct and a function of that name. Neither waits.

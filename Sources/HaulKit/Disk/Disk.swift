@@ -13,6 +13,8 @@ protocol Disk: Sendable {
     /// Renames; with `replacing` false an existing target is an error of kind `alreadyExists`.
     func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError)
     func remove(_ path: String) throws(DiskError)
+    /// Makes everything written to these files durable, for less than it costs one by one; an error for each that may not be.
+    func sync(_ files: [any DiskFile]) -> [DiskError?]
     /// Makes the names inside a folder durable.
     func syncFolder(_ path: String) throws(DiskError)
     /// Creates a folder and its parents; no error if it is there.
@@ -39,11 +41,24 @@ protocol DiskFile: AnyObject, Sendable {
     func status() throws(DiskError) -> FileStatus
     /// Takes the exclusive lock that keeps a second process from writing; false when another has it.
     func lock() throws(DiskError) -> Bool
+    /// There is nothing of it on the disk yet; a write does not wait for anything.
+    var isInMemory: Bool { get }
     /// Gives the lock up, also where something still holds the file open.
     func unlock()
 }
 
+extension Disk {
+    func sync(_ files: [any DiskFile]) -> [DiskError?] {
+        files.map { file in
+            do throws(DiskError) { try file.sync() } catch { return error }
+            return nil
+        }
+    }
+}
+
 extension DiskFile {
+    var isInMemory: Bool { false }
+
     /// The lock goes with the file.
     func unlock() {}
 }

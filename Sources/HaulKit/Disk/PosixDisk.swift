@@ -5,6 +5,7 @@ internal import Synchronization
 /// The real file system.
 struct PosixDisk: Disk {
     let bootID = SystemCalls.bootID()
+    private let groupSync = GroupSync()
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
         try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -47,6 +48,8 @@ struct PosixDisk: Disk {
         }
     }
 
+    func sync(_ files: [any DiskFile]) -> [DiskError?] { groupSync.sync(files) }
+
     func createFolder(_ path: String) throws(DiskError) {
         try createFolder(path, mode: 0o755)
     }
@@ -74,7 +77,7 @@ struct PosixDisk: Disk {
 /// A file descriptor that closes with its last reference.
 final class PosixFile: DiskFile {
     let path: String
-    private let descriptor: Int32
+    let descriptor: Int32
     private let bypassesCache = Atomic<Bool>(true)
 
     init(_ path: String, flags: Int32, mode: mode_t = 0o644) throws(DiskError) {
@@ -87,10 +90,12 @@ final class PosixFile: DiskFile {
     deinit { SystemCalls.close(descriptor) }
 
     func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
+        // A small write would start the disk at once, which the cache can put off until there is more.
+        let isSmall = buffers.reduce(0) { $0 + $1.readableBytes } < Self.leastUncached
         var vectors: [iovec] = []
         vectors.reserveCapacity(buffers.count)
         let result = Self.gather(buffers[...], into: &vectors) { vectors in
-            Result { () throws(SystemCalls.Errno) in try writeAll(&vectors, at: offset) }
+            Result { () throws(SystemCalls.Errno) in try writeAll(&vectors, at: offset, cached: isSmall) }
         }
         do {
             try result.get()
@@ -111,11 +116,13 @@ final class PosixFile: DiskFile {
         }
     }
 
-    private func writeAll(_ vectors: inout [iovec], at start: Int64) throws(SystemCalls.Errno) {
+    private static let leastUncached = 128 << 10
+
+    private func writeAll(_ vectors: inout [iovec], at start: Int64, cached: Bool) throws(SystemCalls.Errno) {
         var offset = start
         var next = 0
         while next < vectors.count {
-            var bypass = bypassesCache.load(ordering: .relaxed)
+            var bypass = !cached && bypassesCache.load(ordering: .relaxed)
             let before = bypass
             var failure: SystemCalls.Errno?
             var written = 0

@@ -61,6 +61,19 @@ enum SystemCalls {
         if result < 0 { throw Errno(code: errno) }
     }
 
+    /// Starts to write what the cache has of a file; says nothing of success.
+    static func startWriting(_ descriptor: Int32) { haul_start_writing(descriptor) }
+
+    /// Makes everything that was written to a file's file system durable; reports what went wrong there since the file was
+    /// opened.
+    ///
+    /// - Returns: false where that cannot be relied on.
+    static func syncFileSystem(_ descriptor: Int32) throws(Errno) -> Bool {
+        if haul_sync_file_system(descriptor) == 0 { return true }
+        guard unsupported.contains(errno) else { throw Errno(code: errno) }
+        return false
+    }
+
     static func syncAll(_ descriptor: Int32) throws(Errno) {
         if fsync(descriptor) < 0 { throw Errno(code: errno) }
     }
@@ -125,6 +138,13 @@ enum SystemCalls {
         var raw = stat()
         _ = try retrying { lstat(path, &raw) }
         return FileStatus(raw, born: haul_birth_time(-1, path))
+    }
+
+    /// The file system that an open file is on.
+    static func device(_ descriptor: Int32) throws(Errno) -> UInt64 {
+        var raw = stat()
+        _ = try retrying { fstat(descriptor, &raw) }
+        return UInt64(truncatingIfNeeded: raw.st_dev)
     }
 
     static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {

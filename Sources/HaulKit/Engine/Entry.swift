@@ -7,6 +7,10 @@ final class Entry {
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventHub
+    /// Under which a request for the same finds it.
+    var target: Downloader.Target?
+    /// Its place in the order of adding.
+    var place = 0
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
@@ -19,6 +23,14 @@ final class Entry {
     var verification: CancelFlag?
     /// Steps that touch the file or the record run one after another; this is the last of them.
     var lastStep: Task<Void, Never>?
+    var pendingSteps = 0
+    /// Events that came while one is being handled.
+    var inbox: [DownloadMachine.Event] = []
+    var isHandling = false
+    /// Added by this downloader, and nothing of it has been on the disk yet: the store has its record as it was added.
+    var isUntouched = false
+    /// Bytes of it that wait to be brought to the disk with others.
+    var bytesInGroup: Int?
     var lastSync = Instant.start
     var isSyncing = false
     /// The name of a new partial file is durable once its folder was synced.

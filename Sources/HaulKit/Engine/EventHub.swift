@@ -37,11 +37,12 @@ final class EventHub: Sendable {
         for listener in listeners { listener.tell(.progressed(snapshot), then: nil) }
     }
 
-    func listen() -> Listener {
+    /// - Parameter onlyTheEnd: nothing is told before the outcome.
+    func listen(onlyTheEnd: Bool = false) -> Listener {
         state.withLock { state in
             let number = state.next
             state.next += 1
-            let listener = Listener { [weak self] in self?.leave(number) }
+            let listener = Listener(onlyTheEnd: onlyTheEnd) { [weak self] in self?.leave(number) }
             listener.tell(.changed(state.snapshot), then: state.outcome)
             if state.outcome == nil { state.listeners[number] = listener }
             return listener
@@ -60,11 +61,16 @@ final class EventHub: Sendable {
             var continuation: CheckedContinuation<DownloadEvent?, Never>?
         }
         private let state = Mutex(State())
+        private let onlyTheEnd: Bool
         private let onLeave: @Sendable () -> Void
 
-        init(onLeave: @escaping @Sendable () -> Void) { self.onLeave = onLeave }
+        init(onlyTheEnd: Bool, onLeave: @escaping @Sendable () -> Void) {
+            self.onlyTheEnd = onlyTheEnd
+            self.onLeave = onLeave
+        }
 
         func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
+            if onlyTheEnd, outcome == nil { return }
             state.withLock { state in
                 guard !state.hasEnded else { return }
                 if case .progressed? = state.waiting.last, case .progressed = event { state.waiting.removeLast() }
@@ -124,10 +130,14 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private let hub: EventHub
+    private let onlyTheEnd: Bool
 
-    init(_ hub: EventHub) { self.hub = hub }
+    init(_ hub: EventHub, onlyTheEnd: Bool = false) {
+        self.hub = hub
+        self.onlyTheEnd = onlyTheEnd
+    }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(Seat(hub.listen())) }
+    public func makeAsyncIterator() -> Iterator { Iterator(Seat(hub.listen(onlyTheEnd: onlyTheEnd))) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let seat: Seat

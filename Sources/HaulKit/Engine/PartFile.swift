@@ -84,35 +84,42 @@ final class PartFile: Sendable {
     /// What is claimed already stays as it is: another connection brought it, and it may have been compared with a digest
     /// since. Two of them may send the same bytes for a moment, when one is cut short or is to outrun the other.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
-        writes.async {
-            let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-            let here = self.state.withLock { $0.mark.written }
-            let fresh =
-                here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
-            do throws(DiskError) {
-                if let failure = self.state.withLock({ $0.syncFailure }) { throw failure }
-                for (offset, batch) in fresh { try self.file.write(batch, at: offset) }
-            } catch {
-                done(error)
-                return
-            }
-            let (digest, pieces) = self.state.withLock { ($0.digest, $0.pieces) }
-            for (offset, batch) in fresh {
-                digest?.update(batch, at: offset)
-                pieces?.update(batch, at: offset)
-            }
-            let isMilestone = self.state.withLock { state in
-                if state.syncFailure == nil, length > 0 {
-                    state.mark.written.insert(contentsOf: offset..<offset + length)
-                }
-                state.written += length
-                guard state.written >= state.milestone else { return false }
-                state.milestone = state.written + Self.milestoneDistance(state)
-                return true
-            }
-            done(nil)
-            if isMilestone { self.onMilestone() }
+        writes.async { done(self.write(batch, at: offset)) }
+    }
+
+    /// The same at once, where there is no disk to wait for.
+    ///
+    /// - Returns: nil when there is one; nothing has been written then.
+    func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, DiskError>? {
+        guard file.isInMemory else { return nil }
+        return write(batch, at: offset).map { .failure($0) } ?? .success(())
+    }
+
+    private func write(_ batch: [ByteBuffer], at offset: Int64) -> DiskError? {
+        let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
+        let here = state.withLock { $0.mark.written }
+        let fresh =
+            here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
+        do throws(DiskError) {
+            if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+            for (offset, batch) in fresh { try file.write(batch, at: offset) }
+        } catch { return error }
+        let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
+        for (offset, batch) in fresh {
+            digest?.update(batch, at: offset)
+            pieces?.update(batch, at: offset)
         }
+        let isMilestone = state.withLock { state in
+            if state.syncFailure == nil, length > 0 {
+                state.mark.written.insert(contentsOf: offset..<offset + length)
+            }
+            state.written += length
+            guard state.written >= state.milestone else { return false }
+            state.milestone = state.written + Self.milestoneDistance(state)
+            return true
+        }
+        if isMilestone { onMilestone() }
+        return nil
     }
 
     /// Waits until what was handed over before is written.

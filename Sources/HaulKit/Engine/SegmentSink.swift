@@ -217,6 +217,10 @@ final class SegmentSink: Sendable {
         state.offset += Int64(state.batchBytes)
         state.batch.removeAll(keepingCapacity: true)
         state.batchBytes = 0
+        if let result = part.writeInMemory(batch, at: offset) {
+            if case .failure(let failure) = result { state.failure = state.failure ?? failure }
+            return
+        }
         state.outstanding += 1
         state.hasFlushed = true
         part.write(batch, at: offset) { failure in self.written(failure) }

@@ -133,7 +133,8 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        defer { onGone() }
+        // First: whoever is begun because this one has ended may need its connection.
+        onGone()
         let (stage, ending) = state.withLock { state in
             defer {
                 // Nothing comes after this: the file is let go of, and the exchange, which holds us.

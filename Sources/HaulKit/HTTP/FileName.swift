@@ -12,6 +12,7 @@ enum FileName {
     ///
     /// - Returns: nil when nothing is left.
     static func safe(_ raw: String) -> String? {
+        if isPlain(raw) { return raw }
         var name = String(String.UnicodeScalarView(lastSegment(of: raw).unicodeScalars.compactMap(cleaned)))
         // One step can undo another (a cut can end the name in a space, or in the suffix), so they run until none
         // changes anything. They end: no step lengthens a name but the underscore, which no name gets twice.
@@ -31,9 +32,10 @@ enum FileName {
         return safe(String(decoding: percentDecoded(segment) ?? Array(segment), as: UTF8.self))
     }
 
-    /// The name in the header, else in the first of `urls` that has one, else `download`.
-    static func choose(contentDisposition: String?, urls: [URL]) -> String {
+    /// The name in the header, else the suggested one, else that in the first of `urls` that has one, else `download`.
+    static func choose(contentDisposition: String?, suggested: String? = nil, urls: [URL]) -> String {
         if let name = contentDisposition.flatMap(ContentDisposition.fileName).flatMap(safe) { return name }
+        if let name = suggested.flatMap(safe) { return name }
         for url in urls {
             if let name = from(url: url) { return name }
         }
@@ -55,6 +57,18 @@ extension FileName {
         let ports = numbers.flatMap { ["COM\($0)", "LPT\($0)"] }
         return Set(["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"] + ports)
     }()
+
+    /// Most names: letters, digits, dots, dashes and underscores, in which none of the steps finds anything to do.
+    private static func isPlain(_ raw: String) -> Bool {
+        let bytes = raw.utf8
+        guard (1...maximumBytes).contains(bytes.count), let first = bytes.first, let last = bytes.last,
+            first != UInt8(ascii: "."), first != UInt8(ascii: "-"), last != UInt8(ascii: "."),
+            bytes.allSatisfy({ $0.isNameCharacter }), !hasSuffix(raw, partSuffix)
+        else { return false }
+        // The names of devices are all short.
+        let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
+        return stem.count > 4
+    }
 
     /// - Returns: nil for a scalar that must not be in a name at all.
     private static func cleaned(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
@@ -160,5 +174,16 @@ extension FileName {
             bytes.append(high << 4 | low)
         }
         return bytes
+    }
+}
+
+extension UInt8 {
+    fileprivate var isNameCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 }

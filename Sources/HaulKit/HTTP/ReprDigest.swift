@@ -10,7 +10,8 @@ enum ReprDigest {
     /// `Digest` that has nothing better. Digests of unknown algorithms, of the wrong length or in bad base64 are
     /// ignored.
     static func checksum(reprDigest: [String], digest: [String]) -> Checksum? {
-        strongest(dictionary(reprDigest), of: [("sha-512", .sha512), ("sha-256", .sha256)])
+        if reprDigest.isEmpty, digest.isEmpty { return nil }
+        return strongest(dictionary(reprDigest), of: [("sha-512", .sha512), ("sha-256", .sha256)])
             ?? strongest(
                 list(digest),
                 of: [("sha-512", .sha512), ("sha-256", .sha256), ("sha", .sha1), ("md5", .md5)]

@@ -26,10 +26,11 @@ struct ResponseHead: Sendable, Equatable {
 
     /// Type and subtype in lower case, without parameters.
     var mediaType: String? {
-        headers.first(name: "Content-Type").map {
-            ($0.split(separator: ";", omittingEmptySubsequences: false).first ?? "").trimmingCharacters(
-                in: .whitespaces
-            ).lowercased()
+        headers.first(name: "Content-Type").map { value in
+            let type = value.utf8.prefix { $0 != UInt8(ascii: ";") }
+            let front = type.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            let end = front.lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+            return String(decoding: end.map { front[...$0] } ?? front.prefix(0), as: UTF8.self).lowercased()
         }
     }
 

@@ -26,9 +26,21 @@ final class DownloadStore: Sendable {
     }
     private struct Gathered {
         var changes: [String: Pending] = [:]
+        /// The order in which they came, so that rows lie in the order of adding.
+        var order: [String] = []
         var isScheduled = false
+        /// Whether somebody waits for the disk to have it.
+        var isDurable = false
+        var waiting: [CheckedContinuation<DownloadError?, Never>] = []
+
+        mutating func change(_ id: String, _ change: (inout Pending) -> Void) {
+            if changes[id] == nil { order.append(id) }
+            change(&changes[id, default: Pending()])
+        }
     }
     private let gathered = Mutex(Gathered())
+    /// Used on the writer only.
+    private let rows = Mutex(DownloadRow())
     /// Told of every write that failed in the background, and of every commit (for tests of power loss).
     private let onCommit: @Sendable (_ isDurable: Bool, DownloadError?) -> Void
 
@@ -49,16 +61,40 @@ final class DownloadStore: Sendable {
     // MARK: Writing
 
     func note(_ record: DownloadRecord) {
-        gather(record.id) { $0.record = record }
+        gather { $0.change(record.id) { $0.record = record } }
     }
 
     func note(_ mark: Mark, of id: String) {
-        gather(id) { $0.mark = mark }
+        gather { $0.change(id) { $0.mark = mark } }
     }
 
-    private func gather(_ id: String, _ change: (inout Pending) -> Void) {
+    /// Writes a record, and a mark if there is one, now. What was noted of it before is superseded.
+    ///
+    /// Commits that come while a transaction runs share the next one, and its sync: many downloads at once cost the disk no
+    /// more than one. Each returns when its own row is written, and with `durably` when the disk has it.
+    func commit(_ record: DownloadRecord, _ mark: Mark?, durably: Bool = false) async throws(DownloadError) {
+        try await commit([(record, mark)], durably: durably)
+    }
+
+    /// Writes several records in one transaction: all of them or none.
+    func commit(_ changes: [(record: DownloadRecord, mark: Mark?)], durably: Bool = false) async throws(DownloadError) {
+        let failure = await withCheckedContinuation { continuation in
+            gather { gathered in
+                for (record, mark) in changes {
+                    // A mark that was noted before must not come after a record that takes it back; what is noted from here
+                    // on may.
+                    gathered.change(record.id) { $0 = Pending(record: record, mark: mark ?? $0.mark) }
+                }
+                if durably { gathered.isDurable = true }
+                gathered.waiting.append(continuation)
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func gather(_ change: (inout Gathered) -> Void) {
         let isFirst = gathered.withLock { gathered in
-            change(&gathered.changes[id, default: Pending()])
+            change(&gathered)
             defer { gathered.isScheduled = true }
             return !gathered.isScheduled
         }
@@ -66,56 +102,54 @@ final class DownloadStore: Sendable {
     }
 
     private func writeGathered() {
-        let changes = gathered.withLock { gathered in
+        let batch = gathered.withLock { gathered in
             defer { gathered = Gathered() }
-            return gathered.changes
+            return gathered
         }
-        guard !changes.isEmpty else { return }
+        guard !batch.changes.isEmpty || !batch.waiting.isEmpty else { return }
+        var failure: DownloadError?
         do {
-            try file.queue.write { database in
-                for (id, pending) in changes { try self.write(pending, id, database) }
-            }
-            onCommit(false, nil)
+            try write(batch)
+            onCommit(batch.isDurable, nil)
         } catch {
             // Marks that stay behind cost bytes, not correctness; what must be written is committed, not noted.
-            onCommit(false, StoreFile.error(error, path))
+            let reason = StoreFile.error(error, path)
+            rows.withLock { $0 = DownloadRow() }
+            onCommit(batch.isDurable, reason)
+            failure = reason
+        }
+        for continuation in batch.waiting { continuation.resume(returning: failure) }
+    }
+
+    private func write(_ batch: Gathered) throws {
+        try file.queue.writeWithoutTransaction { database in
+            if batch.isDurable { try database.execute(sql: "PRAGMA synchronous = FULL") }
+            defer {
+                // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.
+                if batch.isDurable { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+            }
+            try database.inTransaction {
+                for id in batch.order {
+                    if let pending = batch.changes[id] { try self.write(pending, id, database) }
+                }
+                return .commit
+            }
         }
     }
 
     private func write(_ pending: Pending, _ id: String, _ database: Database) throws {
-        if let record = pending.record { try record.upsert(database) }
+        if let record = pending.record { try rows.withLock { try $0.write(record, database) } }
         if let mark = pending.mark {
             // A download that was removed meanwhile takes no marks.
-            guard try DownloadRecord.exists(database, key: id) else { return }
+            guard try pending.record != nil || DownloadRecord.exists(database, key: id) else { return }
             try ProgressRecord(id, mark, bootID: bootID).upsert(database)
-        }
-    }
-
-    /// Writes a record, and a mark if there is one, now. What was noted of it before is superseded.
-    func commit(_ record: DownloadRecord, _ mark: Mark?, durably: Bool = false) async throws(DownloadError) {
-        // A mark that was noted before must not come after a record that takes it back; what is noted from here on may.
-        gathered.withLock { gathered in
-            if mark != nil { gathered.changes[record.id] = nil } else { gathered.changes[record.id]?.record = nil }
-        }
-        try await onWriter { store in
-            try store.file.queue.writeWithoutTransaction { database in
-                if durably { try database.execute(sql: "PRAGMA synchronous = FULL") }
-                defer {
-                    // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.
-                    if durably { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
-                }
-                try database.inTransaction {
-                    try store.write(Pending(record: record, mark: mark), record.id, database)
-                    return .commit
-                }
-            }
-            store.onCommit(durably, nil)
         }
     }
 
     func remove(_ id: String) async throws(DownloadError) {
         try await onWriter { store in
             store.gathered.withLock { $0.changes[id] = nil }
+            store.rows.withLock { $0.forget(id) }
             _ = try store.file.queue.write { try DownloadRecord.deleteOne($0, key: id) }
         }
     }
@@ -149,16 +183,28 @@ final class DownloadStore: Sendable {
 
     /// The newest download that a request goes on with: the same named file, or the same URL into the same folder.
     func find(_ request: DownloadRequest) async throws(DownloadError) -> Saved? {
+        try await find([request]).first ?? nil
+    }
+
+    /// The same for many requests, with an answer for each.
+    func find(_ requests: [DownloadRequest]) async throws(DownloadError) -> [Saved?] {
         try await onWriter { store in
             store.writeGathered()
             return try store.file.queue.read { database in
-                var query = DownloadRecord.order(Column("createdAt").desc, Column.rowID.desc)
-                switch request.destination {
-                case .file(let path): query = query.filter(Column("file") == path)
-                case .folder(let path):
-                    query = query.filter(Column("url") == request.url.absoluteString && Column("folder") == path)
+                let newest = "ORDER BY createdAt DESC, rowid DESC LIMIT 1"
+                let byFile = try database.cachedStatement(sql: "SELECT * FROM download WHERE file = ? \(newest)")
+                let byURL = try database.cachedStatement(
+                    sql: "SELECT * FROM download WHERE url = ? AND folder = ? \(newest)"
+                )
+                return try requests.map { request in
+                    let record =
+                        switch request.destination {
+                        case .file(let path): try DownloadRecord.fetchOne(byFile, arguments: [path])
+                        case .folder(let path):
+                            try DownloadRecord.fetchOne(byURL, arguments: [request.url.absoluteString, path])
+                        }
+                    return try record.map { try store.saved($0, database) }
                 }
-                return try query.fetchOne(database).map { try store.saved($0, database) }
             }
         }
     }
@@ -200,6 +246,7 @@ final class DownloadStore: Sendable {
                 guard var record = try DownloadRecord.fetchOne(database, key: id) else { return true }
                 if let owner = record.owner, owner != process, SystemCalls.isRunning(process: owner) { return false }
                 record.owner = process
+                store.rows.withLock { $0.forget(id) }
                 try record.update(database)
                 return true
             }

@@ -24,6 +24,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         var size: Int64?
         var bytesPerSecond: Int64?
         var onConflict: DownloadRequest.ConflictPolicy?
+        var suggestedName: String?
         var failsOnChange: Bool
         var resumesUnverified: Bool
         var setsModificationTime: Bool
@@ -92,6 +93,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.size = wishes.size
         request.bytesPerSecond = wishes.bytesPerSecond
         request.onConflict = wishes.onConflict
+        request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
         request.resumesUnverified = wishes.resumesUnverified
         request.setsModificationTime = wishes.setsModificationTime
@@ -110,6 +112,7 @@ extension DownloadRecord.Wishes {
         size = request.size
         bytesPerSecond = request.bytesPerSecond
         onConflict = request.onConflict
+        suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange
         resumesUnverified = request.resumesUnverified
         setsModificationTime = request.setsModificationTime

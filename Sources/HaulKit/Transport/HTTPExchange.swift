@@ -29,52 +29,51 @@ final class HTTPExchange: Exchange {
         task?.cancel()
     }
 
-    /// Runs to the end; the receiver's `ended` is its last word.
-    func run(client: (Route) -> HTTPClient) async {
-        do throws(TransportError) {
-            try await follow(client: client)
-            receiver.ended(nil)
-        } catch {
-            receiver.ended(error)
-        }
+    /// Asks, and follows where that leads; the receiver's `ended` is the last word. Everything after this call happens on the
+    /// event loop of the connection: no task has to be woken for it.
+    func start(client: @escaping @Sendable (Route) -> HTTPClient) {
+        guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
+        ask(RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects), client)
     }
 
-    private func follow(client: (Route) -> HTTPClient) async throws(TransportError) {
-        guard request.url.isAskable else { throw TransportError(.invalidURL) }
-        var redirects = RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects)
-        while true {
-            let outcome = try await ask(redirects, client: client)
-            guard case .redirected(let location) = outcome else { return }
-            try redirects.follow(location: location)
-        }
-    }
-
-    private func ask(_ redirects: RedirectPolicy, client: (Route) -> HTTPClient) async throws(TransportError)
-        -> ResponseDelegate.Outcome
-    {
+    private func ask(_ redirects: RedirectPolicy, _ client: @escaping @Sendable (Route) -> HTTPClient) {
+        let url = redirects.url.withoutUserInfo()
+        let route = Route(to: url, options.proxies)
+        var headers = headers(redirects)
+        route.add(to: &headers, for: url)
+        let call: HTTPClient.Request
         do {
-            let url = redirects.url.withoutUserInfo()
-            let route = Route(to: url, options.proxies)
-            var headers = headers(redirects)
-            route.add(to: &headers, for: url)
-            let call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
-            let delegate = ResponseDelegate(url: redirects.url, requested: request.url, receiver: receiver)
-            let task = client(route).execute(request: call, delegate: delegate)
-            let isCancelled = state.withLock { state in
-                state.task = task
-                return state.isCancelled
-            }
-            if isCancelled { task.cancel() }
-            delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
-            do {
-                return try await task.get()
-            } catch {
-                guard let outcome = delegate.outcome(after: error) else { throw error }
-                return outcome
-            }
-        } catch {
-            throw TransportError(error)
+            call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
+        } catch { return receiver.ended(TransportError(error)) }
+        let delegate = ResponseDelegate(url: redirects.url, requested: request.url, receiver: receiver)
+        let task = client(route).execute(request: call, delegate: delegate)
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
         }
+        if isCancelled { task.cancel() }
+        delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
+        task.futureResult.whenComplete { [self] result in
+            switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error)
+            })
+            {
+            case .success(.delivered): receiver.ended(nil)
+            case .success(.redirected(let location)): follow(location, redirects, client)
+            case .failure(let error): receiver.ended(TransportError(error))
+            }
+        }
+    }
+
+    private func follow(
+        _ location: String,
+        _ before: RedirectPolicy,
+        _ client: @escaping @Sendable (Route) -> HTTPClient
+    ) {
+        var redirects = before
+        do throws(TransportError) {
+            try redirects.follow(location: location)
+            ask(redirects, client)
+        } catch { receiver.ended(error) }
     }
 
     private func headers(_ redirects: RedirectPolicy) -> HTTPHeaders {

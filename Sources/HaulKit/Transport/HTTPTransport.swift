@@ -48,7 +48,7 @@ final class HTTPTransport: Transport {
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
-        Task { await exchange.run { [self] route in client(for: route) } }
+        exchange.start { [self] route in client(for: route) }
         return exchange
     }
 
@@ -83,6 +83,8 @@ final class HTTPTransport: Transport {
         )
         // One HTTP/2 connection would share one congestion window, and its streams cost several times the CPU.
         configuration.httpVersion = .http1Only
+        // A span would say the URL, with whatever secret stands in its query; and each costs as much as a small header.
+        configuration.tracing.tracer = nil
         // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
         // We retry ourselves, and tell the user meanwhile.

@@ -68,6 +68,8 @@ final class TerminalDisplay: Display {
         draw(above: "haul: \(url): \(error)")
     }
 
+    func noted(_ text: String) { draw(above: text) }
+
     func close() {
         timer.withLock { $0?.cancel() }
         state.withLock { state in

@@ -1,0 +1,106 @@
+internal import Foundation
+internal import Logging
+
+/// Small files: nothing of them is on the disk before all of their bytes are here, so that many can be brought there at
+/// once. One that takes its time, or does not end as it should, goes to the disk alone, like any other file.
+extension Downloader {
+    /// Nothing has to be looked at for a download that is new: its record is ours, and nothing of it is on the disk.
+    ///
+    /// - Returns: false where something has to be looked at.
+    func recoverAtOnce(_ entry: Entry) -> Bool {
+        guard entry.isUntouched, entry.part == nil, entry.record.partPath == nil, entry.pendingSteps == 0 else {
+            return false
+        }
+        // A named file that is there may decide the matter.
+        guard entry.record.file == nil || entry.record.conflictPolicy == .overwrite else { return false }
+        entry.record.startedAt = entry.record.startedAt ?? time.date()
+        entry.lastSync = time.now()
+        send(.recovered(nil), to: entry)
+        return true
+    }
+
+    /// Makes a small file ready, in memory.
+    ///
+    /// A crash before it is published loses at most its 64 KiB, and a file that is not complete by the next tick moves to
+    /// the disk: not more than what any download loses.
+    ///
+    /// - Returns: false when the file belongs on the disk from the beginning.
+    func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
+    {
+        guard entry.isUntouched, entry.part == nil, preparation.startsOver, entry.pendingSteps == 0,
+            entry.machine.settings.pieces == nil,
+            let total = preparation.resource.total, GatheredFile.isFor(total)
+        else { return false }
+        // The other policies want to know of a file that is there before a byte comes.
+        let policy = entry.record.conflictPolicy
+        guard policy == .rename || policy == .overwrite, let path = entry.record.path(preparation) else { return false }
+        entry.record.resource = preparation.resource
+        entry.record.finalPath = path
+        let file = GatheredFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
+        hold(file, .zero, entry)
+        if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
+            entry.part?.keepDigest(checksum.algorithm)
+        }
+        send(.prepared(id), to: entry)
+        return true
+    }
+
+    /// A file that is still not complete a tick after it began is from here on one like any other.
+    func gathers(_ entry: Entry, at now: Instant) {
+        guard now - entry.lastSync >= configuration.markInterval, entry.pendingSteps == 0 else { return }
+        entry.lastSync = now
+        step(entry) { downloader, entry in
+            // Where the disk does not want it, publishing will say so.
+            if await downloader.tryToMoveToDisk(entry), let part = entry.part {
+                downloader.store.note(part.mark, of: entry.record.id)
+            }
+        }
+    }
+
+    /// Puts what has gathered on the disk. Nothing happens where it is there already.
+    func moveToDisk(_ entry: Entry) async throws(DownloadError) {
+        guard let gathered = entry.part?.file as? GatheredFile, gathered.isInMemory,
+            let path = entry.record.finalPath
+        else { return }
+        let disk = disk
+        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
+        let file = try await createPart(path, entry.record.conflictPolicy, entry)
+        // As for every file: the store knows it before a byte goes into it.
+        try await store.commit(entry.record, .zero, durably: true)
+        try await onDisk { () throws(DiskError) in try gathered.move(into: file) }
+    }
+
+    /// - Returns: false when nothing of the file is on the disk.
+    @discardableResult
+    func tryToMoveToDisk(_ entry: Entry) async -> Bool {
+        if let part = entry.part, part.file.isInMemory, part.mark.count == 0 { return false }
+        do throws(DownloadError) {
+            try await moveToDisk(entry)
+            return true
+        } catch {
+            logger.debug("\(error)")
+            return false
+        }
+    }
+}
+
+extension DownloadRecord {
+    var conflictPolicy: DownloadRequest.ConflictPolicy {
+        wishes.onConflict ?? (file == nil ? .rename : .fail)
+    }
+
+    /// Where the file is to go, now that the answer is here.
+    func path(_ preparation: DownloadMachine.Preparation) -> String? {
+        if let file { return file }
+        return folder.map { folder in
+            FilePaths.join(
+                folder,
+                FileName.choose(
+                    contentDisposition: preparation.contentDisposition,
+                    suggested: wishes.suggestedName,
+                    urls: preparation.nameSources
+                )
+            )
+        }
+    }
+}

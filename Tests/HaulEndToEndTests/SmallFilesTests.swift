@@ -1,0 +1,99 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// `haul get -i list -j 16` with many small files, as a script uses it.
+@Suite(.timeLimit(.minutes(3)))
+struct SmallFilesTests {
+    private static let count = 600
+
+    private static func content(_ target: String) -> TestContent {
+        TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 10_240)
+    }
+
+    private static func server() async throws -> TestServer {
+        try await TestServer.start { FileResource(content: content($0.target), etag: "\"a\"").reply(to: $0) }
+    }
+
+    private static let targets = (0..<count).map { "/file-\($0).bin" }
+
+    private static func list(_ server: TestServer, in folder: TemporaryFolder) throws {
+        try targets.map(server.url).joined(separator: "\n").write(
+            toFile: folder("list"),
+            atomically: true,
+            encoding: .utf8
+        )
+    }
+
+    @Test func reusesItsConnections() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await Self.server()
+        try Self.list(server, in: folder)
+        let result = try await HaulCommand(in: folder.path).run("get", "--quiet", "-i", "list", "-j16", "-d", "out")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(server.requests.count == Self.count)
+        #expect(Set(server.requests.map(\.connectionNumber)).count <= 16)
+        await server.stop()
+    }
+
+    @Test func fetchesOnlyWhatWasMissingAfterAKill() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await Self.server()
+        try Self.list(server, in: folder)
+        let command = HaulCommand(in: folder.path)
+        let arguments = ["get", "--quiet", "-i", "list", "-j", "16", "-d", "out"]
+        var kills = 0
+        for share in 1...4 {
+            // Each run is killed further on; the files that it published count, what it only held does not.
+            let running = try command.start(arguments)
+            let goal = Self.count * share / 5
+            while try Self.published(in: folder).count < goal, kill(running.identifier, 0) == 0 {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            running.send(SIGKILL)
+            if await running.result().wasKilled { kills += 1 }
+            for name in try Self.published(in: folder) {
+                #expect(try Self.content("/" + name).matches(fileAt: folder("out/" + name)), "\(name)")
+            }
+        }
+        #expect(kills > 0)
+
+        let there = try Self.published(in: folder)
+        // Complete but not published when the last kill came: nothing of it is missing.
+        let parts = try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter {
+            $0.hasSuffix(".haulpart")
+        }
+        let before = server.requests.count
+        let result = try await command.start(arguments).result()
+        #expect(result.status == 0, "\(result.errors)")
+        let asked = server.requests.dropFirst(before).map(\.target)
+        #expect(Set(asked).count == asked.count)
+        let missing = Set(Self.targets).subtracting(there.map { "/" + $0 })
+        #expect(missing.isSuperset(of: asked))
+        #expect(Set(parts.map { "/" + $0.dropLast(".haulpart".count) }).isSuperset(of: missing.subtracting(asked)))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder("out"))
+        #expect(Set(names) == Set(Self.targets.map { String($0.dropFirst()) }), "nothing is left behind")
+        for target in Self.targets { #expect(try Self.content(target).matches(fileAt: folder("out" + target))) }
+        await server.stop()
+    }
+
+    @Test func saysBeforeTheFirstByteThatNamesAreShared() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await Self.server()
+        let urls = ["/1/a.bin", "/2/a.bin", "/1/a.bin"].map(server.url)
+        try urls.joined(separator: "\n").write(toFile: folder("list"), atomically: true, encoding: .utf8)
+        let result = try await HaulCommand(in: folder.path).run("get", "-i", "list", "-j", "16", "-d", "out")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.contains("2 URLs of the list lead to out/a.bin"))
+        #expect(try Self.content("/1/a.bin").matches(fileAt: folder("out/a.bin")))
+        #expect(try Self.content("/2/a.bin").matches(fileAt: folder("out/a (1).bin")))
+        #expect(server.requests.count == 2)
+        await server.stop()
+    }
+
+    /// The files under their final names.
+    private static func published(in folder: TemporaryFolder) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: folder("out")) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter { !$0.hasSuffix(".haulpart") }
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// The power goes at every operation while several small files are downloaded at once and published in groups.
+@Suite(.timeLimit(.minutes(10)))
+struct SmallFilesPowerCutTests {
+    @Test func smallFilesSurviveACutAtEveryOperation() async throws {
+        var cuts = 0
+        for seed in UInt64(1)...4 {
+            var operation = 1
+            while true {
+                let rig = try SmallFilesRig(seed: seed &* 1_000_003 &+ UInt64(operation))
+                defer { rig.close() }
+                guard try await rig.run(cuttingAt: operation) else { break }
+                cuts += 1
+                try await rig.recover("seed \(seed), operation \(operation)")
+                operation += 1
+                try #require(operation < 1000, "the downloads never end")
+            }
+        }
+        print("power cuts, small files: \(cuts)")
+        #expect(cuts > 60)
+    }
+}
+
+/// A list of small files over a simulated disk, and what a power cut leaves of its store.
+private final class SmallFilesRig: Sendable {
+    /// Two of one name, an empty one, and one whose name is taken.
+    private static let urls = [
+        "http://server.test/1/a.bin", "http://server.test/2/a.bin", "http://server.test/b.bin",
+        "http://server.test/empty.bin", "http://server.test/taken.bin", "http://server.test/large.bin",
+    ]
+    private static let names = ["a.bin", "a (1).bin", "b.bin", "empty.bin", "taken (1).bin", "large.bin"]
+    private static let sizes: [Int64] = [10_240, 3_000, 64 << 10, 0, 1, 100_000]
+    private static let taken = Array("somebody's".utf8)
+
+    private let disk: SimulatedDisk
+    private let folder: String
+    /// The store's files after each commit since the last durable one: any of them may be what the platter has.
+    private let snapshots = Mutex<[[String: Data]]>([])
+    private let random: Mutex<SplitMix64>
+
+    init(seed: UInt64) throws {
+        disk = SimulatedDisk(seed: seed)
+        random = Mutex(SplitMix64(seed: seed))
+        folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
+        disk.put(Self.taken, at: "/data/taken.bin")
+    }
+
+    func close() {
+        // A temporary folder that stays behind is no failure of the test.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func content(_ index: Int) -> [UInt8] {
+        TestContent(seed: UInt64(index), count: sizes[index]).bytes(0..<sizes[index])
+    }
+
+    private func requests() throws -> [DownloadRequest] {
+        try Self.urls.map { DownloadRequest(try #require(URL(string: $0)), to: .folder(path: "/data")) }
+    }
+
+    private func downloader(_ folder: String, isWatched: Bool) async throws -> Downloader {
+        var configuration = Configuration(stateFolder: folder)
+        configuration.restoration = .onRequest
+        configuration.activeDownloads = 3
+        configuration.retry.base = .milliseconds(1)
+        configuration.retry.cap = .milliseconds(2)
+        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
+            isDurable,
+            error in
+            if isWatched, error == nil { self.keep(folder, isDurable) }
+        }
+        let transport = ScriptedTransport { request, _ in
+            let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
+            return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
+        }
+        return try await Downloader(over: disk, transport, store, configuration)
+    }
+
+    /// Called between commits, on the store's own thread.
+    private func keep(_ folder: String, _ isDurable: Bool) {
+        guard !disk.isDead else { return }
+        var files: [String: Data] = [:]
+        for name in ["default.sqlite", "default.sqlite-wal"] {
+            if let data = FileManager.default.contents(atPath: folder + "/" + name) { files[name] = data }
+        }
+        snapshots.withLock { snapshots in
+            if isDurable { snapshots = [] }
+            snapshots.append(files)
+        }
+    }
+
+    /// - Returns: whether the power went before all downloads had completed.
+    func run(cuttingAt operation: Int) async throws -> Bool {
+        let downloader = try await downloader(folder + "/a", isWatched: true)
+        disk.cutPower(at: operation)
+        let failures = try await finish(downloader)
+        if !disk.isDead { #expect(failures.isEmpty) }
+        return disk.isDead
+    }
+
+    private func finish(_ downloader: Downloader) async throws -> [DownloadError] {
+        var failures: [DownloadError] = []
+        for added in await downloader.add(try requests()) {
+            do throws(DownloadError) { _ = try await added.get().result() } catch { failures.append(error) }
+        }
+        await downloader.shutDown()
+        return failures
+    }
+
+    func recover(_ context: String) async throws {
+        disk.restart()
+        for path in disk.paths where !path.hasSuffix(".haulpart") && path != "/data/taken.bin" {
+            // Whole under the final name, or not there. Where the answers overtook one another a name may be another's.
+            let index = try #require(
+                Self.names.firstIndex(of: String(path.dropFirst("/data/".count))),
+                "\(path) \(context)"
+            )
+            #expect(disk.content(path) == Self.content(index), "wrong bytes in \(path): \(context)")
+        }
+        let left = snapshots.withLock(\.self)
+        let chosen = try #require(
+            left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })]
+        )
+        let restored = folder + "/b"
+        try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
+        for (name, data) in chosen { try data.write(to: URL(fileURLWithPath: restored + "/" + name)) }
+
+        let failures = try await finish(try await downloader(restored, isWatched: false))
+        #expect(failures.isEmpty, "\(context)")
+        for (index, name) in Self.names.enumerated() {
+            #expect(disk.content("/data/" + name) == Self.content(index), "wrong bytes in \(name): \(context)")
+        }
+        #expect(disk.content("/data/taken.bin") == Self.taken, "somebody's file: \(context)")
+        let expected = (Self.names + ["taken.bin"]).map { "/data/" + $0 }.sorted()
+        #expect(disk.paths == expected, "something was left behind: \(context)")
+    }
+}
