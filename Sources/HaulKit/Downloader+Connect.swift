@@ -15,7 +15,9 @@ extension Downloader {
             hosts.wait(.init(download: entry.id, connection: id, question: question), for: host)
             makeRoom(host)
         } else {
-            send(.connectionEnded(id, .noRoom), to: entry)
+            crowded.insert(entry.id)
+            // Not at once: the machine is still in the middle of what it decided.
+            Task { send(.connectionEnded(id, .noRoom), to: entry) }
         }
     }
 
@@ -85,6 +87,11 @@ extension Downloader {
                 hosts.release(host)
             }
         }
+        let waiting = crowded
+        crowded = []
+        for id in waiting {
+            if let entry = entries[id] { mark(entry) }
+        }
     }
 
     /// - Returns: false when there is no such connection any more.
@@ -106,7 +113,7 @@ extension Downloader {
             guard entry.workers.removeValue(forKey: id) != nil else { return }
             openWorkers.remove(id, of: entryID)
         }
-        send(event, to: entry)
+        send(entry.part.map { event.with($0.mark) } ?? event, to: entry)
     }
 
     func admit(

@@ -56,8 +56,9 @@ extension Downloader {
                 } catch { logger.debug("store: \(error)") }
             }
         } catch {
-            if let id = entry.workers.keys.first, entry.part === part {
-                breakOff(id, .diskFailed(error, part.mark), entry)
+            if entry.part === part, case .transferring = entry.machine.state {
+                send(.bytesLanded(part.mark), to: entry)
+                send(.stepFailed(DownloadError(error)), to: entry)
             }
         }
         entry.lastSync = time.now()

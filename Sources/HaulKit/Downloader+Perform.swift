@@ -99,6 +99,9 @@ extension Downloader {
     private func checkPiece(_ index: Int, _ entry: Entry) {
         entry.uncheckedPieces.append(index)
         guard !entry.isCheckingPieces, let part = entry.part else { return }
+        if let pieces = entry.machine.settings.pieces, let total = entry.machine.resource?.total {
+            part.keepPieces(pieces, total: total)
+        }
         entry.isCheckingPieces = true
         Task {
             while !entry.uncheckedPieces.isEmpty, entry.part === part {

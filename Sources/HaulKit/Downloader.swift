@@ -31,6 +31,8 @@ public actor Downloader {
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
     var hosts: HostBudget
+    /// Downloads that could use another connection than their hosts had room for.
+    var crowded: Set<DownloadID> = []
     /// For all downloads together; each has its own under it.
     let speedLimit: SpeedLimit
     /// Connections that a host was seen to allow.

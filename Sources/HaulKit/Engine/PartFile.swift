@@ -209,7 +209,11 @@ final class PartFile: Sendable {
 
     /// Keeps the digests of pieces from now on.
     func keepPieces(_ hashes: PieceHashes, total: Int64) {
-        state.withLock { $0.pieces = $0.pieces ?? PieceDigests(hashes, total: total) }
+        state.withLock { state in
+            if state.pieces?.hashes != hashes || state.pieces?.total != total {
+                state.pieces = PieceDigests(hashes, total: total)
+            }
+        }
     }
 
     /// Whether a piece that is here whole has its digest. Reads it back where it was not hashed while it was written.

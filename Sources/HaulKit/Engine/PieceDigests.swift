@@ -6,7 +6,7 @@ internal import Synchronization
 /// read back.
 final class PieceDigests: Sendable {
     let hashes: PieceHashes
-    private let total: Int64
+    let total: Int64
     private struct Open {
         var hasher: DigestHasher
         var position: Int64

@@ -141,3 +141,15 @@ extension DownloadMachine {
         var limits = Transfer.Limits()
     }
 }
+
+extension DownloadMachine.Event {
+    /// The same, with what is known now of the bytes: the mark that a connection took along at its end may be older than what
+    /// was found wrong since.
+    func with(_ mark: Mark) -> Self {
+        switch self {
+        case .connectionEnded(let id, .finished): .connectionEnded(id, .finished(mark))
+        case .connectionEnded(let id, .failed(let error, .some)): .connectionEnded(id, .failed(error, mark))
+        default: self
+        }
+    }
+}

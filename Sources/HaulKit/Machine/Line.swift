@@ -3,7 +3,9 @@ struct Line: Sendable, Equatable {
     let source: Int
     let opened: Instant
     /// What it asked for, while the answer is outstanding.
-    var question: RangeQuestion?
+    private(set) var question: RangeQuestion?
+    /// When the answer came; nil before.
+    private(set) var answered: Instant?
     /// Its answer goes on beyond what it still owes: it has to be cut there.
     var isNarrowed = false
     /// When it had brought everything that it owed.
@@ -18,6 +20,15 @@ struct Line: Sendable, Equatable {
         self.question = question
         opened = now
         lastByte = now
+        if question == nil { answered = now }
+    }
+
+    /// The answer is good: from `position` on bytes flow.
+    mutating func answer(from position: Int64, at now: Instant) {
+        question = nil
+        answered = now
+        lastByte = now
+        meter.record(position, at: now)
     }
 
     var isFlowing: Bool { question == nil }
@@ -34,10 +45,17 @@ struct Line: Sendable, Equatable {
     func bytesPerSecond(at now: Instant) -> Double { meter.bytesPerSecond(at: now) }
 
     /// Its speed, once it has been watched for long enough to have one. A silent one has the speed 0.
-    func measuredSpeed(at now: Instant) -> Double? {
-        guard isFlowing, now - opened >= Self.shortestMeasure else { return nil }
+    func measuredSpeed(at now: Instant, after time: Duration = .milliseconds(150)) -> Double? {
+        guard let answered, now - answered >= time else { return nil }
         return bytesPerSecond(at: now)
     }
 
-    private static let shortestMeasure = Duration.milliseconds(300)
+    /// Whether its speed can be held against it: a connection over a long way takes several round trips, which the time to
+    /// its answer gives an idea of, to come up to speed.
+    func isPastTrial(at now: Instant) -> Bool {
+        guard let answered else { return false }
+        return now - answered >= max(Self.shortestTrial, (answered - opened) * 4)
+    }
+
+    private static let shortestTrial = Duration.milliseconds(150)
 }

@@ -136,7 +136,6 @@ struct Transfer: Sendable, Equatable {
         }
         let validator = resource.validator
         return validator.strongTag != nil || validator.lastModifiedIsStrong || terms.isProvable
-            || terms.resumesUnverified
     }
 
     // MARK: What happens
@@ -178,8 +177,7 @@ struct Transfer: Sendable, Equatable {
         let isMirror = sources.isMirror(line.source)
         let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror)
         if case .accept(let validator) = answer {
-            lines[id]?.question = nil
-            lines[id]?.lastByte = now
+            lines[id]?.answer(from: question.offset, at: now)
             if segment.end < question.end ?? segment.end { lines[id]?.isNarrowed = true }
             sources.note(validator, of: line.source)
             let limit = max(0, segment.end - question.offset)
@@ -240,6 +238,7 @@ struct Transfer: Sendable, Equatable {
             }
         }
         actions += schedule(&sources, at: now)
+        actions += closeDone(at: now)
         return (actions, outcome)
     }
 
@@ -394,8 +393,12 @@ struct Transfer: Sendable, Equatable {
         let isOnTrial = pieces != nil && sources.isMirror(source) && !sources.sources[source].isProven
         let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
         let id = issueID()
+        // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
+        // connection to this source can do is known.
+        var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: .milliseconds(50)) }
+        hoped[id] = sources.sources[source].bytesPerSecond
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
-        guard let claim = plan.claim(for: id, speeds: speeds, most: most) ?? plan.hedge(for: id, speeds: speeds) else {
+        guard let claim = plan.claim(for: id, speeds: speeds, most: most) ?? plan.hedge(for: id, speeds: hoped) else {
             issued -= 1
             return nil
         }
@@ -445,7 +448,7 @@ struct Transfer: Sendable, Equatable {
             else { continue }
             let isSilent = now - line.lastByte > Self.longestSilence
             var isSlow = false
-            if replacements < Self.mostReplacements, sorted.count >= 3, now - line.opened >= Self.trial,
+            if replacements < Self.mostReplacements, sorted.count >= 3, line.isPastTrial(at: now),
                 let speed = speeds[id], speed < 0.3 * median
             {
                 // Not worth it for what is done in a moment.
@@ -461,8 +464,6 @@ struct Transfer: Sendable, Equatable {
 
     private var replacements = 0
     private static let mostReplacements = 16
-    /// Bursts and pauses of half a second are usual.
-    private static let trial = Duration.milliseconds(400)
     /// Others bring bytes meanwhile: what a single connection is given in which to recover is too long here.
     private static let longestSilence = Duration.seconds(3)
 }

@@ -67,6 +67,8 @@ struct FaultRig: Sendable {
         configuration.retry.cap = .milliseconds(5)
         configuration.retry.retryAfterCap = .milliseconds(20)
         configuration.stallTimeout = .seconds(30)
+        // What these tests are about happens on one connection, unless they say otherwise.
+        configuration.connectionsPerDownload = 1
         configuration.markInterval = .milliseconds(20)
         return configuration
     }

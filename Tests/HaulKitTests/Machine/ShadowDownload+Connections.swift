@@ -56,7 +56,11 @@ extension ShadowDownload {
     private mutating func end(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) {
         let wasTransferring = machine.state == .transferring
         connections[id] = nil
-        let others = Array(connections.keys)
+        // Those whose bytes are all here may be closed at any time.
+        let others = connections.keys.filter { id in
+            guard let owed = machine.transfer.plan?.segments[id]?.owed else { return false }
+            return file.mark.written.firstMissing(in: owed) < owed.upperBound
+        }
         send(.connectionEnded(id, end))
         guard wasTransferring else { return }
         switch end {
