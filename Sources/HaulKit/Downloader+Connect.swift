@@ -38,6 +38,7 @@ extension Downloader {
         let url = url(question, entry)
         let worker = SegmentWorker(
             id,
+            gathersSmallBodies: !entry.speedLimit.isEffective,
             headEvent: { id, head in
                 let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
                 return .headReceived(id, head, retryAfter: wait)

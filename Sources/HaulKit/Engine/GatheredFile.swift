@@ -19,7 +19,7 @@ final class GatheredFile: DiskFile {
     /// Most bytes that a file may have to gather.
     static let mostBytes: Int64 = 64 << 10
 
-    /// Whether a file of this length may gather.
+    /// Whether something of this length may gather.
     static func isFor(_ length: Int64?) -> Bool { length.map { $0 <= mostBytes } ?? false }
 
     init(_ path: String, capacity: Int) {
