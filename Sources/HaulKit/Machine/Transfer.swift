@@ -90,7 +90,8 @@ struct Transfer: Sendable, Equatable {
         controller = ConnectionController(
             ceiling: canShare ? terms.limits.connections : 1,
             start: canShare ? terms.limits.start : 1,
-            knownLimit: knownLimit
+            // What the host refused before an interruption it refuses after it.
+            knownLimit: controller.learnedLimit ?? knownLimit
         )
         guard let total = terms.resource.total else { return }
         var plan = SegmentPlan(
