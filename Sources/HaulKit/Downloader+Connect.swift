@@ -77,6 +77,17 @@ extension Downloader {
         }
     }
 
+    /// A host refused further connections: later downloads, of this process and others, begin with what it allowed.
+    func learn(_ limit: Int, of host: Origin) {
+        hostLimits[host] = limit
+        let (store, logger, date) = (store, logger, time.date())
+        Task {
+            do throws(DownloadError) { try await store.note(limit, of: host, at: date) } catch {
+                logger.debug("store: \(error)")
+            }
+        }
+    }
+
     /// A connection is no more: whoever waits for one to its host may have it.
     private func gone(_ host: Origin) {
         hosts.release(host)

@@ -21,7 +21,7 @@ extension Downloader {
         case .close(let id): _ = closeWorker(id, entry)
         case .checkPiece(let index): checkPiece(index, entry)
         case .forget(let range): forget(range, entry)
-        case .learnLimit(let limit): hostLimits[Origin(entry.machine.sources.url)] = limit
+        case .learnLimit(let limit): learn(limit, of: Origin(entry.machine.sources.url))
         case .checkpoint: step(entry) { await $0.checkpoint($1) }
         case .startTimer(let id, let wait): startTimer(id, wait, entry)
         case .cancelTimer:

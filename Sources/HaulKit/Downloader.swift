@@ -114,6 +114,7 @@ public actor Downloader {
         queue = DownloadQueue(limit: configuration.activeDownloads)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
+        hostLimits = try await store.hostLimits(at: time.date())
         if configuration.restoration == .everything {
             for saved in try await store.all() { try await restore(saved) }
             askQueue()

@@ -16,7 +16,7 @@ final class DownloadStore: Sendable {
     }
 
     let setAside: String?
-    private let file: StoreFile
+    let file: StoreFile
     private let path: String
     private let bootID: String
     private let writer = DispatchQueue(label: "haul.store", qos: .utility)
@@ -270,7 +270,7 @@ final class DownloadStore: Sendable {
         Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
     }
 
-    private func onWriter<Value: Sendable>(_ step: @escaping @Sendable (DownloadStore) throws -> Value)
+    func onWriter<Value: Sendable>(_ step: @escaping @Sendable (DownloadStore) throws -> Value)
         async throws(DownloadError)
         -> Value
     {

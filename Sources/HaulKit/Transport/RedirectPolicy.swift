@@ -42,6 +42,9 @@ struct Origin: Sendable, Hashable {
         host = url.host?.lowercased() ?? ""
         port = url.port ?? (scheme == "https" ? 443 : 80)
     }
+
+    /// `https://files.example:443`.
+    var text: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 extension URL {

@@ -138,7 +138,7 @@ extension TestContent {
         Self.digests["\(seed) \(algorithm.rawValue)"].flatMap { Checksum("\(algorithm.rawValue):\($0)") }
     }
 
-    fileprivate var reprDigest: String {
+    var reprDigest: String {
         "sha-256=:" + Data(checksum(.sha256)?.digest ?? []).base64EncodedString() + ":"
     }
 }

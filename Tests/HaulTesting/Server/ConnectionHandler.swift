@@ -7,6 +7,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private let number: Int
     private let log: ServerLog<TestRequest>
+    private let answers: AnswerCount
     private let handler: @Sendable (TestRequest) -> TestReply
 
     private var head: HTTPRequestHead?
@@ -14,9 +15,15 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var runner: StepRunner?
     private var isAnswering = false
 
-    init(number: Int, log: ServerLog<TestRequest>, handler: @escaping @Sendable (TestRequest) -> TestReply) {
+    init(
+        number: Int,
+        log: ServerLog<TestRequest>,
+        answers: AnswerCount,
+        handler: @escaping @Sendable (TestRequest) -> TestReply
+    ) {
         self.number = number
         self.log = log
+        self.answers = answers
         self.handler = handler
     }
 
@@ -31,13 +38,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .end:
             guard let head else { return }
             self.head = nil
+            let others = answers.begin()
             let request = log.record { requestNumber in
                 TestRequest(
                     method: head.method.rawValue,
                     target: head.uri,
                     headers: head.headers.map { ($0.name, $0.value) },
                     connectionNumber: number,
-                    requestNumber: requestNumber
+                    requestNumber: requestNumber,
+                    othersInProgress: others
                 )
             }
             waiting.append(request)
@@ -51,11 +60,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         let reply = handler(waiting.removeFirst())
         runner.run(reply.keepsAlive ? reply.steps : reply.steps + [.close]) { [weak self] in
             self?.isAnswering = false
+            self?.answers.end()
             self?.answerNext()
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        // What waits, and what is being answered.
+        for _ in 0..<waiting.count + (isAnswering ? 1 : 0) { answers.end() }
+        isAnswering = false
         waiting = []
         runner?.cancel()
         runner = nil

@@ -10,6 +10,8 @@ public struct TestRequest: Sendable {
     public let connectionNumber: Int
     /// Which request of the server's life it is, counted from 1 over all connections.
     public let requestNumber: Int
+    /// How many other requests the server was answering when it came.
+    public let othersInProgress: Int
 
     /// Makes a request, for testing an answer without a server.
     public init(
@@ -17,13 +19,15 @@ public struct TestRequest: Sendable {
         target: String = "/",
         headers: [(String, String)] = [],
         connectionNumber: Int = 1,
-        requestNumber: Int = 1
+        requestNumber: Int = 1,
+        othersInProgress: Int = 0
     ) {
         self.method = method
         self.target = target
         self.headers = headers
         self.connectionNumber = connectionNumber
         self.requestNumber = requestNumber
+        self.othersInProgress = othersInProgress
     }
 
     /// The values of a header field whatever the case of its name, joined with commas; nil if there is none.

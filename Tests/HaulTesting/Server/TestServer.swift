@@ -13,15 +13,17 @@ public final class TestServer: Sendable {
 
     private let channel: any Channel
     private let log: ServerLog<TestRequest>
+    private let answers: AnswerCount
     private let isSecure: Bool
 
     /// The port it listens on.
     public let port: Int
 
-    private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, isSecure: Bool) {
+    private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, answers: AnswerCount, isSecure: Bool) {
         self.channel = channel
         self.port = port
         self.log = log
+        self.answers = answers
         self.isSecure = isSecure
     }
 
@@ -39,6 +41,7 @@ public final class TestServer: Sendable {
         handler: @escaping @Sendable (TestRequest) -> TestReply
     ) async throws -> TestServer {
         let log = ServerLog<TestRequest>()
+        let answers = AnswerCount()
         let context = try tls.map { try $0.serverContext() }
         let channel = try await listen(port: port) { channel in
             guard let number = log.opened(channel) else { return channel.closeTransport() }
@@ -47,10 +50,10 @@ public final class TestServer: Sendable {
             guard case .serve = verdict else { return try pipeline.addHandler(VerdictHandler(verdict)) }
             if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
-            try pipeline.addHandler(ConnectionHandler(number: number, log: log, handler: handler))
+            try pipeline.addHandler(ConnectionHandler(number: number, log: log, answers: answers, handler: handler))
         }
         let bound = channel.localAddress?.port ?? port
-        return TestServer(channel: channel, port: bound, log: log, isSecure: context != nil)
+        return TestServer(channel: channel, port: bound, log: log, answers: answers, isSecure: context != nil)
     }
 
     /// Stops listening and closes every connection; returns when all are closed.
@@ -69,6 +72,10 @@ public final class TestServer: Sendable {
 
     /// The body bytes that the system took from the server so far, a little more than a client can have read.
     public var bodyBytesSent: Int64 { log.bodyBytesSent }
+
+    /// The most requests that were being answered at once for a quarter of a second. A client that has closed a connection
+    /// is a little ahead of the server, hence not for a shorter time.
+    public var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
 
     /// Listens on 127.0.0.1 and sets every accepted connection up on its event loop.
     static func listen(

@@ -1,0 +1,220 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// From what is on the disk to a body that may flow: the question, and what its answer is worth.
+extension DownloadMachine {
+    mutating func recovered(_ found: Mark?, at now: Instant) -> [Action] {
+        guard state == .recovering else { return [] }
+        mark = found ?? .zero
+        patience.begin(at: mark.count)
+        transfer.forgetPieces()
+        if found == nil { resource = nil }
+        return settleOr { machine in machine.isWhole ? machine.finish(at: now) : machine.open(at: now) }
+    }
+
+    var isWhole: Bool {
+        guard let total = resource?.total, hasExpectedSize else { return false }
+        return total > 0 && mark.prefix >= total
+    }
+
+    /// False when what is known of the file has another length than it was to have.
+    var hasExpectedSize: Bool {
+        guard let size = settings.size, let total = resource?.total else { return true }
+        return size == total
+    }
+
+    mutating func open(at now: Instant) -> [Action] {
+        let id = transfer.issueID()
+        var question = RangeQuestion.whole
+        if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
+            let gap = mark.written.firstGap(before: resource.total)
+        {
+            let isFromElsewhere = isFromReplacedSource || resource.mirror != sources.mirror
+            question = .resuming(
+                resource,
+                at: gap.lower,
+                until: gap.upper == resource.total ? nil : gap.upper,
+                resumesUnverified: settings.resumesUnverified || isProvable,
+                isPlain: asksPlain,
+                isFromReplacedSource: isFromElsewhere
+            )
+            question.isProvable = isProvable
+        }
+        question.source = sources.home
+        countAtOpen = mark.count
+        state = .connecting(id, question)
+        return [.open(id, question), .report]
+    }
+
+    /// A digest will show whether the result is right, wherever its bytes came from.
+    var isProvable: Bool {
+        settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil
+    }
+
+    mutating func headReceived(
+        _ id: ConnectionID,
+        _ head: ResponseHead,
+        retryAfter: Duration?,
+        at now: Instant
+    ) -> [Action] {
+        guard case .connecting(id, let question) = state else {
+            guard state == .transferring else { return [] }
+            let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
+            return actions + follow(outcome, at: now)
+        }
+        var answer = RangeAnswer.judge(head, to: question, after: mark.count > 0 ? resource : nil)
+        if let size = settings.size, let total = answer.resource?.total, total != size {
+            answer = .refuse(.otherSize(expected: size, actual: total))
+        }
+        switch answer {
+        case .accept(let resource, let offset, let compare):
+            let startsOver = offset == 0 && !question.goesOn
+            return prepare(id, head, resource, offset: offset, compare: compare, startsOver: startsOver)
+        case .restart(let resource, let reason):
+            if reason == .changed, let error = noteChange() { return [.close(id)] + fail(error) }
+            return prepare(id, head, resource, offset: 0, compare: 0, startsOver: true)
+        case .alreadyComplete(let known):
+            resource = known
+            return [.close(id)] + (isWhole ? finish(at: now) : startOver(.changed, at: now))
+        case .askWithoutCondition:
+            asksPlain = true
+            return [.close(id)] + open(at: now)
+        case .startOver(let reason):
+            return [.close(id)] + startOver(reason, at: now)
+        case .refuse(let refusal):
+            var verdict = FailureTable.verdict(
+                on: refusal,
+                host: sources.url.host ?? "",
+                isRedirected: head.isRedirected
+            )
+            if case .status(let status, _) = refusal, (400...410).contains(status), verdict.isWorthRetrying,
+                status != 408
+            {
+                if !patience.renewsLink() { verdict = .init(isWorthRetrying: false, error: verdict.error) }
+            }
+            return [.close(id)] + retry(verdict, retryAfter: retryAfter, at: now)
+        }
+    }
+
+    mutating func prepare(
+        _ id: ConnectionID,
+        _ head: ResponseHead,
+        _ resource: Resource,
+        offset: Int64,
+        compare: Int64,
+        startsOver: Bool
+    ) -> [Action] {
+        var end = startsOver ? nil : head.contentRange?.end
+        if !startsOver, case .connecting(_, let question) = state, let wanted = question.end {
+            end = min(end ?? wanted, wanted)
+        }
+        let preparation = Preparation(
+            resource: resource,
+            offset: offset,
+            startsOver: startsOver,
+            compare: compare,
+            end: end,
+            contentDisposition: head.headers.first(name: "Content-Disposition"),
+            nameSources: [head.url, head.requested],
+            mirrors: sources.home == 0 ? MirrorLinks(head.headers["Link"], base: head.url).mirrors.map(\.source) : []
+        )
+        state = .preparing(id, preparation, ended: nil)
+        return [.prepare(id, preparation)]
+    }
+
+    mutating func prepared(_ id: ConnectionID, at now: Instant) -> [Action] {
+        guard case .preparing(id, let preparation, let ended) = state else { return [] }
+        resource = preparation.resource
+        if rangesAreBroken { resource?.hasUsableRanges = false }
+        if preparation.startsOver {
+            mark = .zero
+            transfer.startOver()
+        }
+        countAtOpen = mark.count
+        dropsWhatIsThere = false
+        asksPlain = false
+        isFromReplacedSource = false
+        resource?.mirror = sources.mirror
+        sources.note(preparation.resource.validator, of: sources.home)
+        // What anybody on the way may have changed needs a digest to prove it.
+        sources.add(preparation.mirrors, insecureToo: isProvable)
+        patience.noteGoodAnswer()
+        return settleOr { machine in
+            machine.state = .transferring
+            machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
+            if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
+            // A range that ends within the overlap brings nothing.
+            let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
+            let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
+            let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
+            return [admit] + further + [.report] + machine.follow(outcome, at: now)
+        }
+    }
+
+    mutating func begin(_ first: Transfer.First?, at now: Instant) {
+        guard let resource else { return }
+        transfer.begin(
+            first,
+            Transfer.Terms(
+                resource: resource,
+                isProvable: isProvable,
+                resumesUnverified: settings.resumesUnverified,
+                pieces: pieces(for: resource.total),
+                limits: settings.limits
+            ),
+            mark,
+            sources,
+            knownLimit: knownLimit,
+            at: now
+        )
+    }
+
+    /// The digests of the pieces, if they are those of a file of this size.
+    func pieces(for total: Int64?) -> PieceHashes? {
+        guard let total, let pieces = settings.pieces, pieces.covers(total) else { return nil }
+        return pieces
+    }
+
+    /// The end of a connection whose body was never let in: what it says of marks is older than what the file was
+    /// made ready for. Only a disk that took bytes back is to be believed.
+    func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
+        switch end {
+        case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)
+        case .failed(let error, _): .failed(error, nil)
+        case .overlapDiffers: end
+        case .diskFailed(let error, let left):
+            .diskFailed(
+                error,
+                Mark(
+                    written: left.written.intersection(mark.written),
+                    synced: left.synced.intersection(mark.synced)
+                )
+            )
+        case .noRoom: end
+        }
+    }
+
+    mutating func startOver(_ reason: RangeAnswer.StartOver, at now: Instant) -> [Action] {
+        if reason == .changed, let error = noteChange() { return fail(error) }
+        if reason == .noUsableRange { rangesAreBroken = true }
+        // What is on disk stays until the new answer is there to replace it.
+        dropsWhatIsThere = true
+        return open(at: now)
+    }
+
+    /// Counts a change of the file at the server; returns the error once that is no longer to be followed.
+    mutating func noteChange() -> DownloadError? {
+        let isOneTooMany = !patience.followsChange()
+        if settings.failsOnChange {
+            return DownloadError(
+                .contentChanged,
+                "Another version of the file stands at the URL. What arrived of the old one is kept."
+            )
+        }
+        guard isOneTooMany else { return nil }
+        return DownloadError(
+            .contentChanged,
+            "The file keeps changing at the server: \(patience.changes) versions came by. Try again later."
+        )
+    }
+}

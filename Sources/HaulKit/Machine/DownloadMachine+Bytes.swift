@@ -1,0 +1,115 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// While bytes arrive: what becomes of the whole when something happens to its connections.
+extension DownloadMachine {
+    mutating func bytesLanded(_ landed: Mark, at now: Instant) -> [Action] {
+        switch state {
+        case .transferring:
+            take(landed)
+            let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+            return actions + follow(outcome, at: now)
+        case .paused, .failed, .queued, .recovering:
+            // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
+            // back, even when the user has resumed already: the file is looked at only after that.
+            if resource != nil { take(landed) }
+            return []
+        default: return []
+        }
+    }
+
+    mutating func take(_ landed: Mark) {
+        patience.noteProgress(to: landed.count)
+        mark = landed
+    }
+
+    /// The file will say so too, but the next question must not wait for that.
+    mutating func forget(_ range: Range<Int64>) {
+        mark.written.remove(contentsOf: range)
+        mark.synced.remove(contentsOf: range)
+    }
+
+    /// What the state of the transfer means for the download.
+    mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
+        -> [Action]
+    {
+        switch outcome {
+        case .goesOn: return []
+        case .complete: return verify()
+        case .doubtful:
+            // Nothing is thrown away on the word of a further connection: the ladder decides.
+            return transfer.closeAll() + open(at: now)
+        case .homeless:
+            _ = sources.moveOn(droppingHome: true)
+            return open(at: now)
+        case .dry:
+            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
+            if error == nil, mark.count > countAtOpen { return open(at: now) }
+            return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
+        case .wrongPiece(let index):
+            return fail(
+                DownloadError(
+                    .checksumMismatch,
+                    "Piece \(index + 1) of the file has the wrong digest wherever it comes from. What is right is kept."
+                )
+            )
+        }
+    }
+
+    mutating func connectionEnded(_ id: ConnectionID, _ end: ConnectionEnd, at now: Instant) -> [Action] {
+        switch state {
+        case .connecting(id, _):
+            switch end {
+            case .failed(let error, _): return retry(transportVerdict(error), at: now)
+            case .diskFailed(let error, let landed):
+                mark = landed
+                return fail(DownloadError(error))
+            // A body cannot end before its head was judged, and the first connection waits for room.
+            case .finished, .overlapDiffers, .noRoom:
+                return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
+            }
+        case .preparing(id, let preparation, nil):
+            state = .preparing(id, preparation, ended: end)
+            return []
+        case .transferring where transfer.lines[id] != nil:
+            return transferEnded(id, end, at: now)
+        default: return []
+        }
+    }
+
+    mutating func transferEnded(_ id: ConnectionID, _ end: ConnectionEnd, at now: Instant) -> [Action] {
+        let kind: Transfer.End
+        var failure: TransportError?
+        switch end {
+        case .finished(let landed):
+            take(landed)
+            kind = .finished
+        case .failed(let error, let landed):
+            if let landed { take(landed) }
+            (kind, failure) = (.failed, error)
+        case .noRoom: kind = .noRoom
+        case .overlapDiffers:
+            return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)
+        case .diskFailed(let error, let landed):
+            mark = landed
+            return transfer.closeAll().filter { $0 != .close(id) } + fail(DownloadError(error))
+        }
+        if resource?.total == nil, failure == nil {
+            // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
+            // comes is that its end.
+            _ = transfer.closeAll()
+            if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
+            resource?.total = mark.count
+            if let size = settings.size, size != mark.count {
+                let refusal = RangeAnswer.Refusal.otherSize(expected: size, actual: mark.count)
+                return retry(
+                    FailureTable.verdict(on: refusal, host: sources.url.host ?? "", isRedirected: false),
+                    at: now
+                )
+            }
+            return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
+        }
+        let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
+        return actions + follow(outcome, because: failure, at: now)
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// How it ends: another attempt, a failure, or the digest and the final name.
+extension DownloadMachine {
+    // MARK: Failing
+
+    func transportVerdict(_ error: TransportError) -> FailureTable.Verdict {
+        FailureTable.verdict(on: error, host: sources.url.host ?? "")
+    }
+
+    mutating func retry(_ verdict: FailureTable.Verdict, retryAfter: Duration? = nil, at now: Instant)
+        -> [Action]
+    {
+        // Another source of the same file, before any waiting.
+        if sources.moveOn(droppingHome: !verdict.isWorthRetrying) { return open(at: now) }
+        guard verdict.isWorthRetrying else { return fail(verdict.error) }
+        if resource != nil || verdict.error.code == .refusedByServer { patience.noteAnswer() }
+        guard let wait = patience.waitAfterFailure(settings.retry, retryAfter: retryAfter) else {
+            return fail(verdict.error)
+        }
+        timers += 1
+        state = .resting(until: now + wait, because: verdict.error)
+        return [.startTimer(TimerID(number: timers), after: wait), .report]
+    }
+
+    mutating func fail(_ error: DownloadError) -> [Action] {
+        state = .failed(error)
+        return [.checkpoint, .releaseFile, .report]
+    }
+
+    // MARK: The end
+
+    /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
+    ///
+    /// - Parameter fresh: what the connection brought that has just ended, where it was not planned for.
+    mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
+        guard pieces(for: resource?.total) != nil else { return verify() }
+        let closing = transfer.closeAll()
+        let isNews = state != .transferring
+        state = .transferring
+        begin(nil, at: now)
+        transfer.noteUnplanned(fresh, from: sources.home)
+        let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+        guard outcome == .goesOn else { return closing + actions + follow(outcome, at: now) }
+        return closing + actions + (isNews ? [.report] : [])
+    }
+
+    mutating func verify() -> [Action] {
+        state = .verifying
+        return transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
+    }
+
+    mutating func verified(_ verdict: Verdict, at now: Instant) -> [Action] {
+        guard state == .verifying else { return [] }
+        switch verdict {
+        case .right, .unchecked:
+            state = .publishing
+            return [.publish]
+        case .mismatch(let expected, let actual):
+            if sources.distrust() || patience.refetches() {
+                dropsWhatIsThere = true
+                return open(at: now)
+            }
+            let error = DownloadError(
+                .checksumMismatch,
+                "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
+            )
+            state = .failed(error)
+            mark = .zero
+            transfer.forgetPieces()
+            resource = nil
+            return [.setAside, .releaseFile, .report]
+        }
+    }
+}

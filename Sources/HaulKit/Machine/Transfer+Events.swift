@@ -1,0 +1,147 @@
+/// What happens to the connections, and what follows.
+extension Transfer {
+    /// Bytes have landed, or time has passed.
+    mutating func advance(_ mark: Mark, _ sources: inout SourceBook, at now: Instant) -> ([Action], Outcome) {
+        hostIsFull = false
+        var actions = absorb(mark, &sources, at: now)
+        guard let plan else { return (actions, .goesOn) }
+        if !plan.isComplete {
+            if !isHeldBack {
+                let flowing = lines.values.count { $0.isFlowing }
+                controller.tick(
+                    landed: mark.count,
+                    flowing: flowing,
+                    opening: lines.count - flowing,
+                    missing: plan.total - mark.count,
+                    at: now
+                )
+                actions += replaceLaggards(&sources, at: now)
+            }
+            actions += schedule(&sources, at: now)
+        }
+        actions += closeDone(at: now)
+        return (actions, outcome)
+    }
+
+    /// A further connection was answered.
+    mutating func answered(
+        _ id: ConnectionID,
+        _ head: ResponseHead,
+        retryAfter: Duration?,
+        _ sources: inout SourceBook,
+        at now: Instant
+    ) -> ([Action], Outcome) {
+        guard let line = lines[id], let question = line.question else { return ([], .goesOn) }
+        // Others have brought meanwhile what it was to bring.
+        guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
+        let isMirror = sources.isMirror(line.source)
+        let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror)
+        if case .accept(let validator) = answer {
+            lines[id]?.answer(from: question.offset, at: now)
+            if segment.end < question.end ?? segment.end { lines[id]?.isNarrowed = true }
+            sources.note(validator, of: line.source)
+            let limit = max(0, segment.end - question.offset)
+            return ([.admit(id, at: question.offset, compare: 0, limit: limit)], .goesOn)
+        }
+        var actions = drop(id)
+        switch answer {
+        case .accept: break
+        case .changed:
+            doubts += 1
+            if doubts > 1 { isSolitary = true }
+            return (actions, .doubtful)
+        case .noUsableRange:
+            if isMirror { sources.drop(line.source) } else { keepToOne() }
+        case .otherFile: sources.drop(line.source)
+        case .refused(let status):
+            if isMirror && !FailureTable.isWorthRetrying(status: status, isRedirected: false) {
+                sources.drop(line.source)
+            } else if isMirror {
+                sources.noteFailure(of: line.source)
+            } else {
+                actions += refused(retryAfter, at: now)
+            }
+        }
+        actions += schedule(&sources, at: now)
+        return (actions, outcome)
+    }
+
+    enum End: Sendable, Equatable {
+        case finished
+        case failed
+        /// The host has no room for it.
+        case noRoom
+    }
+
+    /// A connection has ended by itself.
+    mutating func ended(_ id: ConnectionID, _ end: End, _ mark: Mark, _ sources: inout SourceBook, at now: Instant) -> (
+        [Action], Outcome
+    ) {
+        let before = plan?.segments[id]?.position
+        var actions = absorb(mark, &sources, at: now)
+        guard let line = lines[id] else { return (actions, .goesOn) }
+        let hasBrought = line.firstByte != nil || plan?.segments[id]?.position != before
+        let isDone = plan?.segments[id] == nil
+        actions += drop(id).filter { $0 != .close(id) }
+        switch end {
+        case .noRoom: hostIsFull = true
+        case .finished where isDone || hasBrought: stumbles = 0
+        case .finished: stumble(at: now)
+        case .failed where line.isFlowing:
+            stumble(at: now)
+        case .failed:
+            // It never came to an answer: the host may allow only so many.
+            if sources.isMirror(line.source) {
+                sources.noteFailure(of: line.source)
+            } else {
+                actions += refused(nil, at: now)
+            }
+        }
+        actions += schedule(&sources, at: now)
+        actions += closeDone(at: now)
+        return (actions, outcome)
+    }
+
+    /// Another download needs a connection to this host: gives up the one that is missed least, unless it is the last.
+    mutating func yield(from source: (Int) -> Bool, _ sources: inout SourceBook, at now: Instant) -> [Action] {
+        guard lines.count > 1 else { return [] }
+        let slowest = lines.filter { source($0.value.source) }
+            .min {
+                ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number)
+            }
+        guard let slowest else { return [] }
+        hostIsFull = true
+        return drop(slowest.key)
+    }
+
+    /// A piece has been compared with its digest.
+    mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceBook, at now: Instant) -> (
+        [Action], Outcome
+    ) {
+        guard let verdict = pieces?.checked(index, isRight: isRight) else { return ([], .goesOn) }
+        if let proven = verdict.proven { sources.prove(proven) }
+        var actions: [Action] = []
+        for range in verdict.forgotten { actions += forget(range) }
+        if let culprit = verdict.culprit { actions += convict(culprit, &sources) }
+        if sources.sources[sources.home].isDropped { return (actions + closeAll(), .homeless) }
+        if verdict.times >= Self.mostWrongTimes { return (actions + closeAll(), .wrongPiece(index)) }
+        actions += schedule(&sources, at: now)
+        return (actions, outcome)
+    }
+
+    static let mostWrongTimes = 3
+
+    /// A source sent wrong bytes: nothing more comes from it, if there is another.
+    mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action] {
+        guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
+            return []
+        }
+        sources.drop(culprit)
+        var actions: [Action] = []
+        for id in openIDs where lines[id]?.source == culprit { actions += drop(id) }
+        // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
+        if sources.sources[culprit].isProven { return actions }
+        for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
+        return actions
+    }
+}

@@ -1,0 +1,99 @@
+/// Which connections there should be: opening more, and replacing those that bring too little.
+extension Transfer {
+    /// Opens as many connections as are wanted and can be of use.
+    mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+        guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
+            now >= quietUntil
+        else {
+            return []
+        }
+        var actions: [Action] = []
+        while controller.mayOpen(count: lines.count, at: now), let opened = openOne(&sources, at: now) {
+            actions += opened
+        }
+        return actions
+    }
+
+    mutating func openOne(_ sources: inout SourceBook, at now: Instant) -> [Action]? {
+        // With nobody left, the machine asks by the whole ladder.
+        guard var plan, !lines.isEmpty else { return nil }
+        let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
+        guard let source = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) else {
+            return nil
+        }
+        let isOnTrial = pieces != nil && sources.isMirror(source) && !sources.sources[source].isProven
+        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
+        let id = issueID()
+        // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
+        // connection to this source can do is known.
+        var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: .milliseconds(50)) }
+        hoped[id] = sources.sources[source].bytesPerSecond
+        let most = isOnTrial ? terms.pieces?.pieceLength : nil
+        guard let claim = plan.claim(for: id, speeds: speeds, most: most) ?? plan.hedge(for: id, speeds: hoped) else {
+            issued -= 1
+            return nil
+        }
+        var range = claim.range
+        if let most, range.upperBound - range.lowerBound > most {
+            plan.trim(id, to: most)
+            range = range.lowerBound..<range.lowerBound + most
+        }
+        self.plan = plan
+        var actions: [Action] = []
+        if let narrowed = claim.narrowed {
+            lines[narrowed.id]?.isNarrowed = true
+            actions.append(.narrow(narrowed.id, to: narrowed.newEnd))
+        }
+        if claim.isHedge {
+            // Whoever brings the last of it first makes the other one needless.
+            for (other, segment) in plan.segments
+            where other != id && segment.end > claim.range.lowerBound
+                && segment.position < claim.range.upperBound
+            { lines[other]?.isNarrowed = true }
+        }
+        var question = RangeQuestion.further(range, of: terms.resource, isPlain: doubts > 0)
+        question.source = source
+        question.isProvable = terms.isProvable
+        if sources.isMirror(source) {
+            // Its own name for the version, once it has said it.
+            question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
+        }
+        var line = Line(source: source, question: question, at: now)
+        line.isNarrowed = claim.isHedge
+        lines[id] = line
+        actions.append(.open(id, question))
+        return actions
+    }
+
+    /// Closes connections that have fallen silent, or are far slower than the others, and have much left to bring: a new one
+    /// is likely to do better. What they owe is anybody's again.
+    mutating func replaceLaggards(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+        guard let plan, lines.count > 1 else { return [] }
+        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
+        let sorted = speeds.values.sorted()
+        guard let fastest = sorted.last, fastest > 0 else { return [] }
+        let median = sorted[sorted.count / 2]
+        var actions: [Action] = []
+        for id in openIDs {
+            guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
+            else { continue }
+            let isSilent = now - line.lastByte > Self.longestSilence
+            var isSlow = false
+            if replacements < Self.mostReplacements, sorted.count >= 3, line.isPastTrial(at: now),
+                let speed = speeds[id], speed < 0.3 * median
+            {
+                // Not worth it for what is done in a moment.
+                isSlow = Double(segment.remaining) > speed * 0.5
+            }
+            guard isSilent || isSlow else { continue }
+            if isSlow { replacements += 1 }
+            if isSilent, sources.isMirror(line.source) { sources.noteFailure(of: line.source) }
+            actions += drop(id)
+        }
+        return actions
+    }
+
+    static let mostReplacements = 16
+    /// Others bring bytes meanwhile: what a single connection is given in which to recover is too long here.
+    static let longestSilence = Duration.seconds(3)
+}

@@ -1,0 +1,142 @@
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// The file changes at the server while several connections bring it: what is finished is one version, never two.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ChangeWhileSharingTests {
+    private let old = TestContent.first
+    private let new = TestContent.second
+
+    /// How the server tells, or does not tell, a further connection that the version is another.
+    enum Server: CaseIterable {
+        /// 412 to `If-Match`.
+        case honest
+        /// A 206 with the other version's tag.
+        case withoutIfMatch
+        /// A 206 with the other version's tag, even to `If-Range`.
+        case withoutConditions
+
+        func reply(to request: TestRequest, from resource: FileResource) -> TestReply {
+            var (resource, seen) = (resource, request)
+            if self != .honest { seen = request.without("If-Match") }
+            if self == .withoutConditions { resource.honoursIfRange = false }
+            return resource.reply(to: seen)
+        }
+    }
+
+    /// A handler whose file becomes another one after so many requests.
+    private func changing(
+        after count: Int,
+        _ server: Server,
+        to next: FileResource
+    ) -> FaultRig.Handler {
+        let first = old.resource().paced()
+        return { server.reply(to: $0, from: $0.requestNumber <= count ? first : next.paced()) }
+    }
+
+    @Test(arguments: Server.allCases, [1, 2, 3, 4])
+    func endsWithOneVersion(_ server: Server, after count: Int) async throws {
+        let handler = changing(after: count, server, to: new.resource(etag: "\"v2\""))
+        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+            try await rig.download()
+            let (isOld, isNew) = (try old.matches(fileAt: rig.path), try new.matches(fileAt: rig.path))
+            #expect(isOld || isNew, "a mixture: \(rig.ranges)")
+            #expect(try rig.names() == ["file.bin"])
+        }
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func endsWithOneVersionWhenItsLengthIsAnother(after count: Int) async throws {
+        let longer = TestContent(seed: 2, count: 500_000)
+        // Under the same tag, so that only the length tells.
+        let handler = changing(after: count, .honest, to: longer.resource())
+        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+            try await rig.download()
+            let (isOld, isNew) = (try old.matches(fileAt: rig.path), try longer.matches(fileAt: rig.path))
+            #expect(isOld || isNew, "a mixture: \(rig.ranges)")
+        }
+    }
+
+    @Test func endsWithOneVersionWhenItsDateIsAnother() async throws {
+        var (before, after) = (
+            old.resource(etag: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"),
+            new.resource(etag: nil, lastModified: "Mon, 07 Nov 1994 08:49:37 GMT")
+        )
+        before.date = "Wed, 09 Nov 1994 08:49:37 GMT"
+        after.date = before.date
+        let (first, second) = (before.paced(), after.paced())
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber <= 2 ? first.reply(to: $0) : second.reply(to: $0) }
+        ) { rig in
+            try await rig.download()
+            #expect(try new.matches(fileAt: rig.path))
+        }
+    }
+
+    @Test(arguments: Server.allCases)
+    func failsWhenToldTo(_ server: Server) async throws {
+        let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""))
+        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+            let error = try await rig.failure { $0.failsOnChange = true }
+            #expect(error.code == .contentChanged)
+            #expect(try rig.names() == ["file.bin.haulpart"])
+        }
+    }
+
+    /// Each version lasts for two answers.
+    @Test func givesUpOnAFileThatNeverStandsStill() async throws {
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { request in
+                let version = UInt64(request.requestNumber / 2)
+                let content = TestContent(seed: 100 + version, count: 400_000)
+                return content.resource(etag: "\"v\(version)\"").paced().reply(to: request)
+            }
+        ) { rig async throws in
+            #expect(try await rig.failure().code == .contentChanged)
+        }
+    }
+
+    /// Nothing changed: the server is just wrong about `If-Match`.
+    @Test func completesAtAServerThatRefusesEveryIfMatch() async throws {
+        let resource = old.resource().paced()
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { $0["If-Match"] == nil ? resource.reply(to: $0) : .empty(412, "Precondition Failed") }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(old))
+            #expect(rig.ranges.count { $0 == nil } == 1, "it started over: \(rig.ranges)")
+            #expect(rig.server.bodyBytesSent < old.count * 3 / 2)
+        }
+    }
+
+    /// Two machines behind one name that disagree on the tag of the same bytes.
+    @Test func completesWhereEveryOtherAnswerNamesAnotherTag() async throws {
+        let (one, other) = (old.resource(etag: "\"a\"").paced(), old.resource(etag: "\"b\"").paced())
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { $0.connectionNumber % 2 == 1 ? one.reply(to: $0) : other.reply(to: $0) }
+        ) { rig in
+            try await rig.download { $0.checksum = old.digest }
+            #expect(try rig.holdsOnly(old))
+        }
+    }
+}
+
+extension TestRequest {
+    /// The same, as a server sees it that does not know this field.
+    fileprivate func without(_ name: String) -> TestRequest {
+        TestRequest(
+            method: method,
+            target: target,
+            headers: headers.filter { $0.0.lowercased() != name.lowercased() },
+            connectionNumber: connectionNumber,
+            requestNumber: requestNumber,
+            othersInProgress: othersInProgress
+        )
+    }
+}
