@@ -27,9 +27,14 @@ enum FileName {
     /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
     /// separates too. Query and fragment do not count.
     static func from(url: URL) -> String? {
-        let segments = url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/"))
-        guard let segment = segments.last.map({ Array($0)[...] }) else { return nil }
-        return safe(String(decoding: percentDecoded(segment) ?? Array(segment), as: UTF8.self))
+        let path = url.path(percentEncoded: true)
+        let slash = UInt8(ascii: "/")
+        guard let end = path.utf8.lastIndex(where: { $0 != slash }) else { return nil }
+        let start = path.utf8[...end].lastIndex(of: slash).map { path.utf8.index(after: $0) } ?? path.startIndex
+        let segment = String(path[start...end])
+        guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
+        let bytes = Array(segment.utf8)
+        return safe(String(decoding: percentDecoded(bytes[...]) ?? bytes, as: UTF8.self))
     }
 
     /// The name in the header, else the suggested one, else that in the first of `urls` that has one, else `download`.

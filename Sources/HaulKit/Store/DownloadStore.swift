@@ -191,22 +191,35 @@ final class DownloadStore: Sendable {
         try await onWriter { store in
             store.writeGathered()
             return try store.file.queue.read { database in
-                let newest = "ORDER BY createdAt DESC, rowid DESC LIMIT 1"
-                let byFile = try database.cachedStatement(sql: "SELECT * FROM download WHERE file = ? \(newest)")
-                let byURL = try database.cachedStatement(
-                    sql: "SELECT * FROM download WHERE url = ? AND folder = ? \(newest)"
-                )
-                return try requests.map { request in
-                    let record =
-                        switch request.destination {
-                        case .file(let path): try DownloadRecord.fetchOne(byFile, arguments: [path])
-                        case .folder(let path):
-                            try DownloadRecord.fetchOne(byURL, arguments: [request.url.absoluteString, path])
-                        }
-                    return try record.map { try store.saved($0, database) }
+                try requests.map { request in
+                    guard let row = try Self.newest(request, database) else { return nil }
+                    return try DownloadRecord.filter(Column.rowID == row).fetchOne(database)
+                        .map { try store.saved($0, database) }
                 }
             }
         }
+    }
+
+    /// The number of the row. Most requests of a list have none yet, which is found out without sorting.
+    private static func newest(_ request: DownloadRequest, _ database: Database) throws -> Int64? {
+        for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC LIMIT 1"] {
+            var statement: BoundStatement
+            switch request.destination {
+            case .file(let path):
+                statement = try BoundStatement("SELECT rowid FROM download WHERE file = ? \(order)", database)
+                statement.bind(path)
+            case .folder(let path):
+                statement = try BoundStatement(
+                    "SELECT rowid FROM download WHERE url = ? AND folder = ? \(order)",
+                    database
+                )
+                statement.bind(request.url.absoluteString)
+                statement.bind(path)
+            }
+            let row = try statement.firstInteger()
+            if row == nil || order != "LIMIT 1" { return row }
+        }
+        return nil
     }
 
     /// The download whose bytes gather at this path, if it is another one than that of `id`.

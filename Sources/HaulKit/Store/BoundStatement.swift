@@ -1,0 +1,60 @@
+internal import Foundation
+internal import GRDB
+internal import GRDBSQLite
+
+/// A statement whose values are handed to SQLite one after another: the library's way by lists of boxed values costs
+/// more than SQLite's own work on a row.
+struct BoundStatement {
+    private let statement: SQLiteStatement
+    private var count: Int32 = 0
+
+    /// - Parameter sql: kept prepared for the next time.
+    init(_ sql: String, _ database: Database) throws {
+        statement = try database.cachedStatement(sql: sql).sqliteStatement
+        sqlite3_reset(statement)
+    }
+
+    mutating func bind(_ text: String?) {
+        count += 1
+        guard var text else {
+            sqlite3_bind_null(statement, count)
+            return
+        }
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                // An empty text has no address, which SQLite would take for no text.
+                if let base = bytes.baseAddress {
+                    _ = sqlite3_bind_text(statement, count, base, Int32(clamping: bytes.count), Self.copied)
+                } else {
+                    _ = sqlite3_bind_text(statement, count, "", 0, Self.copied)
+                }
+            }
+        }
+    }
+
+    mutating func bind(_ number: Int64?) {
+        count += 1
+        if let number { sqlite3_bind_int64(statement, count, number) } else { sqlite3_bind_null(statement, count) }
+    }
+
+    /// Runs a statement that gives no rows.
+    func run() throws {
+        let code = sqlite3_step(statement)
+        sqlite3_reset(statement)
+        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
+    /// The integer in the first column of the first row; nil when there is no row.
+    func firstInteger() throws -> Int64? {
+        let code = sqlite3_step(statement)
+        defer { sqlite3_reset(statement) }
+        switch code {
+        case SQLITE_ROW: return sqlite3_column_int64(statement, 0)
+        case SQLITE_DONE: return nil
+        default: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+        }
+    }
+
+    /// Tells SQLite to copy what it is handed.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}

@@ -1,0 +1,93 @@
+internal import Foundation
+internal import GRDB
+
+/// The text of a value in its column: what the library would write and reads, without its encoders where there are many.
+struct ColumnTexts {
+    /// The second of the last date that was written, and its text up to the dot.
+    private var second: (number: Int64, text: String)?
+    private let encoder = DownloadRecord.databaseJSONEncoder(for: "")
+
+    func json(_ value: some Encodable) throws -> String {
+        String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    func of(_ resource: Resource) throws -> String {
+        // Most say nothing but their length, version and type.
+        var plain = Resource(total: resource.total, validator: resource.validator)
+        plain.contentType = resource.contentType
+        guard plain == resource else { return try json(resource) }
+        let validator = resource.validator
+        var text = ""
+        text.reserveCapacity(256)
+        text += "{"
+        if let type = resource.contentType { text += "\"contentType\":" + Self.quoted(type) + "," }
+        text += "\"hasUsableRanges\":true,\"isFramed\":true"
+        if let total = resource.total { text += ",\"total\":" + String(total) }
+        text += ",\"validator\":{"
+        if let tag = validator.entityTag { text += "\"entityTag\":" + Self.quoted(tag.text) + "," }
+        if let date = validator.lastModified { text += "\"lastModified\":" + Self.quoted(date) + "," }
+        text += validator.lastModifiedIsStrong ? "\"lastModifiedIsStrong\":true}}" : "\"lastModifiedIsStrong\":false}}"
+        return text
+    }
+
+    func of(_ status: FileStatus) -> String {
+        // Added up from strings: interpolating a number goes the long way round.
+        var text = ""
+        text.reserveCapacity(192)
+        text += "{\"allocated\":"
+        text += String(status.allocated)
+        text += ",\"born\":"
+        text += String(status.born)
+        text += ",\"device\":"
+        text += String(status.device)
+        text += ",\"inode\":"
+        text += String(status.inode)
+        text += ",\"kind\":\""
+        text += status.kind.rawValue
+        text += "\",\"modified\":"
+        text += String(status.modified)
+        text += ",\"size\":"
+        text += String(status.size)
+        text += "}"
+        return text
+    }
+
+    /// `yyyy-MM-dd HH:mm:ss.SSS` in UTC, without asking the library's slow formatter more than once a second.
+    mutating func of(_ date: Date) -> String? {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        // Beyond the years of four digits the library knows best.
+        guard milliseconds >= 0, milliseconds < 253_402_300_800_000 else {
+            return String.fromDatabaseValue(date.databaseValue)
+        }
+        let (whole, rest) = Int64(milliseconds).quotientAndRemainder(dividingBy: 1000)
+        if second?.number != whole {
+            let date = Date(timeIntervalSince1970: Double(whole))
+            guard let text = String.fromDatabaseValue(date.databaseValue) else { return nil }
+            second = (whole, String(text.dropLast(3)))
+        }
+        var text = second?.text ?? ""
+        text += rest < 10 ? "00" : rest < 100 ? "0" : ""
+        text += String(rest)
+        return text
+    }
+
+    /// A JSON string (RFC 8259 §7).
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
+        }
+        if isPlain { return "\"" + text + "\"" }
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\u{0}"..<"\u{20}", "\u{7F}":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
