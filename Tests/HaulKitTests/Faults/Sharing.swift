@@ -74,3 +74,12 @@ extension TestReply {
 extension TestContent {
     fileprivate var corrupt: TestContent { TestContent(seed: seed &+ 1_000_003, count: count) }
 }
+
+extension TestReply {
+    /// The same, once the connections before it have brought something.
+    func late(_ wait: Duration = .milliseconds(300)) -> TestReply {
+        var reply = self
+        reply.steps.insert(.wait(wait), at: 0)
+        return reply
+    }
+}
