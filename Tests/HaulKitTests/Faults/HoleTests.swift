@@ -1,0 +1,105 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Partial files with holes: only those are filled.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct HoleTests {
+    private let content = TestContent(seed: 1, count: 1_000_000)
+
+    /// Lets four connections bring a part of the file, ends the downloader, and goes on with another one.
+    private func resumed(
+        _ resource: FileResource,
+        at limit: Int64 = 300_000,
+        _ change: (inout DownloadRequest) -> Void = { _ in },
+        secondRun: (inout Configuration) -> Void = { _ in },
+        _ test: (FaultRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
+    ) async throws {
+        try await FaultRig.run(serving: resource.paced(250_000), configure: { $0.share() }) { rig in
+            let request = try rig.request("/file.bin", change)
+            await (try await rig.downloader.add(request)).reaches(limit)
+            await rig.downloader.shutDown()
+            let (requests, bytes) = (rig.server.requests.count, rig.server.bodyBytesSent)
+            var configuration = rig.configuration
+            secondRun(&configuration)
+            let second = try await Downloader(configuration)
+            let saved = try #require(try await second.store.find(request)?.progress)
+            #expect(ByteSet(text: saved.written).ranges.count > 1, "there are no holes: \(saved.written)")
+            let done = try await second.add(request).result()
+            await second.shutDown()
+            #expect(try content.matches(fileAt: done.path))
+            try test(rig, requests, bytes)
+        }
+    }
+
+    @Test(arguments: [1, 4, 8])
+    func fillsTheHolesThatFourConnectionsLeft(_ connections: Int) async throws {
+        try await resumed(content.resource(), secondRun: { $0.share(connections) }) { rig, requests, bytes in
+            #expect(rig.ranges.dropFirst(requests).allSatisfy { $0 != nil })
+            #expect(rig.server.bodyBytesSent < content.count * 5 / 4)
+            #expect(rig.server.bodyBytesSent - bytes < content.count - 300_000 + content.count / 5)
+        }
+    }
+
+    @Test func fillsThemWithEveryByteProved() async throws {
+        try await resumed(content.resource(etag: nil), { $0.checksum = content.digest }) { rig, _, _ in
+            #expect(rig.server.bodyBytesSent < content.count * 5 / 4)
+        }
+    }
+
+    @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
+        let (old, new) = (content.resource().paced(250_000), TestContent.second.resource(etag: "\"v2\""))
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber <= 4 ? old.reply(to: $0) : new.reply(to: $0) }
+        ) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(200_000)
+            await download.pause()
+            await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(.second))
+        }
+    }
+
+    /// The first connection fell silent at once while the others brought their parts.
+    @Test func fillsAHoleAtTheVeryBeginning() async throws {
+        let resource = content.resource().paced(500_000)
+        let silent = content.resource().silent(after: 0)
+        try await FaultRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber == 1 ? silent.reply(to: $0) : resource.reply(to: $0) }
+        ) { rig in
+            let request = try rig.request()
+            let download = try await rig.downloader.add(request)
+            await download.reaches(300_000)
+            await rig.downloader.shutDown()
+            let second = try await Downloader(rig.configuration)
+            let saved = try #require(try await second.store.find(request)?.progress)
+            let written = ByteSet(text: saved.written)
+            if written.prefix == 0 { #expect(!written.isEmpty) }
+            _ = try await second.add(request).result()
+            await second.shutDown()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.bodyBytesSent < content.count * 5 / 4)
+        }
+    }
+
+    @Test func pausesAndResumesAgainAndAgain() async throws {
+        try await FaultRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
+                await download.reaches(limit)
+                await download.pause()
+                if download.snapshot.state == .completed { break }
+                await download.resume()
+            }
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1)
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+        }
+    }
+}
