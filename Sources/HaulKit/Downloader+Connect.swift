@@ -15,7 +15,6 @@ extension Downloader {
             hosts.wait(.init(download: entry.id, connection: id, question: question), for: host)
             makeRoom(host)
         } else {
-            crowded.insert(entry.id)
             // Not at once: the machine is still in the middle of what it decided.
             Task { send(.connectionEnded(id, .noRoom), to: entry) }
         }
@@ -98,11 +97,15 @@ extension Downloader {
                 hosts.release(host)
             }
         }
-        let waiting = crowded
-        crowded = []
-        for id in waiting {
-            if let entry = entries[id] { mark(entry) }
+        // And if nobody waits for his first one, whoever could use one more.
+        for id in queue.running where hosts.count(host) < hosts.limit {
+            if let entry = entries[id], entry.machine.transfer.wantsRoom { mark(entry) }
         }
+    }
+
+    /// What each host of a download may have beside the connections that it has.
+    func room(_ entry: Entry) -> [Origin: Int] {
+        entry.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = hosts.room($1.origin) }
     }
 
     /// - Returns: false when there is no such connection any more.

@@ -31,8 +31,6 @@ public actor Downloader {
     var byTarget: [Target: DownloadID] = [:]
     var queue: DownloadQueue
     var hosts: HostBudget
-    /// Downloads that could use another connection than their hosts had room for.
-    var crowded: Set<DownloadID> = []
     /// For all downloads together; each has its own under it.
     let speedLimit: SpeedLimit
     /// Connections that a host was seen to allow.
@@ -229,6 +227,7 @@ public actor Downloader {
         var next = 0
         // What an action brings about at once is handled after the actions beside it.
         while next < entry.inbox.count {
+            if entry.machine.mayOpenMore { entry.machine.note(room: room(entry)) }
             let actions = entry.machine.handle(entry.inbox[next], at: time.now())
             next += 1
             for action in actions { perform(action, entry) }

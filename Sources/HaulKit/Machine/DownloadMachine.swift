@@ -75,8 +75,8 @@ struct DownloadMachine: Sendable, Equatable {
             return actions + (outcome == .dry ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
-            let urls = sources.sources.map { Origin($0.url) }
-            return transfer.yield(from: { hosts.contains(urls[$0]) }, &sources, at: now)
+            let origins = sources.sources.map(\.origin)
+            return transfer.yield(from: { hosts.contains(origins[$0]) }, &sources, at: now)
         case .timerFired(let id):
             guard case .resting = state, id.number == timers else { return [] }
             return open(at: now)
@@ -109,7 +109,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// What each connection does that brings bytes.
     func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
-        transfer.lines.sorted { $0.key.number < $1.key.number }.map { id, line in
+        transfer.lines.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, line in
             let owed = transfer.plan?.segments[id]?.owed ?? mark.prefix..<mark.prefix
             return .init(
                 host: sources.sources[line.source].url.host ?? "",
@@ -139,6 +139,17 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// Whether a speed limit holds: how fast the connections are then says nothing about them.
     mutating func note(isHeldBack: Bool) { transfer.isHeldBack = isHeldBack }
+
+    /// Whether the next event may lead to further connections.
+    var mayOpenMore: Bool {
+        switch state {
+        case .preparing, .transferring: true
+        default: false
+        }
+    }
+
+    /// Connections that each host may have beside those that it has.
+    mutating func note(room: [Origin: Int]) { transfer.room = room }
 
     /// Connections that the host was seen to allow, by other downloads.
     mutating func learn(knownLimit: Int?) { self.knownLimit = knownLimit }

@@ -2,6 +2,7 @@
 extension Transfer {
     /// Opens as many connections as are wanted and can be of use.
     mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+        wantsRoom = false
         guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
             now >= quietUntil
         else {
@@ -18,7 +19,14 @@ extension Transfer {
         // With nobody left, the machine asks by the whole ladder.
         guard var plan, !lines.isEmpty else { return nil }
         let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
-        guard let source = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) else {
+        var isCrowded = false
+        let next = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) { host in
+            let hasRoom = room.map { $0[host, default: 0] > 0 } ?? true
+            if !hasRoom { isCrowded = true }
+            return hasRoom
+        }
+        guard let source = next else {
+            wantsRoom = isCrowded
             return nil
         }
         let isOnTrial = pieces != nil && sources.isMirror(source) && !sources.sources[source].isProven
@@ -39,6 +47,7 @@ extension Transfer {
             range = range.lowerBound..<range.lowerBound + most
         }
         self.plan = plan
+        room?[sources.sources[source].origin, default: 0] -= 1
         var actions: [Action] = []
         if let narrowed = claim.narrowed {
             lines[narrowed.id]?.isNarrowed = true

@@ -17,6 +17,9 @@ struct HostBudget: Sendable {
 
     func count(_ host: Origin) -> Int { open[host, default: 0] }
 
+    /// Connections that the host may have beside those that it has; none while others wait for one.
+    func room(_ host: Origin) -> Int { waiting[host] == nil ? max(0, limit - count(host)) : 0 }
+
     /// - Returns: false when the host has all the connections that it may have, or others wait for one.
     mutating func take(_ host: Origin) -> Bool {
         guard count(host) < limit, waiting[host] == nil else { return false }

@@ -4,6 +4,7 @@ internal import Foundation
 struct SourceBook: Sendable, Equatable {
     struct Source: Sendable, Equatable {
         let url: URL
+        let origin: Origin
         let priority: Int
         /// Not asked any more: it refused, has another file, or sent wrong bytes.
         var isDropped = false
@@ -15,6 +16,12 @@ struct SourceBook: Sendable, Equatable {
         var validator: Validator?
         /// Of one connection, at its best.
         var bytesPerSecond: Double?
+
+        init(_ url: URL, priority: Int) {
+            self.url = url
+            self.priority = priority
+            origin = Origin(url)
+        }
     }
 
     private(set) var sources: [Source]
@@ -25,7 +32,7 @@ struct SourceBook: Sendable, Equatable {
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
     init(_ url: URL, mirrors: [Metalink.Source] = []) {
-        sources = [Source(url: url, priority: 0)]
+        sources = [Source(url, priority: 0)]
         home = 0
         add(mirrors, insecureToo: true)
     }
@@ -44,7 +51,7 @@ struct SourceBook: Sendable, Equatable {
         where sources.count < Self.most && mirror.url.isAskable && !sources.contains(where: { $0.url == mirror.url })
             && (insecureToo || !isSecure || Origin(mirror.url).scheme == "https")
         {
-            sources.append(Source(url: mirror.url, priority: max(1, mirror.priority)))
+            sources.append(Source(mirror.url, priority: max(1, mirror.priority)))
         }
     }
 
@@ -117,9 +124,11 @@ struct SourceBook: Sendable, Equatable {
     ///   - open: connections that each source has now.
     ///   - needsProof: pieces can be checked, and a mirror gets no second connection before one was right.
     ///   - mayShareHome: whether the home source takes further connections at all.
-    func next(open: [Int: Int], needsProof: Bool, mayShareHome: Bool) -> Int? {
+    ///   - hasRoom: whether a host may have another connection.
+    func next(open: [Int: Int], needsProof: Bool, mayShareHome: Bool, hasRoom: (Origin) -> Bool) -> Int? {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
+            if !hasRoom(source.origin) { return false }
             if source.isDropped || source.failures > 1 || (keepsToHome && index != home) { return false }
             if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }
             let most = index == home ? (mayShareHome ? Int.max : 1) : Self.mostOfAMirror
