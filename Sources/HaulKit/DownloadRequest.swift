@@ -42,6 +42,8 @@ public struct DownloadRequest: Sendable, Hashable {
     public var size: Int64?
     /// Most bytes a second; nil for no limit but the downloader's. ``Download/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
+    /// The partial file is a file of the user's.
+    var isRepair = false
     /// Nil: fail for ``Destination/file(path:)``, rename for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
     /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.

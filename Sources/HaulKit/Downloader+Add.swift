@@ -76,6 +76,7 @@ extension Downloader {
         switch entry.machine.state {
         case .queued, .paused, .failed:
             let isReplaced = Self.merge(request, into: &entry.record)
+            entry.speedLimit.bytesPerSecond = entry.record.wishes.bytesPerSecond
             if let merged = entry.record.request {
                 entry.machine.retarget(settings(merged), isFromReplacedSource: isReplaced)
             }
@@ -123,6 +124,7 @@ extension Downloader {
             checksum: request.checksum,
             size: request.size,
             pieces: request.pieces,
+            isRepair: request.isRepair,
             resumesUnverified: request.resumesUnverified,
             failsOnChange: request.failsOnChange,
             limits: Transfer.Limits(

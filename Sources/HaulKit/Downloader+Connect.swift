@@ -22,8 +22,10 @@ extension Downloader {
 
     /// Asks the download that has the most connections to a host to give one up.
     private func makeRoom(_ host: Origin) {
-        let richest = queue.running.compactMap { entries[$0] }.max { $0.workers.count < $1.workers.count }
-        if let richest, richest.workers.count > 1 { send(.connectionWanted([host]), to: richest) }
+        let counts = queue.running.compactMap { entries[$0] }
+            .map { (entry: $0, count: $0.machine.connections(to: host)) }
+            .filter { $0.count > 0 && $0.entry.workers.count > 1 }
+        if let richest = counts.max(by: { $0.count < $1.count }) { send(.connectionWanted([host]), to: richest.entry) }
     }
 
     private func url(_ question: RangeQuestion, _ entry: Entry) -> URL {
@@ -51,14 +53,16 @@ extension Downloader {
         )
         entry.workers[id] = worker
         openWorkers.add(worker, of: entryID)
+        let isMirror = host != Origin(entry.machine.settings.url)
         let call = TransportRequest(
             url: url,
             // What the user says to one origin is not for another to hear.
-            headers: host == Origin(entry.machine.settings.url) ? entry.record.wishes.headers : [],
+            headers: isMirror ? [] : entry.record.wishes.headers,
             firstByte: question.first,
             end: question.end,
             condition: question.condition,
-            allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects
+            allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects,
+            isMirror: isMirror
         )
         worker.start(call, over: transport)
     }

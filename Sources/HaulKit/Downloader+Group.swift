@@ -54,6 +54,7 @@ extension Downloader {
             let path = entry.record.finalPath
         else {
             leaveGroup(entry)
+            send(.stepFailed(DownloadError(.internalFault, "The bytes of a small file are gone.")), to: entry)
             return nil
         }
         let modified =

@@ -48,11 +48,11 @@ extension Downloader {
     private func sync(_ entry: Entry, _ part: PartFile) async {
         do throws(DiskError) {
             try await makeNameDurable(entry, part)
-            let mark = try await part.sync()
+            _ = try await part.sync()
             // A claim that a power loss may take back would be worth nothing: surely, then.
             if entry.part === part, case .transferring = entry.machine.state {
                 do throws(DownloadError) {
-                    try await store.commit(entry.record, mark, durably: true)
+                    try await store.commit(entry.record, part.mark, durably: true)
                 } catch { logger.debug("store: \(error)") }
             }
         } catch {

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 internal import Logging
 internal import NIOCore
@@ -98,22 +99,30 @@ extension Downloader {
     /// Pieces are compared one after another, each as soon as it is here.
     private func checkPiece(_ index: Int, _ entry: Entry) {
         entry.uncheckedPieces.append(index)
-        guard !entry.isCheckingPieces, let part = entry.part else { return }
+        checkPieces(entry)
+    }
+
+    private func checkPieces(_ entry: Entry) {
+        guard !entry.isCheckingPieces, !entry.uncheckedPieces.isEmpty, let part = entry.part else { return }
         if let pieces = entry.machine.settings.pieces, let total = entry.machine.resource?.total {
             part.keepPieces(pieces, total: total)
         }
         entry.isCheckingPieces = true
         Task {
-            while !entry.uncheckedPieces.isEmpty, entry.part === part {
-                let index = entry.uncheckedPieces.removeFirst()
+            while entry.part === part, let index = entry.uncheckedPieces.popFirst() {
+                let version = part.version
                 do throws(DiskError) {
                     let isRight = try await part.isRight(piece: index)
-                    if entry.part === part { send(.pieceChecked(index, isRight: isRight), to: entry) }
+                    // Of a version that is not in the file any more nothing is to be said.
+                    guard entry.part === part, part.version == version else { continue }
+                    send(.pieceChecked(index, isRight: isRight), to: entry)
                 } catch {
                     if entry.part === part { send(.stepFailed(DownloadError(error)), to: entry) }
                 }
             }
             entry.isCheckingPieces = false
+            // The file may have been closed and opened again meanwhile.
+            checkPieces(entry)
         }
     }
 

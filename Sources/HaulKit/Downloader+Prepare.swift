@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 
 /// Making the file ready for a body that was judged good.
@@ -13,6 +14,7 @@ extension Downloader {
             }
             guard let part = entry.part else { return }
             if preparation.startsOver {
+                entry.uncheckedPieces.removeAll()
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
                 // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
                 try await store.commit(entry.record, .zero, durably: true)
@@ -132,7 +134,8 @@ extension Downloader {
 
     /// Checks that the rest will fit, and reserves it.
     private func makeRoom(_ total: Int64?, _ part: PartFile) async throws(DownloadError) {
-        guard let total, total > 0 else { return }
+        // What is in memory finds its room when it comes to the disk.
+        guard let total, total > 0, !part.file.isInMemory else { return }
         let disk = disk
         try await onDisk { () throws(DiskError) in
             let status = try part.file.status()

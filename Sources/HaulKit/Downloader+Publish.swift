@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 internal import Logging
 
@@ -88,7 +89,12 @@ extension Downloader {
                         try publication.reopenPart(path, expecting: record.part, owner: record.owner)
                     }
                 }
-                if held != nil { try await onDisk { () throws(DiskError) in try disk.remove(path) } }
+                if held != nil, record.wishes.isRepair == true, let name = record.finalPath {
+                    // It was the user's before it was ours.
+                    try await onDisk { () throws(DiskError) in try disk.rename(path, to: name, replacing: false) }
+                } else if held != nil {
+                    try await onDisk { () throws(DiskError) in try disk.remove(path) }
+                }
             } catch {
                 logger.debug("\(error)")
                 // Another process is at it: the download is its own now.
@@ -103,7 +109,9 @@ extension Downloader {
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
-        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.count == 0 {
+        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.count == 0,
+            entry.record.wishes.isRepair != true
+        {
             let disk = disk
             do throws(DownloadError) {
                 try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
@@ -122,7 +130,9 @@ extension Downloader {
     @discardableResult
     func fileIsReleased(_ entry: Entry) -> Bool {
         openWorkers.removeAll(of: entry.id)
-        entry.uncheckedPieces = []
+        entry.uncheckedPieces.removeAll()
+        // From here on another process may take it up.
+        entry.isUntouched = false
         guard entry.isOurs, entry.record.owner != nil else { return false }
         entry.record.owner = nil
         return true

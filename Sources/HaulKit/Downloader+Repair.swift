@@ -20,6 +20,7 @@ extension Downloader {
     ///   - request: says what the pieces must be, and where to get them. Its destination does not count. Nil: as the file
     ///     was downloaded, if the store has digests of its pieces.
     ///   - url: to be asked first, in place of the request's URL.
+    ///   - headers: sent instead of those of the request.
     ///   - progress: told from time to time how many bytes have been compared, of how many.
     /// - Throws: ``DownloadError``; with the code ``DownloadError/Code/invalidMetalink`` when there are no digests of pieces to
     ///   go by.
@@ -27,6 +28,7 @@ extension Downloader {
         _ path: String,
         from request: DownloadRequest? = nil,
         url: URL? = nil,
+        headers: [HeaderField]? = nil,
         progress: @escaping @Sendable (_ done: Int64, _ of: Int64) -> Void = { _, _ in }
     ) async throws(DownloadError) -> Repair {
         let path = Self.absolute(path)
@@ -34,7 +36,13 @@ extension Downloader {
         var request: DownloadRequest
         if let given { request = given } else { request = try await earlierRequest(for: path) }
         request.destination = .file(path: path)
-        if let url { request.url = url }
+        if let url {
+            // What was meant for one origin is not for another to hear.
+            if Origin(url) != Origin(request.url) { request.headers = [] }
+            request.url = url
+        }
+        if let headers { request.headers = headers }
+        try leave(request)
         guard let pieces = request.pieces, let size = request.size, pieces.covers(size) else {
             throw DownloadError(
                 .invalidMetalink,
@@ -50,7 +58,15 @@ extension Downloader {
         let right = try await onDisk { () throws(DiskError) in
             try PieceDigests(pieces, total: size).right(in: file, progress: progress)
         }
+        guard !isShuttingDown else { throw Self.isShutDown }
         if right.count == size, try await status(of: file).size == size { return .nothingToDo(bytes: size) }
+        guard right.count > 0 else {
+            throw DownloadError(
+                .checksumMismatch,
+                "Not one piece of \(path) is right: it is another file, or the digests are another's. It was left as it is."
+            )
+        }
+        request.isRepair = true
         try await takeApart(file, right, request)
         return .fetching(try await add(request), wrongBytes: size - right.count)
     }
@@ -83,12 +99,24 @@ extension Downloader {
         do {
             try await onDisk { () throws(DiskError) in
                 try disk.rename(file.path, to: part, replacing: false)
-                try disk.syncFolder(FilePaths.folder(of: part))
+                do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
+                    try disk.rename(part, to: file.path, replacing: false)
+                    throw error
+                }
             }
         } catch {
             try await store.remove(record.id)
             throw error
         }
         file.unlock()
+    }
+
+    /// An earlier download of this name that has come to rest must not take the file for its own.
+    private func leave(_ request: DownloadRequest) throws(DownloadError) {
+        guard let id = byTarget[Target(request)], let entry = entries[id] else { return }
+        switch entry.machine.state {
+        case .paused, .failed, .completed, .cancelled: drop(entry)
+        default: throw Publication.inUse(entry.record.file ?? request.url.masked, owner: nil)
+        }
     }
 }

@@ -83,6 +83,11 @@ extension Downloader {
         var wishes = DownloadRecord.Wishes(request)
         if wishes.headers.isEmpty, !isReplaced { wishes.headers = record.wishes.headers }
         wishes.checksum = wishes.checksum ?? record.wishes.checksum
+        // A plainer request does not take a check back.
+        wishes.pieces = wishes.pieces ?? record.wishes.pieces
+        wishes.size = wishes.size ?? record.wishes.size
+        wishes.mirrors = wishes.mirrors ?? (isReplaced ? nil : record.wishes.mirrors)
+        wishes.isRepair = record.wishes.isRepair
         record.wishes = wishes
         record.url = request.url.absoluteString
         return isReplaced

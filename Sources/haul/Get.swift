@@ -72,8 +72,8 @@ struct Get: AsyncParsableCommand {
     private func requests(_ downloader: Downloader) async throws -> [DownloadRequest] {
         let texts = try urls.filter { !MetalinkOption.isFile($0) } + (inputFile.map(Self.read) ?? [])
         let metalinks = (urls.filter(MetalinkOption.isFile) + metalink).map(MetalinkOption.init)
-        guard texts.count + metalinks.count <= 1 || (options.output == nil && options.checksum == nil) else {
-            throw ValidationError("--output and --checksum are for a single file.")
+        guard texts.count + metalinks.count <= 1 || options.areForMany else {
+            throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }
         var requests = try texts.map { text in
             var request = try options.request(text)
@@ -82,7 +82,7 @@ struct Get: AsyncParsableCommand {
         }
         for metalink in metalinks {
             for var request in try options.requests(try await metalink.load(downloader, network)) {
-                network.apply(to: &request)
+                network.apply(to: &request, from: metalink)
                 requests.append(request)
             }
         }

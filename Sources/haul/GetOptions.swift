@@ -32,6 +32,9 @@ struct GetOptions: ParsableArguments {
     @Flag(help: "Fail instead of starting over when another version stands at the URL.")
     var failOnChange = false
 
+    /// Nothing is said that can only be true of one file.
+    var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
+
     /// - Parameter text: a URL, perhaps with its mirrors behind it, separated by tabs.
     func request(_ text: String) throws -> DownloadRequest {
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
@@ -47,11 +50,15 @@ struct GetOptions: ParsableArguments {
 
     /// The files of a Metalink; a named output is for a single one.
     func requests(_ metalink: Metalink) throws -> [DownloadRequest] {
-        guard metalink.files.count == 1 || (output == nil && checksum == nil) else {
-            throw ValidationError("--output and --checksum are for a single file, and this Metalink has several.")
+        guard metalink.files.count == 1 || areForMany else {
+            throw ValidationError(
+                "--output, --checksum and --mirror are for a single file, and this Metalink has several."
+            )
         }
+        let mirrors = try mirror.map(Self.url)
         return metalink.files.map { file in
             var request = DownloadRequest(file, into: directory)
+            request.mirrors += mirrors.map { Metalink.Source($0) }
             if let output {
                 request.destination = .file(path: output)
                 request.onConflict = nil

@@ -12,6 +12,9 @@ struct MetalinkOption {
         (argument.hasSuffix(".meta4") || argument.hasSuffix(".metalink")) && !argument.contains("://")
     }
 
+    /// Where it is fetched from; nil for a file.
+    var url: URL? { place.contains("://") ? URL(string: place) : nil }
+
     func load(_ downloader: Downloader, _ network: NetworkOptions) async throws -> Metalink {
         try Metalink(await data(downloader, network))
     }

@@ -85,6 +85,20 @@ struct NetworkOptions: ParsableArguments {
         request.allowsInsecureRedirects = allowInsecureRedirects
     }
 
+    /// The same for a file of a Metalink. Header fields are meant for somebody: for whom the Metalink came from, or where that is a
+    /// file, for the only origin that it names.
+    func apply(to request: inout DownloadRequest, from metalink: MetalinkOption) {
+        apply(to: &request)
+        let origins = Set(([request.url] + request.mirrors.map(\.url)).map(Self.origin))
+        let isMeant = metalink.url.map { Self.origin($0) == Self.origin(request.url) } ?? (origins.count == 1)
+        if !isMeant { request.headers = [] }
+    }
+
+    private static func origin(_ url: URL) -> String {
+        let scheme = url.scheme?.lowercased() ?? ""
+        return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+    }
+
     private static func readNetrc() throws -> Netrc {
         let path = NSHomeDirectory() + "/.netrc"
         do {

@@ -29,7 +29,12 @@ struct RepairCommand: AsyncParsableCommand {
     func run() async throws {
         try await Session.run(network.configuration(), quiet ? .quiet : .terminal(isVerbose: false)) { session in
             let request = try await request(session.downloader)
-            switch try await session.downloader.repair(file, from: request, url: url.map(GetOptions.url)) {
+            switch try await session.downloader.repair(
+                file,
+                from: request,
+                url: url.map(GetOptions.url),
+                headers: network.header.isEmpty || (request != nil && url == nil) ? nil : network.header
+            ) {
             case .nothingToDo(let bytes):
                 if !quiet { Output.note("\(file): every piece is right (\(Format.bytes(bytes))).") }
                 return .complete
@@ -50,7 +55,7 @@ struct RepairCommand: AsyncParsableCommand {
             throw Complaint("The Metalink describes \(files.count) files, and none of them is called \(name).", .usage)
         }
         var request = DownloadRequest(described, into: ".")
-        network.apply(to: &request)
+        network.apply(to: &request, from: MetalinkOption(metalink))
         return request
     }
 }

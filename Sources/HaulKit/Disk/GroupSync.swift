@@ -11,12 +11,14 @@ final class GroupSync: Sendable {
     private static let leastFiles = 4
 
     func sync(_ files: [any DiskFile]) -> [DiskError?] {
-        let files = files.map { $0 as? PosixFile }
-        if files.count >= Self.leastFiles, syncFileSystem(files.compactMap(\.self)) { return files.map { _ in nil } }
+        let known = files.compactMap { $0 as? PosixFile }
+        if files.count >= Self.leastFiles, known.count == files.count, syncFileSystem(known) {
+            return files.map { _ in nil }
+        }
         // All are on their way before the first is waited for: a journal then commits once.
-        for file in files { if let file { SystemCalls.startWriting(file.descriptor) } }
+        for file in known { SystemCalls.startWriting(file.descriptor) }
         return files.map { file in
-            do throws(DiskError) { try file?.sync() } catch { return error }
+            do throws(DiskError) { try file.sync() } catch { return error }
             return nil
         }
     }

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 internal import Synchronization
 
@@ -17,7 +18,7 @@ final class Entry {
     var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
     let speedLimit: SpeedLimit
     /// Pieces that wait to be compared with their digests, one after another.
-    var uncheckedPieces: [Int] = []
+    var uncheckedPieces: Deque<Int> = []
     var isCheckingPieces = false
     var timer: Task<Void, Never>?
     var verification: CancelFlag?

@@ -20,6 +20,8 @@ final class PartFile: Sendable {
         var syncFailure: DiskError?
         /// Counts the times that something was forgotten: a sync from before vouches for nothing after.
         var generation = 0
+        /// Counts the times that everything was forgotten.
+        var version = 0
         /// Bytes written in this opening, and how many of them are worth the next mark of its own.
         var written: Int64 = 0
         var milestone: Int64 = 0
@@ -47,6 +49,8 @@ final class PartFile: Sendable {
     /// The first sync that failed, if one did.
     var syncFailure: DiskError? { state.withLock(\.syncFailure) }
     var mark: Mark { state.withLock { $0.mark } }
+    /// Another number after each start-over.
+    var version: Int { state.withLock(\.version) }
 
     /// Forgets every byte; the caller has made the store forget them first.
     func startOver() async throws(DiskError) {
@@ -57,6 +61,7 @@ final class PartFile: Sendable {
                 $0.milestone = 0
                 $0.written = 0
                 $0.generation += 1
+                $0.version += 1
                 $0.syncFailure = nil
                 if let algorithm = $0.digest?.algorithm { $0.digest = RunningDigest(algorithm) }
                 $0.pieces?.startOver()
@@ -71,7 +76,8 @@ final class PartFile: Sendable {
             state.mark.synced.remove(contentsOf: range)
             state.generation += 1
             // What was hashed of it is wrong too; the digest is made anew from the disk.
-            if let digest = state.digest, digest.position > range.lowerBound {
+            // A block of it may just be on its way from the disk to the digest.
+            if let digest = state.digest, digest.position > range.lowerBound || state.isCatchingUp {
                 state.digest = RunningDigest(digest.algorithm)
             }
         }
@@ -110,8 +116,10 @@ final class PartFile: Sendable {
             pieces?.update(batch, at: offset)
         }
         let isMilestone = state.withLock { state in
-            if state.syncFailure == nil, length > 0 {
-                state.mark.written.insert(contentsOf: offset..<offset + length)
+            // Only what was written now: what was here may have been found wrong meanwhile.
+            for (offset, batch) in fresh where state.syncFailure == nil {
+                let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
+                if length > 0 { state.mark.written.insert(contentsOf: offset..<offset + length) }
             }
             state.written += length
             guard state.written >= state.milestone else { return false }
@@ -218,7 +226,7 @@ final class PartFile: Sendable {
 
     /// Whether a piece that is here whole has its digest. Reads it back where it was not hashed while it was written.
     func isRight(piece: Int) async throws(DiskError) -> Bool {
-        guard let pieces = state.withLock({ $0.pieces }) else { return true }
+        guard let pieces = state.withLock({ $0.pieces }) else { return false }
         return try await offActor { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
     }
 

@@ -66,7 +66,7 @@ final class PieceDigests: Sendable {
 
     /// Whether a complete piece has its digest. May block.
     func isRight(_ index: Int, in file: any DiskFile) throws(DiskError) -> Bool {
-        guard hashes.digests.indices.contains(index) else { return true }
+        guard hashes.digests.indices.contains(index) else { return false }
         let range = hashes.range(of: index, total: total)
         let kept = open.withLock { $0.removeValue(forKey: index) }
         if let kept, kept.position == range.upperBound { return kept.hasher.finish() == hashes.digests[index] }

@@ -82,7 +82,8 @@ final class SegmentSink: Sendable {
                 speedLimit?.charge(bytes.readableBytes)
                 Self.append(bytes, to: &state)
             } else {
-                state.held = bytes
+                // More than one piece may come before anybody waits.
+                state.held.writeImmutableBuffer(bytes)
                 passOn(&state, on: eventLoop)
             }
             if state.batchBytes >= batchSize { submit(&state) }

@@ -34,6 +34,12 @@ enum FurtherAnswer: Sendable, Equatable {
             let isSame = comparison == .same || question.isProvable && complete != nil
             return isSame ? .accept(Validator(head)) : .otherFile
         }
-        return comparison == .different ? .changed : .accept(Validator(head))
+        if comparison == .different { return .changed }
+        // Without a condition the answer itself has to say which version it is of.
+        let later = Validator(head)
+        let isNamed =
+            question.condition != .none || question.isProvable || comparison == .same
+            || known.validator.lastModifiedIsStrong && known.validator.lastModified == later.lastModified
+        return isNamed ? .accept(later) : .noUsableRange
     }
 }

@@ -31,6 +31,8 @@ enum RangeAnswer: Sendable, Equatable {
         case malformed(String)
         /// The file has another size than the one that was to be downloaded.
         case otherSize(expected: Int64, actual: Int64)
+        /// The file has a size that its pieces do not make up.
+        case otherPieces(actual: Int64)
     }
 
     /// What a good answer said of the representation.

@@ -34,6 +34,8 @@ struct RangeQuestion: Sendable, Equatable {
     var known: Resource?
     /// The URL is another one than the earlier bytes came from: no validator alone proves them equal.
     var isFromReplacedSource: Bool
+    /// The earlier bytes came from another source than the one that is asked now.
+    var isFromMirror = false
     /// A digest will prove the whole, wherever its parts come from.
     var isProvable = false
 

@@ -29,7 +29,8 @@ extension DownloadMachine {
         if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
             let gap = mark.written.firstGap(before: resource.total)
         {
-            let isFromElsewhere = isFromReplacedSource || resource.mirror != sources.mirror
+            let isMirror = resource.mirror != sources.mirror
+            let isFromElsewhere = isFromReplacedSource || isMirror
             question = .resuming(
                 resource,
                 at: gap.lower,
@@ -39,6 +40,7 @@ extension DownloadMachine {
                 isFromReplacedSource: isFromElsewhere
             )
             question.isProvable = isProvable
+            question.isFromMirror = isMirror
         }
         question.source = sources.home
         countAtOpen = mark.count
@@ -66,6 +68,10 @@ extension DownloadMachine {
         if let size = settings.size, let total = answer.resource?.total, total != size {
             answer = .refuse(.otherSize(expected: size, actual: total))
         }
+        if let total = answer.resource?.total, let pieces = settings.pieces, !pieces.covers(total) {
+            answer = .refuse(.otherPieces(actual: total))
+        }
+        if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
         switch answer {
         case .accept(let resource, let offset, let compare):
             let startsOver = offset == 0 && !question.goesOn
@@ -94,6 +100,30 @@ extension DownloadMachine {
             }
             return [.close(id)] + retry(verdict, retryAfter: retryAfter, at: now)
         }
+    }
+
+    /// Whether going by this answer would throw away what only another source, or nobody, can give back: a mirror's word that
+    /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
+    func dropsMore(_ answer: RangeAnswer, to question: RangeQuestion? = nil) -> Bool {
+        guard let resource, mark.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
+        let isForeign = resource.mirror != sources.mirror && !isProvable
+        guard settings.isRepair || isForeign else { return false }
+        switch answer {
+        case .restart, .startOver: return true
+        case .accept: return question?.goesOn == false
+        case .alreadyComplete, .askWithoutCondition, .refuse: return false
+        }
+    }
+
+    /// This source is not asked again, if there is another.
+    var otherFile: FailureTable.Verdict {
+        .init(
+            isWorthRetrying: false,
+            error: DownloadError(
+                .contentChanged,
+                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. What is here is kept."
+            )
+        )
     }
 
     mutating func prepare(
@@ -195,6 +225,7 @@ extension DownloadMachine {
     }
 
     mutating func startOver(_ reason: RangeAnswer.StartOver, at now: Instant) -> [Action] {
+        if dropsMore(.startOver(reason)) { return retry(otherFile, at: now) }
         if reason == .changed, let error = noteChange() { return fail(error) }
         if reason == .noUsableRange { rangesAreBroken = true }
         // What is on disk stays until the new answer is there to replace it.

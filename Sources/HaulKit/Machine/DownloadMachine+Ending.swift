@@ -35,7 +35,15 @@ extension DownloadMachine {
     ///
     /// - Parameter fresh: what the connection brought that has just ended, where it was not planned for.
     mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
-        guard pieces(for: resource?.total) != nil else { return verify() }
+        guard pieces(for: resource?.total) != nil else {
+            guard settings.pieces == nil else {
+                let refusal = RangeAnswer.Refusal.otherPieces(actual: resource?.total ?? 0)
+                let host = sources.url.host ?? ""
+                return transfer.closeAll()
+                    + retry(FailureTable.verdict(on: refusal, host: host, isRedirected: false), at: now)
+            }
+            return verify()
+        }
         let closing = transfer.closeAll()
         let isNews = state != .transferring
         state = .transferring
@@ -58,7 +66,7 @@ extension DownloadMachine {
             state = .publishing
             return [.publish]
         case .mismatch(let expected, let actual):
-            if sources.distrust() || patience.refetches() {
+            if !settings.isRepair, sources.distrust() || patience.refetches() {
                 dropsWhatIsThere = true
                 return open(at: now)
             }

@@ -134,6 +134,8 @@ extension DownloadMachine {
         /// The file's size, where it was known beforehand.
         var size: Int64?
         var pieces: PieceHashes?
+        /// What is here was a file of the user's: nothing of it is dropped but pieces that are wrong.
+        var isRepair = false
         /// Whether bytes may be joined although the server names no version at all.
         var resumesUnverified = false
         /// Whether to give up instead of starting over when another version stands at the URL.

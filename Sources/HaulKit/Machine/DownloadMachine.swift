@@ -119,6 +119,11 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
+    /// How many of its connections go to a host.
+    func connections(to host: Origin) -> Int {
+        transfer.lines.values.count { sources.sources[$0.source].origin == host }
+    }
+
     // MARK: What the user wants
 
     /// Changes what the download is to be, between two runs of it; while it runs nothing changes.

@@ -58,8 +58,11 @@ extension Transfer {
                 sources.drop(line.source)
             } else if isMirror {
                 sources.noteFailure(of: line.source)
-            } else {
+            } else if FailureTable.isWorthRetrying(status: status, isRedirected: false) {
                 actions += refused(retryAfter, at: now)
+            } else {
+                // Not too many, but this one not at all: a link that works once, say. That is nothing about the host.
+                keepToOne()
             }
         }
         actions += schedule(&sources, at: now)

@@ -86,7 +86,8 @@ extension Transfer {
         for id in openIDs {
             guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
             else { continue }
-            let isSilent = now - line.lastByte > Self.longestSilence
+            // One that was not answered yet has the transport's own patience.
+            let isSilent = line.isFlowing && now - line.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, sorted.count >= 3, line.isPastTrial(at: now),
                 let speed = speeds[id], speed < 0.3 * median

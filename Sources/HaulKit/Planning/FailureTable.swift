@@ -66,6 +66,14 @@ enum FailureTable {
             )
         case .malformed(let detail):
             verdict(on: TransportError(.malformedResponse, detail), host: host)
+        case .otherPieces(let actual):
+            Verdict(
+                isWorthRetrying: false,
+                error: DownloadError(
+                    .contentChanged,
+                    "The file at \(host) has \(actual) bytes, which is not what the digests of its pieces are for."
+                )
+            )
         case .otherSize(let expected, let actual):
             Verdict(
                 isWorthRetrying: false,

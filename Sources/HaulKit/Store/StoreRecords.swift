@@ -23,6 +23,8 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         var pieces: PieceHashes?
         var size: Int64?
         var bytesPerSecond: Int64?
+        /// The partial file was a file of the user's.
+        var isRepair: Bool?
         var onConflict: DownloadRequest.ConflictPolicy?
         var suggestedName: String?
         var failsOnChange: Bool
@@ -92,6 +94,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.pieces = wishes.pieces
         request.size = wishes.size
         request.bytesPerSecond = wishes.bytesPerSecond
+        request.isRepair = wishes.isRepair ?? false
         request.onConflict = wishes.onConflict
         request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
@@ -111,6 +114,7 @@ extension DownloadRecord.Wishes {
         pieces = request.pieces
         size = request.size
         bytesPerSecond = request.bytesPerSecond
+        isRepair = request.isRepair ? true : nil
         onConflict = request.onConflict
         suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange

@@ -102,7 +102,7 @@ final class HTTPExchange: Exchange {
         if let user = request.url.user(percentEncoded: false) {
             return "\(user):\(request.url.password(percentEncoded: false) ?? "")"
         }
-        return options.netrc?.credentials(host: request.url.host ?? "")
+        return options.netrc?.credentials(host: request.url.host ?? "", isNamed: request.isMirror)
     }
 
     /// Fields that a user cannot set, since the engine's promises hang on them.

@@ -57,9 +57,13 @@ public struct Netrc: Sendable {
         store(&self)
     }
 
-    /// `user:password` for a host, the `default` entry where there is no own one.
-    func credentials(host: String) -> String? {
-        guard let entry = machines[host.lowercased()] ?? fallback, let login = entry.login else { return nil }
+    /// `user:password` for a host.
+    ///
+    /// - Parameter isNamed: only where the file names the host; else the `default` entry serves too.
+    func credentials(host: String, isNamed: Bool = false) -> String? {
+        guard let entry = machines[host.lowercased()] ?? (isNamed ? nil : fallback), let login = entry.login else {
+            return nil
+        }
         return "\(login):\(entry.password ?? "")"
     }
 

@@ -35,4 +35,6 @@ struct TransportRequest: Sendable, Equatable {
     var end: Int64?
     var condition = RangeQuestion.Condition.none
     var allowsInsecureRedirects: Bool
+    /// Somebody else than the user may have chosen the URL: only what is meant for its host goes there.
+    var isMirror = false
 }

@@ -17,7 +17,8 @@ struct MirrorPrivacyTests {
 
     @Test func keepsHeadersFromMirrors() async throws {
         let both = content.resource().paced()
-        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) { rig async throws in
+        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+            rig async throws in
             try await rig.download { $0.headers = secrets }
             #expect(try rig.rig.holdsOnly(content))
             #expect(rig.rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Cookie"] != nil })
@@ -40,7 +41,8 @@ struct MirrorPrivacyTests {
 
     @Test func keepsUserInfoFromMirrors() async throws {
         let both = content.resource().paced()
-        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) { rig async throws in
+        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+            rig async throws in
             let port = rig.rig.server.port
             try await rig.download { request in
                 request.url = URL(string: "http://me:secret@127.0.0.1:\(port)/file.bin") ?? request.url
@@ -54,7 +56,8 @@ struct MirrorPrivacyTests {
     /// A tag names a version at one server only.
     @Test func asksAMirrorByNoTagButItsOwn() async throws {
         let (first, mirror) = (content.resource().paced(), content.resource(etag: "\"elsewhere\"").paced())
-        try await MirrorRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) { rig async throws in
+        try await MirrorRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) {
+            rig async throws in
             try await rig.download { $0.checksum = content.digest }
             let requests = rig.mirrors[0].requests
             #expect(!requests.isEmpty)

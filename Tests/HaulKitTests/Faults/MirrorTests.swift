@@ -128,7 +128,8 @@ struct MirrorTests {
 
     @Test func finishesWithoutAMirrorThatFallsSilent() async throws {
         let silent = content.resource().silent(after: 10_000)
-        try await MirrorRig.run(serving: serving(content.resource()), mirrors: [{ silent.reply(to: $0) }]) { rig async throws in
+        try await MirrorRig.run(serving: serving(content.resource()), mirrors: [{ silent.reply(to: $0) }]) {
+            rig async throws in
             try await rig.download()
             #expect(try rig.rig.holdsOnly(content))
         }

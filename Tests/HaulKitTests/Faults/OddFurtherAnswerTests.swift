@@ -71,7 +71,9 @@ struct OddFurtherAnswerTests {
                     return resource.reply(to: request)
                 }
                 let end = range.first + 20_000
-                let fields = [("ETag", "\"v1\""), ("Content-Range", "bytes \(range.first)-\(end - 1)/\(content.count)")]
+                let fields = [
+                    ("ETag", "\"v1\""), ("Content-Range", "bytes \(range.first)-\(end - 1)/\(content.count)"),
+                ]
                 return .partial(fields, body: range.first..<end, of: content)
             }
         ) { rig in

@@ -24,7 +24,9 @@ struct RepairInterruptedTests {
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
     }
 
-    private func fetching(_ downloader: Downloader, _ rig: FaultRig, _ request: DownloadRequest?) async throws -> Download {
+    private func fetching(_ downloader: Downloader, _ rig: FaultRig, _ request: DownloadRequest?) async throws
+        -> Download
+    {
         guard case .fetching(let download, _) = try await downloader.repair(rig.path, from: request) else {
             throw DownloadError(.internalFault, "nothing to do")
         }

@@ -96,8 +96,9 @@ struct RepairTests {
 
     @Test func fetchesAFileThatIsNotThere() async throws {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
-            guard case .fetching(let download, let wrongBytes) =
-                try await rig.downloader.repair(rig.path, from: try request(rig))
+            guard
+                case .fetching(let download, let wrongBytes) =
+                    try await rig.downloader.repair(rig.path, from: try request(rig))
             else {
                 Issue.record("nothing is there")
                 return
@@ -111,7 +112,10 @@ struct RepairTests {
     @Test func doesNotCareAboutTheTimeOfTheFile() async throws {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(nil, rig)
-            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: rig.path)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 5)],
+                ofItemAtPath: rig.path
+            )
             guard case .nothingToDo = try await rig.downloader.repair(rig.path, from: try request(rig)) else {
                 Issue.record("it fetches what is there")
                 return
@@ -142,8 +146,9 @@ struct RepairTests {
             serving: { resource.reply(to: $0).corrupted(in: [wrong]) }
         ) { rig in
             try put(.somewhere, rig)
-            guard case .fetching(let download, _) =
-                try await rig.downloader.repair(rig.path, from: try request(rig))
+            guard
+                case .fetching(let download, _) =
+                    try await rig.downloader.repair(rig.path, from: try request(rig))
             else {
                 Issue.record("it sees nothing wrong")
                 return

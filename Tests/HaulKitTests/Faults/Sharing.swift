@@ -63,7 +63,8 @@ extension TestReply {
         return reply
     }
 
-    private static func parts(of range: Range<Int64>, _ wrong: [Range<Int64>]) -> [(range: Range<Int64>, isWrong: Bool)] {
+    private static func parts(of range: Range<Int64>, _ wrong: [Range<Int64>]) -> [(range: Range<Int64>, isWrong: Bool)]
+    {
         let corrupt = ByteSet(range).intersection(ByteSet(wrong))
         let right = ByteSet(range).subtracting(corrupt)
         let parts = corrupt.ranges.map { (range: $0, isWrong: true) } + right.ranges.map { (range: $0, isWrong: false) }

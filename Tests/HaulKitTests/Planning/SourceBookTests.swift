@@ -30,7 +30,9 @@ struct SourceBookTests {
     }
 
     @Test func takesUpNoURLThatCannotBeAsked() {
-        let odd = ["ftp://a.example/f", "file:///etc/passwd", "http:///f"].map { Metalink.Source(link($0), priority: 1) }
+        let odd = ["ftp://a.example/f", "file:///etc/passwd", "http:///f"].map {
+            Metalink.Source(link($0), priority: 1)
+        }
         #expect(SourceBook(link("https://home.example/f"), mirrors: odd).sources.count == 1)
     }
 
@@ -69,25 +71,27 @@ struct SourceBookTests {
 
     @Test func asksEachSourceBeforeAnyTwice() {
         let book = book("a", "b")
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true) == 1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true) == 2)
-        #expect(book.next(open: [0: 1, 1: 1, 2: 1], needsProof: false, mayShareHome: true) != nil)
+        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 1)
+        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 2)
+        #expect(
+            book.next(open: [0: 1, 1: 1, 2: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) != nil
+        )
     }
 
     @Test func givesAMirrorOneConnectionUntilItIsProven() {
         var book = book("a")
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false) == nil)
+        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false, hasRoom: { _ in true }) == nil)
         book.prove(1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false) == 1)
+        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false, hasRoom: { _ in true }) == 1)
     }
 
     @Test func asksTheFastestForEachConnectionThatItHas() {
         var book = book("a")
         book.note(100, of: 0)
         book.note(1000, of: 1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true) == 1)
+        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 1)
         // No mirror is given more than a few.
-        #expect(book.next(open: [0: 1, 1: 50], needsProof: false, mayShareHome: true) == 0)
+        #expect(book.next(open: [0: 1, 1: 50], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
     }
 
     @Test func doesNotAskWhoIsDroppedOrFailedTwice() {
@@ -95,17 +99,17 @@ struct SourceBookTests {
         book.drop(1)
         book.noteFailure(of: 2)
         book.noteFailure(of: 2)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false) == nil)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true) == 0)
+        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false, hasRoom: { _ in true }) == nil)
+        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
         book.note(Validator(), of: 2)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false) == 2)
+        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false, hasRoom: { _ in true }) == 2)
     }
 
     @Test func keepsToTheHomeSourceOnceTheWholeWasWrong() {
         var book = book("a")
         #expect(book.distrust() == true)
         #expect(book.isAlone)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true) == 0)
+        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
         // It was wrong alone, too.
         #expect(book.distrust() == true)
         #expect(host(book) == "a.example")
