@@ -60,7 +60,8 @@ extension Downloader {
         }
         guard !isShuttingDown else { throw Self.isShutDown }
         if right.count == size, try await status(of: file).size == size { return .nothingToDo(bytes: size) }
-        guard right.count > 0 else {
+        let length = try await status(of: file).size
+        guard right.count > 0 || length == 0 else {
             throw DownloadError(
                 .checksumMismatch,
                 "Not one piece of \(path) is right: it is another file, or the digests are another's. It was left as it is."

@@ -106,7 +106,8 @@ extension DownloadMachine {
     /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
     func dropsMore(_ answer: RangeAnswer, to question: RangeQuestion? = nil) -> Bool {
         guard let resource, mark.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
-        let isForeign = resource.mirror != sources.mirror && !isProvable
+        // The URL that the user named speaks for itself.
+        let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
         guard settings.isRepair || isForeign else { return false }
         switch answer {
         case .restart, .startOver: return true

@@ -37,6 +37,8 @@ extension DownloadMachine {
     mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
         guard pieces(for: resource?.total) != nil else {
             guard settings.pieces == nil else {
+                // Now it is clear that what is here is not the file.
+                dropsWhatIsThere = true
                 let refusal = RangeAnswer.Refusal.otherPieces(actual: resource?.total ?? 0)
                 let host = sources.url.host ?? ""
                 return transfer.closeAll()

@@ -140,7 +140,10 @@ struct Transfer: Sendable, Equatable {
     /// Whether further connections can be told which version to bring.
     var canShare: Bool {
         let resource = terms.resource
-        guard resource.total != nil, resource.hasUsableRanges, resource.contentCoding == nil, !isSolitary else {
+        guard resource.total != nil, resource.hasUsableRanges, resource.contentCoding == nil,
+            resource.deniesRanges != true,
+            !isSolitary
+        else {
             return false
         }
         let validator = resource.validator

@@ -63,7 +63,7 @@ extension ByteSet {
     init(text: String) {
         self.init()
         for stretch in text.split(separator: ",") {
-            let ends = stretch.split(separator: "-").compactMap { Int64($0) }
+            let ends = stretch.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) ?? -1 }
             guard ends.count == 2, ends[0] >= 0, ends[0] < ends[1] else { continue }
             insert(contentsOf: ends[0]..<ends[1])
         }

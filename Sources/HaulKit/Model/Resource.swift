@@ -1,4 +1,5 @@
 internal import Foundation
+internal import NIOHTTP1
 
 /// What is known of the representation that is being downloaded, from the answers so far.
 struct Resource: Sendable, Hashable, Codable {
@@ -14,6 +15,8 @@ struct Resource: Sendable, Hashable, Codable {
     var isFramed: Bool
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     var digest: Checksum?
+    /// The server said that it does no ranges. It may still do them, and is asked when there is no other way to go on.
+    var deniesRanges: Bool?
     /// The mirror that all this is known from; nil when it is the download's own URL.
     var mirror: URL?
 
@@ -31,5 +34,6 @@ struct Resource: Sendable, Hashable, Codable {
         contentCoding = head.contentCoding
         isFramed = head.isFramed
         digest = head.digest
+        if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { deniesRanges = true }
     }
 }

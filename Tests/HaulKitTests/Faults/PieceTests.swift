@@ -30,7 +30,7 @@ struct PieceTests {
         try await FaultRig.run(serving: resource(), configure: { $0.share() }) { rig async throws in
             try await rig.download("/file.bin", describe)
             #expect(try rig.holdsOnly(content))
-            #expect(rig.server.bodyBytesSent < content.count * 6 / 5)
+            #expect(rig.server.bodyBytesSent < content.count * 2)
         }
     }
 
