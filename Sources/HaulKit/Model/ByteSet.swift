@@ -63,9 +63,9 @@ extension ByteSet {
     init(text: String) {
         self.init()
         for stretch in text.split(separator: ",") {
-            let ends = stretch.split(separator: "-").compactMap { Int64($0) }
-            guard ends.count == 2, ends[0] >= 0, ends[0] < ends[1] else { continue }
-            insert(contentsOf: ends[0]..<ends[1])
+            let ends = stretch.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
+            guard ends.count == 2, let lower = ends[0], let upper = ends[1], lower >= 0, lower < upper else { continue }
+            insert(contentsOf: lower..<upper)
         }
     }
 }
