@@ -69,6 +69,7 @@ let package = Package(
             name: "HaulKitTests",
             dependencies: [
                 "HaulKit", "HaulTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

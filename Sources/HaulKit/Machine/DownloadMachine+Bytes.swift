@@ -109,7 +109,10 @@ extension DownloadMachine {
             }
             return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
         }
+        let isOfMirror = transfer.lines[id].map { sources.isMirror($0.source) } ?? false
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
+        // The failure of a mirror is not held against the home source, which is asked again.
+        if outcome == .dry, isOfMirror { return actions + open(at: now) }
         return actions + follow(outcome, because: failure, at: now)
     }
 }

@@ -91,6 +91,7 @@ extension Transfer {
         case .finished where isDone || hasBrought: stumbles = 0
         case .finished: stumble(at: now)
         case .failed where line.isFlowing:
+            if sources.isMirror(line.source) { sources.noteFailure(of: line.source) }
             stumble(at: now)
         case .failed:
             // It never came to an answer: the host may allow only so many.

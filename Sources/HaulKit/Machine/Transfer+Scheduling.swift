@@ -77,6 +77,13 @@ extension Transfer {
     /// Closes connections that have fallen silent, or are far slower than the others, and have much left to bring: a new one
     /// is likely to do better. What they owe is anybody's again.
     mutating func replaceLaggards(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+        // The last to bring anything is a mirror that brings nothing: the home source is asked again.
+        if lines.count == 1, let (id, line) = lines.first, sources.isMirror(line.source),
+            now - line.lastByte > Self.longestSilence
+        {
+            sources.noteFailure(of: line.source)
+            return drop(id)
+        }
         guard let plan, lines.count > 1 else { return [] }
         let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
         let sorted = speeds.values.sorted()

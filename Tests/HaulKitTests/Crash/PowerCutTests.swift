@@ -28,6 +28,36 @@ struct PowerCutTests {
         }
     }
 
+    @Test func aFileOfSeveralConnectionsSurvivesACutAtEveryOperation() async throws {
+        try await Self.cutEverywhere("shared", ends: Self.content, connections: 4) { request, _ in
+            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+        }
+    }
+
+    @Test func severalConnectionsThatBreakSurviveACutAtEveryOperation() async throws {
+        try await Self.cutEverywhere("shared, breaking", ends: Self.content, connections: 4) { request, number in
+            var answer = ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+            if number % 3 != 0, answer.body.count > 30_000 {
+                answer.body = Array(answer.body.prefix(30_000))
+                answer.failure = TransportError(.connectionLost, "scripted")
+            }
+            return answer
+        }
+    }
+
+    @Test func aFileThatChangesUnderSeveralConnectionsIsNeverMixedByACut() async throws {
+        // The first two requests see the old version, and break off.
+        try await Self.cutEverywhere("shared, changing", ends: Self.otherVersion, connections: 4) { request, number in
+            guard number <= 2, request.condition.field.map({ $0.value == "\"a\"" }) ?? true, number < 1000 else {
+                return ScriptedTransport.file(Self.otherVersion, tag: "\"b\"", for: request)
+            }
+            var answer = ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+            answer.body = Array(answer.body.prefix(50_000))
+            answer.failure = TransportError(.connectionLost, "scripted")
+            return answer
+        }
+    }
+
     @Test func aFileThatChangesAtTheServerIsNeverMixedByACut() async throws {
         // The first request serves the old version and breaks off; from then on the new one stands there.
         try await Self.cutEverywhere("changing", ends: Self.otherVersion) { request, number in
@@ -54,13 +84,18 @@ struct PowerCutTests {
         _ name: String,
         ends expected: [UInt8],
         old: [UInt8]? = nil,
+        connections: Int = 1,
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         var cuts = 0
         for seed in UInt64(1)...3 {
             var operation = 1
             while true {
-                let rig = try PowerCutRig(seed: seed &* 1_000_003 &+ UInt64(operation), old: old)
+                let rig = try PowerCutRig(
+                    seed: seed &* 1_000_003 &+ UInt64(operation),
+                    old: old,
+                    connections: connections
+                )
                 let isCut = try await rig.run(cuttingAt: operation, script)
                 if isCut {
                     cuts += 1
@@ -83,11 +118,13 @@ private final class PowerCutRig: Sendable {
     private let disk: SimulatedDisk
     private let folder: String
     private let old: [UInt8]?
+    private let connections: Int
     /// The store's files after each commit since the last durable one: any of them may be what the platter has.
     private let snapshots = Mutex<[[String: Data]]>([])
     private let random: Mutex<SplitMix64>
 
-    init(seed: UInt64, old: [UInt8]?) throws {
+    init(seed: UInt64, old: [UInt8]?, connections: Int) throws {
+        self.connections = connections
         disk = SimulatedDisk(seed: seed)
         self.old = old
         folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
@@ -108,6 +145,7 @@ private final class PowerCutRig: Sendable {
         configuration.syncInterval = .milliseconds(2)
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
+        configuration.share(connections)
         return configuration
     }
 
@@ -191,10 +229,19 @@ private final class PowerCutRig: Sendable {
             !progress.synced.isEmpty,
             let bytes = disk.content(part)
         {
-            #expect(
-                Int64(bytes.count) >= (ByteSet(text: progress.synced).ranges.last?.upperBound ?? 0),
-                "a claim ahead of the disk: \(context)"
-            )
+            let claimed = ByteSet(text: progress.synced)
+            #expect(Int64(bytes.count) >= claimed.ranges.last?.upperBound ?? 0, "a claim ahead of the disk: \(context)")
+            for range in claimed.ranges where range.upperBound <= bytes.count {
+                let stretch = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+                // Of which version they are is asked only where there is one.
+                let versions = [PowerCutTests.content, PowerCutTests.otherVersion].map { version in
+                    stretch == version[Int(range.lowerBound)..<Int(range.upperBound)]
+                }
+                #expect(
+                    versions.contains(true),
+                    "a claim about bytes that the disk does not have, \(range): \(context)"
+                )
+            }
         }
         let result = try await downloader.add(request).result()
         #expect(disk.content(result.path) == expected, "wrong bytes after recovery: \(context)")

@@ -53,7 +53,7 @@ struct PieceTests {
             try await rig.download(describe)
             #expect(try rig.rig.holdsOnly(content))
             #expect(rig.rig.server.bodyBytesSent <= 3 * Self.piece)
-            #expect(rig.bodyBytesSent < content.count + 4 * Self.piece)
+            #expect(rig.bodyBytesSent < content.count + 6 * Self.piece)
         }
     }
 
@@ -92,7 +92,7 @@ struct PieceTests {
             let error = try await rig.failure("/file.bin", describe)
             #expect(error.code == .checksumMismatch)
             #expect(try rig.names() == ["file.bin.haulpart"])
-            #expect(rig.server.bodyBytesSent < content.count + 4 * Self.piece)
+            #expect(rig.server.bodyBytesSent < content.count + 6 * Self.piece)
         }
     }
 

@@ -12,6 +12,16 @@ struct SourceBookTests {
         SourceBook(link("https://home.example/f"), mirrors: mirrors.enumerated().map { mirror($1, $0 + 1) })
     }
 
+    private func next(
+        _ book: SourceBook,
+        open: [Int: Int],
+        needsProof: Bool = false,
+        mayShareHome: Bool = true,
+        fullHost: String? = nil
+    ) -> Int? {
+        book.next(open: open, needsProof: needsProof, mayShareHome: mayShareHome) { $0.host != fullHost }
+    }
+
     private func host(_ book: SourceBook) -> String { book.url.host ?? "" }
 
     @Test func takesUpMirrorsByPriorityAndEachOnce() {
@@ -71,27 +81,25 @@ struct SourceBookTests {
 
     @Test func asksEachSourceBeforeAnyTwice() {
         let book = book("a", "b")
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 2)
-        #expect(
-            book.next(open: [0: 1, 1: 1, 2: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) != nil
-        )
+        #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: true) == 1)
+        #expect(next(book, open: [0: 1, 1: 1], needsProof: false, mayShareHome: true) == 2)
+        #expect(next(book, open: [0: 1, 1: 1, 2: 1], needsProof: false, mayShareHome: true) != nil)
     }
 
     @Test func givesAMirrorOneConnectionUntilItIsProven() {
         var book = book("a")
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false, hasRoom: { _ in true }) == nil)
+        #expect(next(book, open: [0: 1, 1: 1], needsProof: true, mayShareHome: false) == nil)
         book.prove(1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: true, mayShareHome: false, hasRoom: { _ in true }) == 1)
+        #expect(next(book, open: [0: 1, 1: 1], needsProof: true, mayShareHome: false) == 1)
     }
 
     @Test func asksTheFastestForEachConnectionThatItHas() {
         var book = book("a")
         book.note(100, of: 0)
         book.note(1000, of: 1)
-        #expect(book.next(open: [0: 1, 1: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 1)
+        #expect(next(book, open: [0: 1, 1: 1], needsProof: false, mayShareHome: true) == 1)
         // No mirror is given more than a few.
-        #expect(book.next(open: [0: 1, 1: 50], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
+        #expect(next(book, open: [0: 1, 1: 50], needsProof: false, mayShareHome: true) == 0)
     }
 
     @Test func doesNotAskWhoIsDroppedOrFailedTwice() {
@@ -99,17 +107,17 @@ struct SourceBookTests {
         book.drop(1)
         book.noteFailure(of: 2)
         book.noteFailure(of: 2)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false, hasRoom: { _ in true }) == nil)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
+        #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: false) == nil)
+        #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: true) == 0)
         book.note(Validator(), of: 2)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: false, hasRoom: { _ in true }) == 2)
+        #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: false) == 2)
     }
 
     @Test func keepsToTheHomeSourceOnceTheWholeWasWrong() {
         var book = book("a")
         #expect(book.distrust() == true)
         #expect(book.isAlone)
-        #expect(book.next(open: [0: 1], needsProof: false, mayShareHome: true, hasRoom: { _ in true }) == 0)
+        #expect(next(book, open: [0: 1], needsProof: false, mayShareHome: true) == 0)
         // It was wrong alone, too.
         #expect(book.distrust() == true)
         #expect(host(book) == "a.example")
@@ -117,5 +125,11 @@ struct SourceBookTests {
         book.renew()
         #expect(host(book) == "home.example" && !book.isAlone)
         #expect(book.sources.allSatisfy { !$0.isDropped && $0.failures == 0 })
+    }
+
+    @Test func passesOverAHostThatHasNoRoom() {
+        let book = book("a", "b")
+        #expect(next(book, open: [0: 1], fullHost: "a.example") == 2)
+        #expect(next(book, open: [0: 1, 2: 1], fullHost: "home.example") == 1)
     }
 }

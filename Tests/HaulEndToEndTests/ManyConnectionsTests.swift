@@ -1,0 +1,103 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// Many connections a file by the real binary: killed at random, and told what to do by its options.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct ManyConnectionsTests {
+    let folder: TemporaryFolder
+    let haul: HaulCommand
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    @Test func endsRightAfterManyKills() async throws {
+        let content = TestContent(seed: 31, count: 30_000_000)
+        let server = try await NginxServer.start(limitRate: "2m")
+        try server.serve(content, as: "file.bin")
+        var kills = 0
+        while true {
+            let running = try haul.start(["get", "--quiet", "-c", "4", server.url("/file.bin")])
+            // After so many the last one is left alone.
+            let delay = kills < 15 ? Duration.milliseconds(Int.random(in: 20...400)) : .seconds(200)
+            let killer = Task {
+                // Sleeping ends early only when the process ended first.
+                guard (try? await Task.sleep(for: delay)) != nil else { return }
+                running.send(SIGKILL)
+            }
+            let result = await running.result()
+            killer.cancel()
+            guard result.wasKilled else {
+                #expect(result.status == 0, "\(result.errors)")
+                break
+            }
+            kills += 1
+        }
+        #expect(kills > 5)
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        #expect(try folder.names == ["file.bin"])
+    }
+
+    @Test func hasAsManyConnectionsAsItIsTold() async throws {
+        let content = TestContent(seed: 32, count: 2_000_000)
+        let server = try await TestServer.start { request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            resource.bytesPerSecond = 500_000
+            return resource.reply(to: request)
+        }
+        for option in [["-c4"], ["-c", "4"], ["--connections", "4"], ["--connections=4"]] {
+            let before = server.requests.count
+            let name = "file\(before).bin"
+            let result = try await haul.start(["get", "--quiet"] + option + [server.url("/" + name)]).result()
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(try content.matches(fileAt: folder(name)))
+            #expect(server.requests.count - before >= 4)
+        }
+        #expect((3...4).contains(server.mostAnswersAtOnce))
+        await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            ["-c", "0"], ["-c", "257"], ["-c", "-1"], ["-c", "many"], ["-c0"],
+            ["--limit-rate", "abc"], ["--limit-rate", "0"], ["--limit-rate", "-5k"], ["--limit-rate", ""],
+        ]
+    )
+    func refusesNumbersThatMakeNoSense(_ options: [String]) async throws {
+        let result = try await haul.start(["get"] + options + ["http://127.0.0.1:1/file"]).result()
+        #expect(result.status == 64)
+        #expect(result.errors.contains("rror: "), "\(result.errors)")
+        #expect(result.output.isEmpty)
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test func keepsToTheLimitAndFinishes() async throws {
+        let content = TestContent(seed: 33, count: 300_000)
+        let server = try await TestServer.start { FileResource(content: content, etag: "\"v1\"").reply(to: $0) }
+        let began = ContinuousClock.now
+        let result = try await haul.run("get", "--quiet", "--limit-rate", "200k", "-c4", server.url("/file.bin"))
+        #expect(result.status == 0, "\(result.errors)")
+        // It may be slower for many reasons, but faster for none.
+        #expect(ContinuousClock.now - began > .milliseconds(800))
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        await server.stop()
+    }
+
+    @Test func readsMirrorsBehindTabsOfAnInputFile() async throws {
+        let content = TestContent(seed: 34, count: 500_000)
+        let server = try await TestServer.start { request in
+            request.path == "/gone/a.bin"
+                ? .empty(404, "Not Found") : FileResource(content: content, etag: "\"v1\"").reply(to: request)
+        }
+        let lines = [
+            "# two of them", "\(server.url("/gone/a.bin"))\t\(server.url("/there/a.bin"))", server.url("/b.bin"), "",
+        ]
+        try lines.joined(separator: "\n").write(toFile: folder("list"), atomically: true, encoding: .utf8)
+        let result = try await haul.run("get", "--quiet", "-i", "list", "-d", "out")
+        #expect(result.status == 0, "\(result.errors)")
+        for name in ["out/a.bin", "out/b.bin"] { #expect(try content.matches(fileAt: folder(name))) }
+        await server.stop()
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import HaulKit
+import HaulTesting
+import Testing
+
+/// `haul get` of a Metalink, and `haul repair`.
+@Suite(.timeLimit(.minutes(3)))
+struct MetalinkCommandTests {
+    private static let piece = 64 << 10
+    private let content = TestContent(seed: 41, count: 500_000)
+    let folder: TemporaryFolder
+    let haul: HaulCommand
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    private func server() async throws -> TestServer {
+        try await TestServer.start { [content] request in
+            request.path.hasPrefix("/gone")
+                ? .empty(404, "Not Found") : FileResource(content: content, etag: "\"v1\"").reply(to: request)
+        }
+    }
+
+    /// A Metalink of the content, with a mirror that has nothing before one that has the file.
+    private func metalink(_ server: TestServer, name: String = "file.bin") async throws -> String {
+        let whole = folder("whole.tmp")
+        try Data(content.bytes(0..<content.count)).write(to: URL(fileURLWithPath: whole))
+        defer { unlink(whole) }
+        var digests: [String] = []
+        for start in stride(from: Int64(0), to: content.count, by: Self.piece) {
+            let bytes = content.bytes(start..<min(start + Int64(Self.piece), content.count))
+            let path = folder("piece.tmp")
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            digests.append("<hash>\(try await sha256(path))</hash>")
+            unlink(path)
+        }
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="\(name)"><size>\(content.count)</size>
+            <hash type="sha-256">\(try await sha256(whole))</hash>
+            <pieces length="\(Self.piece)" type="sha-256">\(digests.joined())</pieces>
+            <url priority="1">\(server.url("/gone/file.bin"))</url><url priority="2">\(server.url("/file.bin"))</url>
+            </file></metalink>
+            """
+    }
+
+    private func sha256(_ path: String) async throws -> String {
+        String(try await ChildProcess.run("sha256sum", path).output.prefix(64))
+    }
+
+    private func put(_ text: String, _ name: String = "file.meta4") throws {
+        try text.write(toFile: folder(name), atomically: true, encoding: .utf8)
+    }
+
+    @Test(arguments: [["--metalink", "file.meta4"], ["file.meta4"]])
+    func getsWhatAMetalinkDescribes(_ arguments: [String]) async throws {
+        let server = try await server()
+        try put(try await metalink(server, name: "sub/file.bin"))
+        let result = try await haul.start(["get", "-d", "out"] + arguments).result()
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output == folder("out/sub/file.bin") + "\n")
+        #expect(try content.matches(fileAt: folder("out/sub/file.bin")))
+        await server.stop()
+    }
+
+    @Test func getsWhatAMetalinkAtAURLDescribes() async throws {
+        let server = try await server()
+        let text = Array(try await metalink(server).utf8)
+        let index = try await TestServer.start { _ in
+            TestReply([.head(status: 200, reason: "OK", headers: [("Content-Length", "\(text.count)")]), .raw(text)])
+        }
+        let result = try await haul.run("get", "-q", "--metalink", index.url("/file.meta4"), "-o", "named.bin")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try content.matches(fileAt: folder("named.bin")))
+        await server.stop()
+        await index.stop()
+    }
+
+    @Test(
+        arguments: [
+            "", "no XML at all", "<metalink/>",
+            "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><metalink>&e;</metalink>",
+            "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"><file name=\"../up\"><url>http://h/</url></file></metalink>",
+        ]
+    )
+    func exitsSixtyFourOnAMetalinkThatCannotBeUsed(_ text: String) async throws {
+        try put(text)
+        for command in [["get", "file.meta4"], ["repair", "file.bin", "--metalink", "file.meta4"]] {
+            let result = try await haul.start(command).result()
+            #expect(result.status == 64)
+            #expect(!result.errors.isEmpty)
+            #expect(try folder.names == ["file.meta4"])
+        }
+    }
+
+    @Test func exitsSixtyFourWhenTheMetalinkIsNotThere() async throws {
+        let result = try await haul.run("get", "--metalink", "nowhere.meta4")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("nowhere.meta4"))
+    }
+
+    @Test func repairsOnlyWhatIsWrong() async throws {
+        let server = try await server()
+        try put(try await metalink(server))
+        var bytes = content.bytes(0..<content.count)
+        bytes[3 * Self.piece + 1] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+
+        let repaired = try await haul.run("repair", "file.bin", "--metalink", "file.meta4")
+        #expect(repaired.status == 0, "\(repaired.errors)")
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        #expect(try folder.names == ["file.bin", "file.meta4"])
+        // With the bytes before it, by which an unnamed version is known.
+        let sent = server.bodyBytesSent
+        #expect((Self.piece...Self.piece + (16 << 10)).contains(Int(sent)))
+
+        let again = try await haul.run("repair", "file.bin", "--metalink", "file.meta4")
+        #expect(again.status == 0)
+        #expect(again.errors.contains("every piece is right"))
+        #expect(server.bodyBytesSent == sent)
+        await server.stop()
+    }
+
+    @Test func repairsAFileThatItDownloadedWithoutBeingToldHow() async throws {
+        let server = try await server()
+        try put(try await metalink(server))
+        #expect(try await haul.run("get", "-q", "file.meta4").status == 0)
+        var bytes = content.bytes(0..<content.count)
+        bytes[0] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        let result = try await haul.run("repair", "-q", "file.bin")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        await server.stop()
+    }
+
+    @Test func exitsSixtyFourWhereNothingSaysWhatTheFileMustBe() async throws {
+        try "mine".write(toFile: folder("file.bin"), atomically: true, encoding: .utf8)
+        let result = try await haul.run("repair", "file.bin")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("Metalink"))
+        #expect(try String(contentsOfFile: folder("file.bin"), encoding: .utf8) == "mine")
+    }
+
+    @Test func exitsFiveWhenNoSourceHasTheRightPieces() async throws {
+        let wrong = TestContent(seed: 42, count: content.count)
+        let server = try await TestServer.start { FileResource(content: wrong, etag: "\"v1\"").reply(to: $0) }
+        try put(try await metalink(server))
+        let result = try await haul.run("get", "-q", "file.meta4")
+        #expect(result.status == 5, "\(result.errors)")
+        #expect(try !folder.names.contains("file.bin"))
+        await server.stop()
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import HaulKit
+
+/// Stores that an earlier version wrote.
+struct SchemaTests {
+    private let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    /// A store of the first version, with one download whose bytes are a single stretch.
+    private func leaveAFirstStore(written: Int64, synced: Int64, bootID: String) throws {
+        try FileManager.default.createDirectory(atPath: folder("state"), withIntermediateDirectories: true)
+        let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
+        try Schema.migrator.migrate(queue, upTo: "1: downloads and segments")
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO download (id, url, file, status, wishes, partPath, finalPath, resource, createdAt)
+                    VALUES (?, 'https://h/a.iso', '/d/a.iso', 'paused', ?, '/d/a.iso.haulpart', '/d/a.iso', ?, ?)
+                    """,
+                arguments: [
+                    DownloadID().description,
+                    #"{"headers":[],"failsOnChange":true,"resumesUnverified":false,"setsModificationTime":false,"#
+                        + #""allowsInsecureRedirects":false}"#,
+                    #"{"total":900,"validator":{"lastModifiedIsStrong":false},"hasUsableRanges":true,"isFramed":true}"#,
+                    Date(timeIntervalSince1970: 1),
+                ]
+            )
+            try database.execute(
+                sql: "INSERT INTO segment SELECT id, 0, ?, ?, ? FROM download",
+                arguments: [written, synced, bootID]
+            )
+        }
+        try queue.close()
+    }
+
+    private func store() throws -> DownloadStore {
+        try DownloadStore(folder: folder("state"), name: "test", isExclusive: false, bootID: "boot 1")
+    }
+
+    @Test(arguments: [(500, 300), (500, 0), (900, 900)] as [(Int64, Int64)])
+    func keepsWhatTheFirstVersionKnew(_ written: Int64, _ synced: Int64) async throws {
+        try leaveAFirstStore(written: written, synced: synced, bootID: "boot 1")
+        let store = try store()
+        #expect(store.setAside == nil)
+        let saved = try #require(try await store.all().first)
+        #expect(saved.record.status == .paused && saved.record.resource?.total == 900)
+        #expect(saved.record.request?.failsOnChange == true)
+        #expect(saved.record.request?.mirrors == [] && saved.record.request?.pieces == nil)
+        #expect(saved.progress?.mark(bootID: "boot 1") == Mark(written: written, synced: synced))
+        #expect(saved.progress?.mark(bootID: "boot 2") == Mark(written: synced, synced: synced))
+    }
+
+    @Test func makesNothingOfASegmentWithoutBytes() async throws {
+        try leaveAFirstStore(written: 0, synced: 0, bootID: "boot 1")
+        let saved = try #require(try await store().all().first)
+        #expect(saved.progress?.mark(bootID: "boot 1") == .zero)
+    }
+
+    @Test func keepsHolesMirrorsAndPieces() async throws {
+        var request = DownloadRequest(link("https://h/b.iso"), to: .file(path: "/d/b.iso"))
+        request.mirrors = [.init(link("https://m/b.iso"), priority: 3, location: "de")]
+        request.pieces = PieceHashes(.sha1, pieceLength: 5, digests: [Array(0..<20), Array(20..<40)])
+        (request.size, request.bytesPerSecond) = (9, 1000)
+        let record = DownloadRecord(DownloadID(), request, createdAt: Date(timeIntervalSince1970: 2))
+        let mark = Mark(written: ByteSet([0..<2, 4..<9]), synced: ByteSet([4..<5]))
+        try await store().commit(record, mark, durably: true)
+        let saved = try #require(try await store().find(request))
+        #expect(saved.record.request == request)
+        #expect(saved.progress?.mark(bootID: "boot 1") == mark)
+    }
+}
