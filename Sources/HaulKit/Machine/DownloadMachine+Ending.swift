@@ -39,10 +39,13 @@ extension DownloadMachine {
             guard settings.pieces == nil else {
                 // Now it is clear that what is here is not the file.
                 dropsWhatIsThere = true
+                if patience.refetches() || sources.moveOn(droppingHome: true) {
+                    return transfer.closeAll() + open(at: now)
+                }
                 let refusal = RangeAnswer.Refusal.otherPieces(actual: resource?.total ?? 0)
                 let host = sources.url.host ?? ""
                 return transfer.closeAll()
-                    + retry(FailureTable.verdict(on: refusal, host: host, isRedirected: false), at: now)
+                    + fail(FailureTable.verdict(on: refusal, host: host, isRedirected: false).error)
             }
             return verify()
         }
