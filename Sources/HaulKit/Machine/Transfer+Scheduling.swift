@@ -21,7 +21,8 @@ extension Transfer {
         let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
         let next = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) { host in
-            let hasRoom = room.map { $0[host, default: 0] > 0 } ?? true
+            // A host that became known a moment ago has room as far as anybody knows.
+            let hasRoom = room?[host].map { $0 > 0 } ?? true
             if !hasRoom { isCrowded = true }
             return hasRoom
         }
@@ -47,7 +48,7 @@ extension Transfer {
             range = range.lowerBound..<range.lowerBound + most
         }
         self.plan = plan
-        room?[sources.sources[source].origin, default: 0] -= 1
+        room?[sources.sources[source].origin, default: 1] -= 1
         var actions: [Action] = []
         if let narrowed = claim.narrowed {
             lines[narrowed.id]?.isNarrowed = true
