@@ -140,9 +140,8 @@ struct Transfer: Sendable, Equatable {
     /// Whether further connections can be told which version to bring.
     var canShare: Bool {
         let resource = terms.resource
-        guard resource.total != nil, resource.hasUsableRanges, resource.contentCoding == nil,
-            resource.deniesRanges != true,
-            !isSolitary
+        guard resource.total != nil, resource.hasUsableRanges, resource.advisesAgainstRanges != true,
+            resource.contentCoding == nil, !isSolitary
         else {
             return false
         }

@@ -11,12 +11,13 @@ struct Resource: Sendable, Hashable, Codable {
     var contentCoding: String?
     /// False once the server has shown that its ranges cannot be trusted.
     var hasUsableRanges: Bool
+    /// The server advises against asking for ranges (RFC 9110 §14.3). It is asked for the rest of a file all the same, which
+    /// costs nothing; but no connection that works is cut short for one that likely will not. Nil as false.
+    var advisesAgainstRanges: Bool?
     /// False when only the closing of the connection marked the end: nothing proves that the body is whole.
     var isFramed: Bool
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     var digest: Checksum?
-    /// The server said that it does no ranges. It may still do them, and is asked when there is no other way to go on.
-    var deniesRanges: Bool?
     /// The mirror that all this is known from; nil when it is the download's own URL.
     var mirror: URL?
 
@@ -32,8 +33,8 @@ struct Resource: Sendable, Hashable, Codable {
         self.init(total: head.contentLength, validator: Validator(head))
         contentType = head.mediaType
         contentCoding = head.contentCoding
+        if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { advisesAgainstRanges = true }
         isFramed = head.isFramed
         digest = head.digest
-        if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { deniesRanges = true }
     }
 }

@@ -56,7 +56,8 @@ struct RefusedConnectionTests {
     @Test(arguments: Refusal.allCases)
     func makesDoWithTheOneThatIsAllowed(_ refusal: Refusal) async throws {
         let count = try await refusals(refusal.reply) { $0.othersInProgress >= 1 }
-        #expect((1...3).contains(count))
+        // One more where the server does not know yet that the first has been closed.
+        #expect((1...4).contains(count))
     }
 
     @Test(arguments: [AcceptVerdict.reset, .refuseByClosing])

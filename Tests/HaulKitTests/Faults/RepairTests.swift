@@ -12,7 +12,7 @@ struct RepairTests {
 
     /// What a file is like before it is repaired.
     enum Damage: CaseIterable {
-        case firstByte, lastByte, somewhere, twoPlaces, pieceOfZeros, cut, cutAtAPiece, longer, empty, everything
+        case firstByte, lastByte, somewhere, twoPlaces, pieceOfZeros, cut, cutAtAPiece, longer
 
         /// Bytes that the digests find wrong or missing.
         var wrongBytes: Int64 {
@@ -23,7 +23,6 @@ struct RepairTests {
             case .twoPlaces: 2 * piece
             case .cut, .cutAtAPiece: 5 * piece + last
             case .longer: 0
-            case .empty, .everything: 1_000_000
             }
         }
 
@@ -38,8 +37,6 @@ struct RepairTests {
             case .cut: bytes.removeLast(bytes.count - 10 * piece - 5)
             case .cutAtAPiece: bytes.removeLast(bytes.count - 10 * piece)
             case .longer: bytes += Array(repeating: 7, count: 100_000)
-            case .empty: bytes = []
-            case .everything: bytes = bytes.map { ~$0 }
             }
         }
     }
@@ -104,6 +101,20 @@ struct RepairTests {
             }
             #expect(error?.code == .checksumMismatch)
             #expect(try inode(rig.path) == before)
+            #expect(rig.server.requests.isEmpty)
+        }
+    }
+
+    @Test func leavesAFileAloneOfWhichNoPieceIsRight() async throws {
+        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+            try rig.put("something else", at: rig.path)
+            let wish = try request(rig)
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.repair(rig.path, from: wish)
+            }
+            #expect(error?.code == .checksumMismatch)
+            #expect(try rig.text(at: rig.path) == "something else")
+            #expect(try rig.names() == ["file.bin"])
             #expect(rig.server.requests.isEmpty)
         }
     }
