@@ -23,6 +23,8 @@ final class SegmentSink: Sendable {
         var turn: SpeedLimit.Turn?
         /// Where the batch goes.
         var offset: Int64
+        /// More came than was wanted.
+        var hadEnough = false
         /// Bytes still wanted; nil when the end is not known.
         var wanted: Int64?
         /// What is on disk of the overlap and has not been compared yet.
@@ -78,6 +80,7 @@ final class SegmentSink: Sendable {
                 state.wanted = wanted - Int64(bytes.readableBytes)
             }
             if isEnough {
+                state.hadEnough = true
                 // The connection is about to be closed: to hold it back would help nobody.
                 speedLimit?.charge(bytes.readableBytes)
                 Self.append(bytes, to: &state)
@@ -139,11 +142,12 @@ final class SegmentSink: Sendable {
         eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
     }
 
-    /// Takes nothing from `end` on any more: what lies there is another connection's to bring.
+    /// Takes nothing from `end` on: what lies there is another connection's to bring. Or it is not any more, and `end` lies
+    /// farther on than it did. A body of which enough was taken already is not gone on with.
     func narrow(to end: Int64) {
         state.withLock { state in
-            let wanted = max(0, end - state.offset - Int64(state.batchBytes + state.held.readableBytes))
-            state.wanted = min(state.wanted ?? wanted, wanted)
+            guard !state.hadEnough else { return }
+            state.wanted = max(0, end - state.offset - Int64(state.batchBytes + state.held.readableBytes))
         }
     }
 

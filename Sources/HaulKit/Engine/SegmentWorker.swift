@@ -116,11 +116,11 @@ final class SegmentWorker: ResponseReceiver {
         }
     }
 
-    /// Leaves what lies from `end` on to another connection.
+    /// Leaves what lies from `end` on to another connection; the last word counts.
     func narrow(to end: Int64) {
         let sink: SegmentSink? = state.withLock { state in
             if case .flowing(let sink, _) = state.stage { return sink }
-            state.end = min(end, state.end ?? end)
+            state.end = end
             return nil
         }
         sink?.narrow(to: end)

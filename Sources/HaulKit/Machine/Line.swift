@@ -6,6 +6,8 @@ struct Line: Sendable, Equatable {
     private(set) var question: RangeQuestion?
     /// When the answer came; nil before.
     private(set) var answered: Instant?
+    /// Where the answer ends, or what was asked for does, whatever of it was left to others since.
+    var reach: Int64
     /// Its answer goes on beyond what it still owes: it has to be cut there.
     var isNarrowed = false
     /// When it had brought everything that it owed.
@@ -15,7 +17,8 @@ struct Line: Sendable, Equatable {
     var lastByte: Instant
     private var meter = RateMeter(window: .seconds(2))
 
-    init(source: Int, question: RangeQuestion?, at now: Instant) {
+    init(source: Int, question: RangeQuestion?, reach: Int64, at now: Instant) {
+        self.reach = reach
         self.source = source
         self.question = question
         opened = now

@@ -38,6 +38,7 @@ extension Transfer {
         let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror)
         if case .accept(let validator) = answer {
             lines[id]?.answer(from: question.offset, at: now)
+            if let end = head.contentRange?.end { lines[id]?.reach = min(line.reach, end) }
             if segment.end < question.end ?? segment.end { lines[id]?.isNarrowed = true }
             sources.note(validator, of: line.source)
             let limit = max(0, segment.end - question.offset)

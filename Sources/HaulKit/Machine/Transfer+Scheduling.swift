@@ -68,7 +68,7 @@ extension Transfer {
             // Its own name for the version, once it has said it.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
         }
-        var line = Line(source: source, question: question, at: now)
+        var line = Line(source: source, question: question, reach: range.upperBound, at: now)
         line.isNarrowed = claim.isHedge
         lines[id] = line
         actions.append(.open(id, question))

@@ -56,7 +56,23 @@ extension Transfer {
 
     mutating func drop(_ id: ConnectionID) -> [Action] {
         plan?.release(id)
-        return lines.removeValue(forKey: id) == nil ? [] : [.close(id)]
+        guard let line = lines.removeValue(forKey: id) else { return [] }
+        return [.close(id)] + (line.isFlowing ? [] : giveBack())
+    }
+
+    /// A connection that never brought a byte is gone: whoever was cut short for it still brings its part, and a server that
+    /// serves only one connection is asked nothing twice.
+    mutating func giveBack() -> [Action] {
+        guard var plan else { return [] }
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let line = lines[id], line.isNarrowed, let end = plan.extend(id, to: line.reach) else { continue }
+            lines[id]?.isNarrowed = end < line.reach
+            lines[id]?.doneSince = nil
+            actions.append(.narrow(id, to: end))
+        }
+        self.plan = plan
+        return actions
     }
 
     mutating func forget(_ range: Range<Int64>) -> [Action] {

@@ -90,7 +90,14 @@ struct Transfer: Sendable, Equatable {
     ) {
         self.terms = terms
         lines = [:]
-        if let first { lines[first.id] = Line(source: sources.home, question: nil, at: now) }
+        if let first {
+            lines[first.id] = Line(
+                source: sources.home,
+                question: nil,
+                reach: first.upper ?? terms.resource.total ?? .max,
+                at: now
+            )
+        }
         plan = nil
         uncompared = first.flatMap { $0.compare > 0 ? $0.id : nil }
         quietUntil = now

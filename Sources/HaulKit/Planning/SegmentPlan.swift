@@ -182,6 +182,21 @@ struct SegmentPlan: Sendable, Equatable {
         segments[id]?.end = segment.position + max(1, count)
     }
 
+    /// Gives a connection what follows its segment and is nobody's, up to `reach` at most.
+    ///
+    /// - Returns: its new end; nil when it stays as it was.
+    mutating func extend(_ id: ConnectionID, to reach: Int64) -> Int64? {
+        guard let segment = segments[id], !segment.isHedge, !isHedged(segment) else { return nil }
+        let owed = segments.values.filter { $0.position >= segment.end }.map(\.position)
+        let here = landed.ranges.filter { $0.upperBound > segment.end }.map { max($0.lowerBound, segment.end) }
+        let end = min(reach, total, owed.min() ?? total, here.min() ?? total)
+        guard end > segment.end,
+            !segments.contains(where: { $0.key != id && $0.value.owed.overlaps(segment.end..<end) })
+        else { return nil }
+        segments[id]?.end = end
+        return end
+    }
+
     /// The connection is gone. What it owed is nobody's again, unless a hedge owes it too.
     mutating func release(_ id: ConnectionID) {
         guard let segment = segments.removeValue(forKey: id) else { return }

@@ -75,7 +75,7 @@ struct RepairTests {
         }
     }
 
-    @Test(arguments: Damage.allCases.filter { $0 != .everything })
+    @Test(arguments: Damage.allCases)
     func fetchesOnlyWhatIsWrong(_ damage: Damage) async throws {
         try await FaultRig.run(serving: content.resource().paced(1_000_000), configure: { $0.share() }) { rig in
             try put(damage, rig)
@@ -88,20 +88,6 @@ struct RepairTests {
             #expect(try rig.holdsOnly(content))
             // What is cut short was on its way already.
             #expect(rig.server.bodyBytesSent <= damage.wrongBytes + content.count)
-        }
-    }
-
-    @Test func leavesAFileAloneOfWhichNothingIsRight() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
-            try put(.everything, rig)
-            let before = try inode(rig.path)
-            let request = try request(rig)
-            let error = await #expect(throws: DownloadError.self) {
-                try await rig.downloader.repair(rig.path, from: request)
-            }
-            #expect(error?.code == .checksumMismatch)
-            #expect(try inode(rig.path) == before)
-            #expect(rig.server.requests.isEmpty)
         }
     }
 

@@ -60,12 +60,12 @@ struct SpeedLimitFaultTests {
     }
 
     @Test func doesNotTakeItsOwnSlownessForTheServersSilence() async throws {
-        let small = TestContent(seed: 1, count: 3_000)
+        let small = TestContent(seed: 1, count: 6_000)
         try await FaultRig.run(
             serving: small.resource(),
             configure: { configuration in
                 configuration.share()
-                configuration.stallTimeout = .milliseconds(300)
+                configuration.stallTimeout = .milliseconds(1500)
                 configuration.retry.attempts = 0
             }
         ) { rig in
