@@ -64,7 +64,7 @@ struct ConnectionController: Sendable, Equatable {
     /// Small differences need time to show.
     private static let settledWindow: Duration = .seconds(2)
     /// A file that is done sooner gains nothing from another connection.
-    private static let horizon = 2.0
+    private static let horizon = 3.0
     /// With no more than these, a leap is worth a try when things look different from before.
     private static let few = 4
     private static let firstClimbWait: Duration = .seconds(3)
