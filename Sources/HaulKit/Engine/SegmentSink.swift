@@ -48,6 +48,8 @@ final class SegmentSink: Sendable {
 
     /// Batches under way at once: one being written, one waiting.
     private static let mostOutstanding = 2
+    /// Small reads are copied together into buffers of about this size.
+    private static let joinedSize = 65536
     /// The first bytes are written soon, so that there is a first mark soon; later ones in time for the next tick.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
@@ -161,15 +163,26 @@ final class SegmentSink: Sendable {
         return true
     }
 
-    /// Crumbs are copied together: a server that sends ten bytes at a time must not cost a vector each.
+    /// Crumbs are copied together: a server that sends ten bytes at a time must not cost a vector each. So are bytes that
+    /// keep much more memory than they need: the TLS library hands out every read in a buffer of the largest size that it
+    /// ever needed.
     private static func append(_ bytes: ByteBuffer, to state: inout State) {
         guard bytes.readableBytes > 0 else { return }
         state.batchBytes += bytes.readableBytes
-        if bytes.readableBytes < 4096, let last = state.batch.last, last.readableBytes < 65536 {
+        let isSparse = bytes.storageCapacity > 2 * bytes.readableBytes
+        guard isSparse || bytes.readableBytes < 4096 else {
+            state.batch.append(bytes)
+            return
+        }
+        if let last = state.batch.last, last.readableBytes < joinedSize {
             state.batch.removeLast()
             var joined = last
             joined.writeImmutableBuffer(bytes)
             state.batch.append(joined)
+        } else if isSparse, bytes.storageCapacity > joinedSize {
+            var dense = ByteBufferAllocator().buffer(capacity: joinedSize)
+            dense.writeImmutableBuffer(bytes)
+            state.batch.append(dense)
         } else {
             state.batch.append(bytes)
         }
