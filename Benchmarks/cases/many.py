@@ -49,4 +49,4 @@ def run(bench):
     }
     label = f"{bench.options.files:,} files of 10 KiB"
     return race(bench, label + ", 16 at once", label, commands,
-                lambda folder: expect_all(bench, folder), aims={"curl --parallel": 1.5, "aria2c -j16": 0.25})
+                lambda folder: expect_all(bench, folder), aims={"curl --parallel": 1.5, "aria2c -j16": 0.25}, stays=True)

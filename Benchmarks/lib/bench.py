@@ -45,18 +45,21 @@ class Bench:
         return 4 - turn % 5 if self.options.phase is None else self.options.phase
 
     @contextmanager
-    def folder(self):
-        """An empty folder for one run, and its environment: no settings, no proxies, everything else written."""
-        path = os.path.join(self.work, "run")
-        shutil.rmtree(path, ignore_errors=True)
-        os.mkdir(path)
+    def folder(self, stays=False):
+        """An empty folder for one run, and its environment: no settings, no proxies, everything else written.
+
+        `stays` leaves it until the end of all: ext4 is in no hurry to use inodes again that have just been freed, and whoever
+        makes thousands of files after somebody's thousands were removed waits for that, whatever tool it is.
+        """
+        path = tempfile.mkdtemp(prefix="run-", dir=self.work)
         surroundings = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
         surroundings.update(HOME=path, HAUL_STATE_DIR=os.path.join(path, "state"))
         os.sync()
         try:
             yield path, surroundings
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            if not stays:
+                shutil.rmtree(path, ignore_errors=True)
 
     # The programs, each writing to "out" in the working folder.
 

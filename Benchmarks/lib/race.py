@@ -6,11 +6,12 @@ from lib.content import expect_same
 from lib.measure import measure
 
 
-def race(bench, title, label, commands, check, rounds=None, before=None, aims=None):
+def race(bench, title, label, commands, check, rounds=None, before=None, aims=None, stays=False):
     """Measures every command of `commands` (name → command) once a round.
 
     `check(folder)` raises if the outcome is wrong; `before(turn)` makes ready for each run; `aims` has the ratios that
-    Haul aims at (name → at most). Returns what `results` keeps. `label` is the short title, for the chart.
+    Haul aims at (name → at most); `stays` is `Bench.folder`'s. Returns what `results` keeps. `label` is the short title,
+    for the chart.
     """
     names = [name for name in commands if not (bench.options.without_haul and name.startswith("haul"))]
     rounds = rounds or bench.options.rounds
@@ -18,7 +19,7 @@ def race(bench, title, label, commands, check, rounds=None, before=None, aims=No
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            with bench.folder() as (folder, surroundings):
+            with bench.folder(stays) as (folder, surroundings):
                 if before:
                     before(turn)
                 run = measure(commands[name], folder, surroundings)
