@@ -56,6 +56,16 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Follows redirects from https to http.
     public var allowsInsecureRedirects = false
 
+    /// The application's own name for the download, whatever its URL is: a course and a lesson, say. Unique in a downloader.
+    public var key: String?
+    /// The name of a group, which has a progress and an end of its own.
+    public var group: String?
+    /// The user of the application whose download it is: a label to ask by.
+    public var owner: String?
+    public var metadata: Metadata?
+    /// Higher goes first; downloads of the same priority go in their order.
+    public var priority = 0
+
     public init(_ url: URL, to destination: Destination) {
         self.url = url
         self.destination = destination

@@ -75,7 +75,7 @@ public struct CompletedDownload: Sendable, Hashable {
     public let path: String
     public let bytes: Int64
     /// How the file was proved to be the one that was meant.
-    public enum Proof: String, Sendable, Hashable {
+    public enum Proof: String, Sendable, Hashable, Codable {
         /// Its digest is the one that was given, or that the server announced.
         case digest
         /// Its length is the one that the server announced, and every part bears the same version.

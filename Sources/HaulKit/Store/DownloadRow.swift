@@ -55,6 +55,11 @@ struct DownloadRow {
         statement.bind(record.file)
         statement.bind(try text(record.wishes))
         statement.bind(texts.of(record.createdAt))
+        statement.bind(record.key)
+        statement.bind(record.groupName)
+        statement.bind(record.belongsTo)
+        statement.bind(record.metadata)
+        statement.bind(record.host)
         try bindChanging(row, to: &statement)
         try statement.run()
     }
@@ -72,6 +77,12 @@ struct DownloadRow {
         statement.bind(record.owner.map { Int64($0) })
         statement.bind(record.startedAt.flatMap { texts.of($0) })
         statement.bind(record.finishedAt.flatMap { texts.of($0) })
+        statement.bind(Int64(record.priority))
+        statement.bind(record.position)
+        statement.bind(record.total)
+        statement.bind(record.hold?.rawValue)
+        statement.bind(record.proof?.rawValue)
+        statement.bind(record.linkExpiresAt.flatMap { texts.of($0) })
     }
 
     private mutating func text(_ value: DownloadRecord.Wishes) throws -> String {
@@ -83,14 +94,18 @@ struct DownloadRow {
 
     private static func asksTheSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
         one.url == other.url && one.folder == other.folder && one.file == other.file && one.wishes == other.wishes
-            && one.createdAt == other.createdAt
+            && one.createdAt == other.createdAt && one.key == other.key && one.groupName == other.groupName
+            && one.belongsTo == other.belongsTo && one.metadata == other.metadata && one.host == other.host
     }
 
     // MARK: Statements
 
-    private static let asked = ["id", "url", "folder", "file", "wishes", "createdAt"]
+    private static let asked = [
+        "id", "url", "folder", "file", "wishes", "createdAt", "key", "groupName", "belongsTo", "metadata", "host",
+    ]
     private static let changing = [
         "status", "partPath", "finalPath", "resource", "part", "finished", "error", "owner", "startedAt", "finishedAt",
+        "priority", "position", "total", "hold", "proof", "linkExpiresAt",
     ]
     private static let upsert: String = {
         let columns = asked + changing

@@ -52,6 +52,34 @@ enum Schema {
                 table.column("seenAt", .datetime).notNull()
             }
         }
+        migrator.registerMigration("3: keys, groups, owners, metadata, order, holds") { database in
+            try database.alter(table: "download") { table in
+                table.add(column: "key", .text)
+                table.add(column: "groupName", .text)
+                table.add(column: "belongsTo", .text)
+                table.add(column: "metadata", .jsonText)
+                table.add(column: "host", .text)
+                table.add(column: "priority", .integer).notNull().defaults(to: 0)
+                table.add(column: "position", .integer).notNull().defaults(to: 0)
+                table.add(column: "total", .integer)
+                table.add(column: "hold", .text)
+                table.add(column: "proof", .text)
+                table.add(column: "linkExpiresAt", .datetime)
+            }
+            // The order of adding, with room between.
+            try database.execute(sql: "UPDATE download SET position = rowid * 65536")
+            try database.create(index: "download_on_key", on: "download", columns: ["key"], options: .unique)
+            try database.create(
+                index: "download_on_status_order",
+                on: "download",
+                columns: ["status", "priority", "position"]
+            )
+            try database.create(index: "download_on_group", on: "download", columns: ["groupName", "status"])
+            try database.drop(index: "download_on_status")
+            try database.alter(table: "progress") { table in
+                table.add(column: "received", .integer).notNull().defaults(to: 0)
+            }
+        }
         return migrator
     }
 }

@@ -53,6 +53,26 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     var error: DownloadError?
     /// Process that runs it, while one does.
     var owner: Int32?
+    /// The application's own name for it; no two downloads of a store have the same.
+    var key: String?
+    var groupName: String?
+    /// The user of the application whose download it is.
+    var belongsTo: String?
+    /// JSON of the application's.
+    var metadata: String?
+    /// Host of the URL.
+    var host: String?
+    var priority = 0
+    /// Place in the line of its priority; smaller comes first.
+    var position: Int64 = 0
+    /// Complete length in bytes, once it is known.
+    var total: Int64?
+    /// Why it is paused, when that was not the user's wish.
+    var hold: HoldReason?
+    /// How the finished file was proved.
+    var proof: CompletedDownload.Proof?
+    /// When the URL stops working, where that is known.
+    var linkExpiresAt: Date?
     var createdAt: Date
     var startedAt: Date?
     var finishedAt: Date?
@@ -67,6 +87,13 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         case .folder(let path): folder = path
         }
         wishes = Wishes(request)
+        key = request.key
+        groupName = request.group
+        belongsTo = request.owner
+        metadata = request.metadata?.json
+        host = request.url.host?.lowercased()
+        priority = request.priority
+        total = request.size
     }
 
     /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.
@@ -88,6 +115,11 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
             return nil
         }
         var request = DownloadRequest(url, to: destination)
+        request.key = key
+        request.group = groupName
+        request.owner = belongsTo
+        request.metadata = metadata.map(Metadata.init(json:))
+        request.priority = priority
         request.headers = wishes.headers
         request.mirrors = wishes.mirrors ?? []
         request.checksum = wishes.checksum
@@ -134,12 +166,15 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     /// The disk has these.
     var synced: String
     var bootID: String
+    /// How many bytes are here, for sums.
+    var received: Int64
 
     init(_ id: String, _ mark: Mark, bootID: String) {
         downloadID = id
         written = mark.written.text
         synced = mark.synced.text
         self.bootID = bootID
+        received = mark.count
     }
 
     /// What may be relied on now.
