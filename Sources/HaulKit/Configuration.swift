@@ -16,8 +16,18 @@ public struct Configuration: Sendable {
     /// Folder of the stores. Readable by its owner alone, since headers may hold secrets.
     public var stateFolder: String
     public var restoration = Restoration.everything
-    /// Downloads that run at once; the others wait in the order in which they were added.
+    /// Whether what ran when an earlier process ended runs again by itself, with ``Restoration/everything``. Otherwise it is
+    /// paused. What the user paused stays paused either way.
+    public var resumesAtStart = true
+    /// Downloads that run at once; the others wait in the order of their priority, and then in that in which they were added.
     public var activeDownloads = 3
+    /// Downloads that run at once from one host; nil for no limit but ``activeDownloads``.
+    public var activeDownloadsPerHost: Int?
+    /// Least time between two starts of downloads from one host.
+    public var hostSpacing = Duration.zero
+    /// Whether a download of higher priority takes the slot of a running one of lower priority, which then waits again.
+    /// Otherwise it waits for the next free slot.
+    public var preempts = false
     /// Most connections of a download. How many it really has is found out while it runs: further ones are kept only where
     /// they make it faster.
     public var connectionsPerDownload = 16
@@ -53,6 +63,15 @@ public struct Configuration: Sendable {
     /// - Parameter stateFolder: nil: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else `~/.local/state/haul`.
     public init(stateFolder: String? = nil) {
         self.stateFolder = stateFolder ?? Self.defaultStateFolder(ProcessInfo.processInfo.environment)
+    }
+
+    var queueLimits: DownloadQueue.Limits {
+        .init(
+            active: activeDownloads,
+            activePerHost: activeDownloadsPerHost,
+            hostSpacing: hostSpacing,
+            preempts: preempts
+        )
     }
 
     static func defaultStateFolder(_ environment: [String: String]) -> String {

@@ -35,13 +35,15 @@ public struct Download: Sendable, Identifiable {
     }
 
     /// See ``Downloader/pause(_:)``.
-    public func pause() async { await downloader.pause(id) }
+    public func pause() async throws(DownloadError) { try await downloader.pause(id) }
     /// See ``Downloader/resume(_:)``.
-    public func resume() async { await downloader.resume(id) }
+    public func resume() async throws(DownloadError) { try await downloader.resume(id) }
     /// See ``Downloader/setSpeedLimit(_:of:)``.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?) async { await downloader.setSpeedLimit(bytesPerSecond, of: id) }
+    public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
+        try await downloader.setSpeedLimit(bytesPerSecond, of: id)
+    }
     /// See ``Downloader/cancel(_:)``.
-    public func cancel() async { await downloader.cancel(id) }
+    public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
     /// See ``Downloader/remove(_:deletingFile:)``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {
         try await downloader.remove(id, deletingFile: deletingFile)

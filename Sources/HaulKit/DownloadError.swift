@@ -9,7 +9,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case tooManyRedirects, insecureRedirect, malformedResponse
         case refusedByServer, unexpectedWebPage, contentChanged
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
-        case fileExists, inUse, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
+        case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
     }
 
     public let code: Code

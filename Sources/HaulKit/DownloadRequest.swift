@@ -22,6 +22,17 @@ public struct DownloadRequest: Sendable, Hashable {
         case skip
     }
 
+    /// What becomes of a request for what is there already: the same ``key``, or else the same named file, or the same URL into
+    /// the same folder.
+    public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Go on with the one that is there, and return it.
+        case join
+        /// Fail with ``DownloadError/Code/alreadyAdded``.
+        case refuse
+        /// Add another one, which gets another name. Keys and named files are unique: with those it is refused.
+        case addBeside
+    }
+
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
     public var url: URL
     /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
@@ -65,6 +76,8 @@ public struct DownloadRequest: Sendable, Hashable {
     public var metadata: Metadata?
     /// Higher goes first; downloads of the same priority go in their order.
     public var priority = 0
+    /// What to do when the downloader has this download already.
+    public var whenPresent = PresencePolicy.join
 
     public init(_ url: URL, to destination: Destination) {
         self.url = url

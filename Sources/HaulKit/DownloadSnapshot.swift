@@ -20,8 +20,13 @@ public struct DownloadSnapshot: Sendable, Hashable {
     }
 
     public let id: DownloadID
-    public let url: URL
+    /// As text: a hundred thousand parsed URLs would weigh more than everything else.
+    private let urlText: String
+    /// What it was asked for by last; the place of a URL that is not known yet is taken by `file:///`.
+    public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     public let state: State
+    /// Why it is paused, where that was not the user's wish.
+    public let holdReason: HoldReason?
     /// Final path of the file; nil until a name is known.
     public let path: String?
     /// Bytes of the file that are here, those of earlier runs included.
@@ -38,6 +43,17 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let connections: [Connection]
     /// The stretches of the file that are here, in order; empty unless bytes arrive.
     public let landed: [Range<Int64>]
+    /// See ``DownloadRequest/key``.
+    public let key: String?
+    public let group: String?
+    public let owner: String?
+    public let metadata: Metadata?
+    public let priority: Int
+    public let addedAt: Date
+    /// When it first had a slot.
+    public let startedAt: Date?
+    /// When its last run ended; nil while it waits or runs.
+    public let endedAt: Date?
 
     /// A connection while bytes arrive.
     public struct Connection: Sendable, Hashable {
@@ -47,6 +63,78 @@ public struct DownloadSnapshot: Sendable, Hashable {
         public let owed: Range<Int64>
         /// Over the last two seconds.
         public let bytesPerSecond: Double
+    }
+
+    /// What there is to say of a record; the rest is what happens at this moment.
+    init(
+        _ id: DownloadID,
+        _ record: DownloadRecord,
+        state: State,
+        path: String? = nil,
+        receivedBytes: Int64,
+        totalBytes: Int64?,
+        bytesPerSecond: Double = 0,
+        error: DownloadError? = nil,
+        waitsFor: Duration? = nil,
+        connections: [Connection] = [],
+        landed: [Range<Int64>] = []
+    ) {
+        self.id = id
+        urlText = record.url
+        self.state = state
+        holdReason = state == .paused ? record.hold : nil
+        self.path = path ?? record.finalPath ?? record.file
+        self.receivedBytes = receivedBytes
+        self.totalBytes = totalBytes
+        self.bytesPerSecond = bytesPerSecond
+        self.error = error
+        self.waitsFor = waitsFor
+        self.connections = connections
+        self.landed = landed
+        key = record.key
+        group = record.groupName
+        owner = record.belongsTo
+        metadata = record.metadata.map(Metadata.init(json:))
+        priority = record.priority
+        addedAt = record.createdAt
+        startedAt = record.startedAt
+        endedAt = record.finishedAt
+    }
+
+    /// A download that is at rest, or waits, as the store has it.
+    init(_ id: DownloadID, _ record: DownloadRecord, receivedBytes: Int64) {
+        let state: State =
+            switch record.status {
+            case .queued, .publishing: .queued
+            case .paused: .paused
+            case .failed: record.error == nil ? .queued : .failed
+            case .completed: .completed
+            }
+        let size = record.finished?.size
+        self.init(
+            id,
+            record,
+            state: state,
+            receivedBytes: size ?? receivedBytes,
+            totalBytes: size ?? record.total,
+            error: state == .failed ? record.error : nil
+        )
+    }
+
+    /// The same download, now in another state of rest.
+    func resting(_ state: State) -> DownloadSnapshot {
+        DownloadSnapshot(self, state)
+    }
+
+    private init(_ other: DownloadSnapshot, _ state: State) {
+        (id, urlText, path) = (other.id, other.urlText, other.path)
+        (receivedBytes, totalBytes) = (other.receivedBytes, other.totalBytes)
+        (key, group, owner, metadata, priority) = (other.key, other.group, other.owner, other.metadata, other.priority)
+        (addedAt, startedAt) = (other.addedAt, other.startedAt)
+        self.state = state
+        endedAt = state == .queued ? nil : other.endedAt
+        (holdReason, error, waitsFor) = (nil, nil, nil)
+        (bytesPerSecond, connections, landed) = (0, [], [])
     }
 
     /// From 0 to 1; nil while the total is unknown.

@@ -11,67 +11,91 @@ extension Downloader {
     ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL,
     ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
-        guard !isShuttingDown else { throw Self.isShutDown }
         let request = try Self.checked(request)
-        let target = Target(request)
-        if let download = try await again(request, target) { return download }
-        let saved = try await store.find(request)
-        // Another call may have been here while the store was asked.
-        if let download = try await again(request, target) { return download }
-        return try await add(request, target, saved)
-    }
-
-    /// Adds a download, given what the store has of it.
-    func add(_ request: DownloadRequest, _ target: Target, _ saved: DownloadStore.Saved?) async throws(DownloadError)
-        -> Download
-    {
-        var taken: Entry?
-        if let saved { taken = try await takeUp(saved, request) }
-        // And once more: taking up looks at the disk.
-        if let download = try await again(request, target) { return download }
-        guard !isShuttingDown else { throw Self.isShutDown }
-
-        let entry = taken ?? newEntry(request)
-        entry.isOurs = taken == nil || entry.machine.state != .queued
-        insert(entry, target)
-        if entry.isOurs {
-            do {
-                try await store.commit(entry.record, nil, durably: true)
-            } catch {
-                drop(entry)
-                throw error
-            }
+        return try await changeRoster { downloader throws(DownloadError) in
+            try await downloader.addOne(request, try await downloader.store.find(request))
         }
-        enqueue(entry)
-        return Download(entry.id, self, entry.hub)
-    }
-
-    func newEntry(_ request: DownloadRequest) -> Entry {
-        let id = DownloadID()
-        var record = DownloadRecord(id, request, createdAt: time.date())
-        record.owner = processID
-        let entry = Entry(
-            id,
-            DownloadMachine(settings(request), seed: random.next()),
-            record,
-            SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
-        )
-        entry.isUntouched = true
-        return entry
     }
 
     static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
 
-    /// The download of this target that is in memory already, set going if it can be.
-    func again(_ request: DownloadRequest, _ target: Target) async throws(DownloadError) -> Download? {
-        guard let id = byTarget[target], let entry = entries[id] else { return nil }
+    /// Adds a download, given what the store has of it.
+    func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
+        guard !isShuttingDown else { throw Self.isShutDown }
+        if let saved, let download = try await join(saved, request) { return download }
+        guard !isShuttingDown else { throw Self.isShutDown }
+        let record = newRecord(request)
+        let download = handle(DownloadID(record.id) ?? DownloadID(), record)
+        try await store.commit(record, nil, durably: true)
+        line(up: record, request)
+        askQueue()
+        return download
+    }
+
+    /// A record in the place behind all others.
+    func newRecord(_ request: DownloadRequest) -> DownloadRecord {
+        var record = DownloadRecord(DownloadID(), request, createdAt: time.date())
+        record.owner = processID
+        position += Self.positionStep
+        record.position = position
+        return record
+    }
+
+    /// Gives a download that was just stored its place in the queue; in memory are only those whose turn comes soon.
+    func line(up record: DownloadRecord, _ request: DownloadRequest) {
+        guard let id = DownloadID(record.id) else { return }
+        if queue.waitingCount < Self.readTogether {
+            let entry = Entry(
+                id,
+                DownloadMachine(settings(request), seed: random.next()),
+                record,
+                SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now),
+                hubs
+            )
+            entry.isUntouched = true
+            entries[id] = entry
+        }
+        queue.enqueue(
+            .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+        )
+    }
+
+    // MARK: What is there already
+
+    /// The download that is there, set going if it can be; nil when it is of no use for the request.
+    private func join(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
+    {
+        guard let id = DownloadID(saved.record.id) else { return nil }
+        switch request.whenPresent {
+        case .join: break
+        case .addBeside:
+            if request.key == nil, case .folder = request.destination { return nil }
+            throw Self.isPresent(request)
+        case .refuse: throw Self.isPresent(request)
+        }
+        if let entry = entries[id] {
+            if let download = try await again(entry, request) { return download }
+            // It has just ended: the store knows how.
+            guard let saved = try await store.find(id: saved.record.id) else { return nil }
+            return try await go(on: saved, request)
+        }
+        var record = saved.record
+        if queue.waits(id), !Self.merge(request, into: &record), record == saved.record {
+            return handle(id, record, received: saved.progress?.received ?? 0)
+        }
+        return try await go(on: saved, request)
+    }
+
+    private static func isPresent(_ request: DownloadRequest) -> DownloadError {
+        let name = request.key.map { "the key \"\($0)\"" } ?? request.url.masked
+        return DownloadError(.alreadyAdded, "There is a download of \(name) already.")
+    }
+
+    /// The download that is in memory, set going if it can be; nil when it has ended.
+    private func again(_ entry: Entry, _ request: DownloadRequest) async throws(DownloadError) -> Download? {
         if case .completed = entry.machine.state {
-            guard entry.machine.settings.url == request.url, await isUnchanged(entry.record),
-                try await hasDigest(request.checksum, entry.record)
-            else {
-                drop(entry)
-                return nil
-            }
+            await settled(entry)
+            return nil
         }
         switch entry.machine.state {
         case .queued, .paused, .failed:
@@ -80,8 +104,12 @@ extension Downloader {
             if let merged = entry.record.request {
                 entry.machine.retarget(settings(merged), isFromReplacedSource: isReplaced)
             }
+            if isReplaced, entry.isOurs { try await store.commit(entry.record, nil, durably: true) }
+        case .cancelled:
+            await settled(entry)
+            return nil
         default:
-            guard entry.machine.settings.url == request.url else {
+            guard request.key != nil || entry.machine.settings.url == request.url else {
                 throw DownloadError(
                     .inUse,
                     "\(entry.record.finalPath ?? "This file") is being downloaded already, from another URL."
@@ -89,29 +117,30 @@ extension Downloader {
             }
         }
         send(.resumeRequested, to: entry)
-        return Download(id, self, entry.hub)
+        return Download(entry.id, self, entry.hub)
     }
 
-    func insert(_ entry: Entry, _ target: Target) {
-        entries[entry.id] = entry
-        entry.place = places
-        places += 1
-        byTarget[target] = entry.id
-        entry.target = target
-    }
-
-    func drop(_ entry: Entry) {
-        entries[entry.id] = nil
-        if let target = entry.target, byTarget[target] == entry.id { byTarget[target] = nil }
-    }
-
-    func enqueue(_ entry: Entry) {
+    /// Takes up a download that is not in memory.
+    private func go(on saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
+    {
+        guard let entry = try await takeUp(saved, request) else { return nil }
+        guard !isShuttingDown else { throw Self.isShutDown }
+        let download = Download(entry.id, self, entry.hub)
         guard entry.machine.state == .queued else {
             entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
-            return
+            return download
         }
-        queue.enqueue(entry.id)
+        entries[entry.id] = entry
+        entry.hub.changed(entry.snapshot(at: time.now()))
+        if entry.isOurs {
+            do throws(DownloadError) { try await store.commit(entry.record, nil, durably: true) } catch {
+                entries[entry.id] = nil
+                throw error
+            }
+        }
+        queue.enqueue(entry.queueItem)
         askQueue()
+        return download
     }
 
     func nextSeed() -> UInt64 { random.next() }

@@ -38,45 +38,52 @@ extension Downloader {
     private func addTogether(_ requests: [Result<DownloadRequest, DownloadError>]) async
         -> [Result<Download, DownloadError>]
     {
-        let readable = requests.compactMap { try? $0.get() }
-        let saved: [DownloadStore.Saved?]
         do throws(DownloadError) {
-            guard !isShuttingDown else { throw Self.isShutDown }
-            saved = try await store.find(readable)
-            guard !isShuttingDown else { throw Self.isShutDown }
+            return try await changeRoster { downloader throws(DownloadError) in
+                try await downloader.addPart(requests)
+            }
         } catch {
             return requests.map { $0.flatMap { _ in .failure(error) } }
         }
+    }
+
+    private func addPart(_ requests: [Result<DownloadRequest, DownloadError>]) async throws(DownloadError)
+        -> [Result<Download, DownloadError>]
+    {
+        guard !isShuttingDown else { throw Self.isShutDown }
+        let readable = requests.compactMap { try? $0.get() }
+        let saved = try await store.find(readable)
+        guard !isShuttingDown else { throw Self.isShutDown }
         var next = saved.makeIterator()
-        var new: [DownloadRecord] = []
+        var new: [(record: DownloadRecord, request: DownloadRequest)] = []
         var known: [(position: Int, saved: DownloadStore.Saved?)] = []
+        var seen: Set<Identity> = []
         var results =
             requests.map { $0.flatMap { _ in .failure(Self.isShutDown) } } as [Result<Download, DownloadError>]
         for (position, request) in requests.enumerated() {
             guard case .success(let request) = request else { continue }
             let saved = next.next() ?? nil
-            let target = Target(request)
-            if saved != nil || byTarget[target] != nil {
+            if saved != nil || !seen.insert(Identity(request)).inserted {
                 known.append((position, saved))
                 continue
             }
-            let entry = newEntry(request)
-            insert(entry, target)
-            new.append(entry.record)
-            results[position] = .success(Download(entry.id, self, entry.hub))
+            let record = newRecord(request)
+            new.append((record, request))
+            results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record))
         }
         var failure: DownloadError?
         do throws(DownloadError) {
             // One durable transaction for all of them; none of them is there if it fails.
-            if !new.isEmpty { try await store.commit(new.map { ($0, nil) }, durably: true) }
+            if !new.isEmpty { try await store.commit(new.map { ($0.record, nil) }, durably: true) }
         } catch { failure = error }
-        // What is there already goes first, one by one: it has been begun before.
-        for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
-        for entry in new.compactMap({ DownloadID($0.id).flatMap { entries[$0] } }) {
-            if failure == nil { enqueue(entry) } else { drop(entry) }
+        if failure == nil {
+            for (record, request) in new { line(up: record, request) }
         }
+        // What was there already may be one of these.
+        for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
+        askQueue()
         guard let failure else { return results }
-        let lost = Set(new.map(\.id))
+        let lost = Set(new.map(\.record.id))
         return results.map { $0.flatMap { lost.contains($0.id.description) ? .failure(failure) : .success($0) } }
     }
 
@@ -85,10 +92,27 @@ extension Downloader {
     {
         do throws(DownloadError) {
             let request = try request.get()
-            let target = Target(request)
-            if let download = try await again(request, target) { return .success(download) }
-            return .success(try await add(request, target, saved))
+            if let saved { return .success(try await addOne(request, saved)) }
+            // The second of its kind in the list: the first one is stored by now.
+            return .success(try await addOne(request, try await store.find(request)))
         } catch { return .failure(error) }
+    }
+}
+
+/// What two requests must share to be the same download.
+private struct Identity: Hashable {
+    var key: String?
+    var file: String?
+    var folder: String?
+    var url: URL?
+
+    init(_ request: DownloadRequest) {
+        key = request.key
+        guard key == nil else { return }
+        switch request.destination {
+        case .file(let path): file = path
+        case .folder(let path): (folder, url) = (path, request.url)
+        }
     }
 }
 

@@ -52,6 +52,7 @@ extension Downloader {
             await previous?.value
             if let entry = entries[id] { await work(self, entry) }
             entry.pendingSteps -= 1
+            letGo(entry)
         }
     }
 

@@ -42,7 +42,7 @@ extension Downloader {
             request.url = url
         }
         if let headers { request.headers = headers }
-        try leave(request)
+        try await leave(request)
         guard let pieces = request.pieces, let size = request.size, pieces.covers(size) else {
             throw DownloadError(
                 .invalidMetalink,
@@ -112,12 +112,11 @@ extension Downloader {
         file.unlock()
     }
 
-    /// An earlier download of this name that has come to rest must not take the file for its own.
-    private func leave(_ request: DownloadRequest) throws(DownloadError) {
-        guard let id = byTarget[Target(request)], let entry = entries[id] else { return }
-        switch entry.machine.state {
-        case .paused, .failed, .completed, .cancelled: drop(entry)
-        default: throw Publication.inUse(entry.record.file ?? request.url.masked, owner: nil)
-        }
+    /// A download of this name that is under way must not have the file taken from under it.
+    private func leave(_ request: DownloadRequest) async throws(DownloadError) {
+        guard let saved = try await store.find(request), let id = DownloadID(saved.record.id), let entry = entries[id],
+            !entry.isAtRest
+        else { return }
+        throw Publication.inUse(entry.record.file ?? request.url.masked, owner: nil)
     }
 }

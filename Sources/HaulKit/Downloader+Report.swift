@@ -6,17 +6,24 @@ extension Downloader {
     func report(_ entry: Entry) {
         let state = entry.machine.state
         entry.record.resource = entry.machine.resource
+        entry.record.total = entry.size ?? entry.machine.resource?.total ?? entry.record.wishes.size
         entry.record.error = nil
         switch state {
         case .queued:
             entry.record.status = .queued
             entry.wasThere = false
-            queue.enqueue(entry.id)
+            if queue.running.contains(entry.id) {
+                // Its slot was taken away and given back while a step was under way.
+                step(entry) { $0.start($1) }
+            } else {
+                queue.enqueue(entry.queueItem)
+            }
         case .paused:
             // A shut down is not the user's wish to pause: what ran shall run again.
             entry.record.status = isShuttingDown ? .queued : .paused
         case .completed:
             entry.record.status = .completed
+            entry.record.proof = entry.proof
             entry.record.finishedAt = entry.record.finishedAt ?? time.date()
         case .failed(let error):
             entry.record.status = .failed
@@ -43,11 +50,15 @@ extension Downloader {
         let outcome = outcome(of: entry)
         // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
         if entry.pendingSteps == 0 {
-            entry.hub.changed(snapshot, outcome: outcome)
+            announce(snapshot, outcome, entry)
         } else {
-            step(entry) { $1.hub.changed(snapshot, outcome: outcome) }
+            step(entry) { $0.announce(snapshot, outcome, $1) }
         }
         logger.debug("\(entry.id): \(snapshot.state.rawValue)")
+    }
+
+    private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ entry: Entry) {
+        entry.hub.changed(snapshot, outcome: outcome)
     }
 
     private func forget(_ entry: Entry) {

@@ -2,10 +2,9 @@ internal import Foundation
 
 /// Taking up what earlier runs left in the store.
 extension Downloader {
-    /// Puts a stored download into memory as it was: what ran is queued, what was paused stays so.
-    func restore(_ saved: DownloadStore.Saved) async throws(DownloadError) {
-        var saved = saved
-        if saved.record.status == .publishing {
+    /// Takes up everything: files that were about to get their names get them, what ran waits for a slot.
+    func restoreAll() async throws(DownloadError) {
+        for var saved in try await store.unfinishedPublications() {
             do throws(DownloadError) {
                 try await finishPublishing(&saved)
             } catch {
@@ -13,15 +12,22 @@ extension Downloader {
                 saved.record.status = .failed
                 saved.record.error = error
             }
+            if saved.record.status == .publishing { saved.record.status = .queued }
             try await store.commit(saved.record, nil)
         }
-        guard let id = DownloadID(saved.record.id), let request = saved.record.request else { return }
-        let entry = entry(saved, id, request)
-        insert(entry, Target(request))
-        if entry.machine.state == .queued { queue.enqueue(id) }
+        var held = StoreCondition()
+        held.add("status = 'paused' AND hold IS NOT NULL")
+        // What it waited for is looked at anew.
+        try await store.change("status = 'queued', hold = NULL", held)
+        if !configuration.resumesAtStart {
+            var running = StoreCondition()
+            running.add("status = 'queued'")
+            try await store.change("status = 'paused'", running)
+        }
+        for item in try await store.queueItems(.all) { queue.enqueue(item) }
     }
 
-    private func entry(
+    func entry(
         _ saved: DownloadStore.Saved,
         _ id: DownloadID,
         _ request: DownloadRequest,
@@ -44,7 +50,11 @@ extension Downloader {
             isFromReplacedSource: isFromReplacedSource
         )
         let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
-        let entry = Entry(id, machine, saved.record, limit)
+        let entry = Entry(id, machine, saved.record, limit, hubs)
+        // Who has the whole store to himself need not ask whose a record is.
+        let isAddedHere = saved.record.owner == processID && saved.record.partPath == nil
+        entry.isOurs = configuration.restoration == .everything || state != .queued || isAddedHere
+        entry.isUntouched = isAddedHere && state == .queued && saved.record.startedAt == nil
         entry.wasThere = saved.record.status == .completed
         return entry
     }
@@ -62,14 +72,22 @@ extension Downloader {
         }
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
         if saved.record.status == .completed {
-            guard saved.record.url == request.url.absoluteString, await isUnchanged(saved.record),
-                try await hasDigest(request.checksum, saved.record)
-            else { return nil }
-            return entry(saved, id, request)
+            let isSame = saved.record.url == request.url.absoluteString
+            if isSame, await isUnchanged(saved.record), try await hasDigest(request.checksum, saved.record) {
+                return entry(saved, id, request)
+            }
+            guard isSame || request.key != nil else { return nil }
+            // The file is gone or has become another one: it is fetched anew, and whatever stands in its place is left alone.
+            saved.record.forgetPart()
+            saved.record.finished = nil
+            saved.record.finishedAt = nil
+            saved.record.resource = nil
+            saved.progress = nil
         }
         let isReplaced = Self.merge(request, into: &saved.record)
         saved.record.status = .queued
         saved.record.error = nil
+        saved.record.hold = nil
         guard let merged = saved.record.request else { return nil }
         return entry(saved, id, merged, isFromReplacedSource: isReplaced)
     }
@@ -89,7 +107,15 @@ extension Downloader {
         wishes.mirrors = wishes.mirrors ?? (isReplaced ? nil : record.wishes.mirrors)
         wishes.isRepair = record.wishes.isRepair
         record.wishes = wishes
+        record.host = request.url.host?.lowercased()
+        if isReplaced, record.resource?.mirror == nil {
+            // What is known of the file is known from the other one.
+            record.resource?.mirror = URL(string: record.url)
+        }
         record.url = request.url.absoluteString
+        record.groupName = request.group ?? record.groupName
+        record.belongsTo = request.owner ?? record.belongsTo
+        record.metadata = request.metadata?.json ?? record.metadata
         return isReplaced
     }
 

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 internal import Logging
 
@@ -24,11 +25,13 @@ public actor Downloader {
     let logger: Logger
     var random: SplitMix64
 
+    /// Those in memory: see `Downloader+Roster`.
     var entries: [DownloadID: Entry] = [:]
-    /// How many have been added: gives each its place in the order of adding.
-    var places = 0
-    /// One download a target: two writers on one file cannot come to be.
-    var byTarget: [Target: DownloadID] = [:]
+    let hubs = HubRegistry()
+    /// The place of the download that was added last.
+    var position: Int64 = 0
+    /// Between two places of the queue's order: room for those that are moved there by hand.
+    static let positionStep: Int64 = 1 << 16
     var queue: DownloadQueue
     var hosts: HostBudget
     /// For all downloads together; each has its own under it.
@@ -39,20 +42,11 @@ public actor Downloader {
     /// Small files that are complete and wait to be brought to the disk together.
     var group = PublicationGroup()
     var isShuttingDown = false
-
-    /// What two requests must share to be the same download.
-    struct Target: Hashable {
-        var file: String?
-        var folder: String?
-        var url: URL?
-
-        init(_ request: DownloadRequest) {
-            switch request.destination {
-            case .file(let path): file = path
-            case .folder(let path): (folder, url) = (path, request.url)
-            }
-        }
-    }
+    var isRosterChanging = false
+    var rosterWaiters: Deque<CheckedContinuation<Void, Never>> = []
+    var isReadingAhead = false
+    var grantsSinceReading = 0
+    var queueTimer: (at: Instant, task: Task<Void, Never>)?
 
     // MARK: Opening and closing
 
@@ -109,12 +103,13 @@ public actor Downloader {
         publication = Publication(disk: disk)
         logger = configuration.logger
         random = SplitMix64(seed: seed)
-        queue = DownloadQueue(limit: configuration.activeDownloads)
+        queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
         hostLimits = try await store.hostLimits(at: time.date())
+        position = try await store.lastPosition()
         if configuration.restoration == .everything {
-            for saved in try await store.all() { try await restore(saved) }
+            try await restoreAll()
             askQueue()
         }
     }
@@ -126,42 +121,42 @@ public actor Downloader {
     /// its store is next opened. Runs end with ``DownloadError/Code/shutDown``. Returns when all of it has happened.
     public func shutDown() async {
         isShuttingDown = true
-        for entry in inOrder { send(.pauseRequested, to: entry) }
-        for entry in inOrder { await settled(entry) }
+        let all = entries.values.sorted { $0.record.position < $1.record.position }
+        for entry in all { send(.pauseRequested, to: entry) }
+        for entry in all { await settled(entry) }
         ticker?.cancel()
-        for entry in entries.values where !entry.hub.hasEnded {
-            // Paused ones too: nobody shall wait for what can no longer happen.
-            entry.hub.changed(entry.snapshot(at: time.now()), outcome: .failed(Self.isShutDown))
+        queueTimer?.task.cancel()
+        for (id, hub) in hubs.all where !hub.hasEnded {
+            // Paused and waiting ones too: nobody shall wait for what can no longer happen.
+            hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))
         }
         await store.flush()
         await transport.shutDown()
         store.giveUpName()
     }
 
-    // MARK: Control
-
-    /// All downloads of this downloader, in the order in which they were added.
-    public func list() -> [DownloadSnapshot] {
-        let now = time.now()
-        return inOrder.map { $0.snapshot(at: now) }
-    }
-
-    private var inOrder: [Entry] { entries.values.sorted { $0.place < $1.place } }
-
     /// The handle of a download; nil when there is none of that id.
-    public func download(_ id: DownloadID) -> Download? {
-        entries[id].map { Download(id, self, $0.hub) }
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
+    public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
+        if let hub = entries[id]?.hub ?? hubs.existing(id) { return Download(id, self, hub) }
+        return try await store.list(.ids([id])).first.map { handle($0.id, $0.record, received: $0.received) }
     }
 
-    /// Stops a download and keeps what it has. Returns when it is on disk and the connection closed.
-    public func pause(_ id: DownloadID) async {
-        await request(.pauseRequested, of: id)
+    /// The handle of the download that was added with this key; nil when there is none.
+    public func download(key: String) async throws(DownloadError) -> Download? {
+        guard let id = try await store.ids(StoreCondition(DownloadQuery(keys: [key]), live: [:])).first else {
+            return nil
+        }
+        return try await download(id)
     }
 
-    /// Queues a paused or failed download; it goes on where it was.
-    public func resume(_ id: DownloadID) async {
-        await request(.resumeRequested, of: id)
+    /// A handle, whether the download is in memory or not.
+    func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0) -> Download {
+        Download(id, self, hubs.hub(id) { DownloadSnapshot(id, record, receivedBytes: received) })
     }
+
+    // MARK: Speed
 
     /// Limits the speed of all downloads together, from now on.
     ///
@@ -171,40 +166,16 @@ public actor Downloader {
     }
 
     /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) {
-        guard let entry = entries[id] else { return }
-        entry.speedLimit.bytesPerSecond = bytesPerSecond
-        entry.record.wishes.bytesPerSecond = bytesPerSecond
-        if entry.isOurs { store.note(entry.record) }
-    }
-
-    /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
-    /// Returns when that has happened.
-    public func cancel(_ id: DownloadID) async {
-        await request(.cancelRequested, of: id)
-    }
-
-    /// Forgets a download in whatever state; an unfinished one is cancelled first.
     ///
-    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded.
-    /// - Throws: ``DownloadError`` when the file or the record could not be removed.
-    public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
-        guard let entry = entries[id] else { return }
-        await cancel(id)
-        if deletingFile, let path = entry.record.finalPath, case .completed = entry.machine.state,
-            await isUnchanged(entry.record)
-        {
-            do throws(DiskError) { try disk.remove(path) } catch { throw DownloadError(error) }
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
+    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
+        try await changeRoster { downloader throws(DownloadError) in
+            guard let entry = try await downloader.wake(id) else { return }
+            entry.speedLimit.bytesPerSecond = bytesPerSecond
+            entry.record.wishes.bytesPerSecond = bytesPerSecond
+            if entry.isOurs { downloader.store.note(entry.record) }
+            downloader.letGo(entry)
         }
-        try await store.remove(entry.record.id)
-        drop(entry)
-    }
-
-    private func request(_ event: DownloadMachine.Event, of id: DownloadID) async {
-        guard let entry = entries[id], !(isShuttingDown && event == .resumeRequested) else { return }
-        send(event, to: entry)
-        await settled(entry)
-        if entry.machine.state == .cancelled { drop(entry) }
     }
 
     /// Returns when no step of this download is under way any more.
@@ -236,18 +207,5 @@ public actor Downloader {
         entry.inbox.removeAll(keepingCapacity: true)
         entry.isHandling = false
         if hasActed { askQueue() }
-    }
-
-    /// Never lets a free slot and a waiting download stand side by side.
-    func askQueue() {
-        guard !isShuttingDown else { return }
-        for id in queue.grant() {
-            guard let entry = entries[id] else {
-                queue.leave(id)
-                continue
-            }
-            entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
-            send(.slotGranted, to: entry)
-        }
     }
 }

@@ -36,7 +36,7 @@ enum ExitStatus: Int32 {
         case .diskFull, .diskFailed, .permissionDenied, .readOnly, .nameTooLong, .tooManyOpenFiles: self = .disk
         case .checksumMismatch: self = .checksum
         case .fileExists: self = .fileExists
-        case .inUse: self = .inUse
+        case .inUse, .alreadyAdded: self = .inUse
         case .shutDown, .cancelled: self = .interrupted
         case .contentChanged, .storeFailed, .internalFault: self = .otherFailure
         }

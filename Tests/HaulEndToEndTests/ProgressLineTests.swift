@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
@@ -14,18 +15,15 @@ import Testing
         speed: Double = 20_400_000,
         error: DownloadError? = nil
     ) throws -> DownloadSnapshot {
-        DownloadSnapshot(
-            id: DownloadID(),
+        .made(
+            state,
             url: try #require(URL(string: "https://files.example/a?token=secret")),
-            state: state,
             path: path,
             receivedBytes: received,
             totalBytes: total,
             bytesPerSecond: speed,
             error: error,
-            waitsFor: error == nil ? nil : .seconds(7),
-            connections: [],
-            landed: []
+            waitsFor: error == nil ? nil : .seconds(7)
         )
     }
 

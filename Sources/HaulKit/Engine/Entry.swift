@@ -8,10 +8,6 @@ final class Entry {
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventHub
-    /// Under which a request for the same finds it.
-    var target: Downloader.Target?
-    /// Its place in the order of adding.
-    var place = 0
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
@@ -44,12 +40,18 @@ final class Entry {
     /// The file had been there before this run.
     var wasThere = false
 
-    init(_ id: DownloadID, _ machine: DownloadMachine, _ record: DownloadRecord, _ speedLimit: SpeedLimit) {
+    init(
+        _ id: DownloadID,
+        _ machine: DownloadMachine,
+        _ record: DownloadRecord,
+        _ speedLimit: SpeedLimit,
+        _ hubs: HubRegistry
+    ) {
         self.id = id
         self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
-        hub = EventHub(Self.snapshot(id, machine, record, size: record.finished?.size, bytesPerSecond: 0, now: .start))
+        hub = hubs.hub(id) { DownloadSnapshot(id, record, receivedBytes: machine.mark.count) }
     }
 
     /// Size of the file under the final name.
@@ -66,17 +68,6 @@ final class Entry {
     }
 
     func snapshot(at now: Instant) -> DownloadSnapshot {
-        Self.snapshot(id, machine, record, size: size, bytesPerSecond: meter.bytesPerSecond(at: now), now: now)
-    }
-
-    private static func snapshot(
-        _ id: DownloadID,
-        _ machine: DownloadMachine,
-        _ record: DownloadRecord,
-        size: Int64?,
-        bytesPerSecond: Double,
-        now: Instant
-    ) -> DownloadSnapshot {
         let state: DownloadSnapshot.State
         var error: DownloadError?
         var waitsFor: Duration?
@@ -99,20 +90,36 @@ final class Entry {
             error = reason
         case .cancelled: state = .cancelled
         }
-        let received = size ?? machine.mark.count
+        let size = size
         return DownloadSnapshot(
-            id: id,
-            url: machine.settings.url,
+            id,
+            record,
             state: state,
-            path: path ?? record.finalPath ?? record.file,
-            receivedBytes: received,
-            totalBytes: size ?? machine.resource?.total,
-            bytesPerSecond: state == .transferring ? bytesPerSecond : 0,
+            path: path,
+            receivedBytes: size ?? machine.mark.count,
+            totalBytes: size ?? machine.resource?.total ?? record.wishes.size,
+            bytesPerSecond: state == .transferring ? meter.bytesPerSecond(at: now) : 0,
             error: error,
             waitsFor: waitsFor,
             connections: state == .transferring ? machine.connections(at: now) : [],
             landed: state == .transferring ? Array(machine.mark.written.ranges) : []
         )
+    }
+
+    /// What the queue knows of it.
+    var queueItem: DownloadQueue.Item {
+        .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+    }
+
+    /// It does nothing any more and nothing is under way: the store has all there is to know.
+    var isAtRest: Bool {
+        guard pendingSteps == 0, part == nil, timer == nil, workers.isEmpty, bytesInGroup == nil, !isHandling else {
+            return false
+        }
+        switch machine.state {
+        case .paused, .completed, .failed, .cancelled: return true
+        default: return false
+        }
     }
 }
 

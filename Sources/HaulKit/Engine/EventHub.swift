@@ -10,10 +10,15 @@ final class EventHub: Sendable {
         var next = 0
     }
     private let state: Mutex<State>
+    private let onGone: @Sendable () -> Void
 
-    init(_ snapshot: DownloadSnapshot) {
+    /// - Parameter onGone: called when the last holder lets go of it.
+    init(_ snapshot: DownloadSnapshot, onGone: @escaping @Sendable () -> Void = {}) {
         state = Mutex(State(snapshot: snapshot))
+        self.onGone = onGone
     }
+
+    deinit { onGone() }
 
     var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
     var hasEnded: Bool { state.withLock { $0.outcome != nil } }

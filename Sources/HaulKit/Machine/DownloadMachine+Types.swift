@@ -61,6 +61,8 @@ extension DownloadMachine {
 
     enum Event: Sendable, Equatable {
         case slotGranted
+        /// A download of higher priority gets the slot: this one waits again.
+        case slotWithdrawn
         case pauseRequested
         case resumeRequested
         case cancelRequested

@@ -18,7 +18,7 @@ struct DownloadMachine: Sendable, Equatable {
     /// Set when the bytes came from another URL than the one now asked.
     var isFromReplacedSource: Bool
 
-    enum Wish: Sendable, Equatable { case run, pause, cancel }
+    enum Wish: Sendable, Equatable { case run, pause, cancel, yield }
     /// What the user asked for during a step that must not be torn.
     var wish = Wish.run
     /// Bytes that were here when the present attempt began.
@@ -54,6 +54,12 @@ struct DownloadMachine: Sendable, Equatable {
 
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
         switch event {
+        case .slotWithdrawn:
+            switch state {
+            // As good as done, or in no slot.
+            case .verifying, .publishing, .queued, .paused, .failed: return []
+            default: return stop(.yield)
+            }
         case .pauseRequested: return stop(.pause)
         case .resumeRequested: return resume()
         case .cancelRequested: return stop(.cancel)
@@ -196,7 +202,10 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// A cancelled download stays cancelled, even if the whole downloader is told to pause before the step is done.
     mutating func keep(_ wish: Wish) {
-        if self.wish != .cancel { self.wish = wish }
+        switch (self.wish, wish) {
+        case (.cancel, _), (.pause, .yield): break
+        default: self.wish = wish
+        }
     }
 
     /// Comes to rest as the user wished; runs on if that is the wish.
@@ -206,6 +215,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .run: return []
         case .pause:
             state = .paused
+            return [.checkpoint, .releaseFile, .report]
+        case .yield:
+            state = .queued
             return [.checkpoint, .releaseFile, .report]
         case .cancel:
             state = .cancelled

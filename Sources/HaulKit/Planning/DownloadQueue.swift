@@ -2,44 +2,67 @@ internal import DequeModule
 
 /// Who may run: a value that is asked after every change of state, so that a free slot and a waiting download never
 /// stand side by side.
-struct DownloadQueue: Sendable, Equatable {
-    var limit: Int
-    /// The line. An entry whose download has left stays until it is reached: leaving costs nothing, however long the line.
+struct DownloadQueue: Sendable {
+    struct Limits: Sendable, Equatable {
+        var active: Int
+        var activePerHost: Int?
+        var hostSpacing = Duration.zero
+        var preempts = false
+    }
+    struct Item: Sendable, Equatable {
+        let id: DownloadID
+        var host: String
+        var priority: Int
+        var position: Int64
+    }
+
+    var limits: Limits
+    var isShut = false
     private var line: Deque<Place> = []
-    /// The number of the place of each download that waits; another place of its in the line is an old one.
     private var waiting: [DownloadID: Int] = [:]
     private var places = 0
     private(set) var running: Set<DownloadID> = []
+    var waitingCount: Int { waiting.count }
 
     private struct Place: Sendable, Equatable {
         let id: DownloadID
         let number: Int
     }
 
-    init(limit: Int) { self.limit = max(1, limit) }
+    init(_ limits: Limits) { self.limits = limits }
 
-    /// Puts a download at the end of the line; nothing changes if it waits or runs already.
-    mutating func enqueue(_ id: DownloadID) {
-        guard !running.contains(id), waiting[id] == nil else { return }
+    mutating func enqueue(_ item: Item) {
+        guard !running.contains(item.id), waiting[item.id] == nil else { return }
         places += 1
-        waiting[id] = places
-        line.append(Place(id: id, number: places))
+        waiting[item.id] = places
+        line.append(Place(id: item.id, number: places))
     }
 
-    /// The download neither waits nor runs any more.
+    mutating func change(_ id: DownloadID, priority: Int, position: Int64) {}
+    mutating func urge(_ id: DownloadID) {}
+    func nextGrant(after now: Instant) -> Instant? { nil }
+    func next(_ count: Int) -> [DownloadID] {
+        Array(line.lazy.filter { waiting[$0.id] == $0.number }.prefix(count).map(\.id))
+    }
+    mutating func removeAllWaiting() {
+        line = []
+        waiting = [:]
+    }
+    func waits(_ id: DownloadID) -> Bool { waiting[id] != nil }
+
     mutating func leave(_ id: DownloadID) {
         if running.remove(id) == nil { waiting[id] = nil }
     }
 
-    /// Hands out the free slots, in the order of arrival.
-    mutating func grant() -> [DownloadID] {
+    mutating func grant(at now: Instant) -> (granted: [DownloadID], withdrawn: [DownloadID]) {
         var granted: [DownloadID] = []
-        while running.count < limit, let next = line.popFirst() {
+        guard !isShut else { return ([], []) }
+        while running.count < max(1, limits.active), let next = line.popFirst() {
             guard waiting[next.id] == next.number else { continue }
             waiting[next.id] = nil
             running.insert(next.id)
             granted.append(next.id)
         }
-        return granted
+        return (granted, [])
     }
 }

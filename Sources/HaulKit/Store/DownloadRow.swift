@@ -38,7 +38,7 @@ struct DownloadRow {
             try insert(now, database)
         }
         switch record.status {
-        case .queued, .publishing: written[record.id] = now
+        case .queued, .publishing: if before != nil || written.count < Self.mostKept { written[record.id] = now }
         case .paused, .completed, .failed: written[record.id] = nil
         }
     }
@@ -97,6 +97,9 @@ struct DownloadRow {
             && one.createdAt == other.createdAt && one.key == other.key && one.groupName == other.groupName
             && one.belongsTo == other.belongsTo && one.metadata == other.metadata && one.host == other.host
     }
+
+    /// Of a hundred thousand that wait, few will soon be written again.
+    private static let mostKept = 1024
 
     // MARK: Statements
 

@@ -101,7 +101,7 @@ final class DownloadStore: Sendable {
         if isFirst { writer.async { self.writeGathered() } }
     }
 
-    private func writeGathered() {
+    func writeGathered() {
         let batch = gathered.withLock { gathered in
             defer { gathered = Gathered() }
             return gathered
@@ -169,11 +169,12 @@ final class DownloadStore: Sendable {
 
     // MARK: Reading
 
-    func all() async throws(DownloadError) -> [Saved] {
+    /// Downloads whose files were about to take their final names when their process ended.
+    func unfinishedPublications() async throws(DownloadError) -> [Saved] {
         try await onWriter { store in
             try store.file.queue.read { database in
                 // A row that a later version wrote, or somebody edited, must not hide the others.
-                try Row.fetchAll(database, DownloadRecord.order(Column("createdAt"), Column.rowID)).compactMap { row in
+                try Row.fetchAll(database, DownloadRecord.filter(Column("status") == "publishing")).compactMap { row in
                     guard let record = try? DownloadRecord(row: row) else { return nil }
                     return try store.saved(record, database)
                 }
@@ -181,7 +182,8 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// The newest download that a request goes on with: the same named file, or the same URL into the same folder.
+    /// The newest download that a request goes on with: that of its key, or else the same named file, or the same URL into the
+    /// same folder.
     func find(_ request: DownloadRequest) async throws(DownloadError) -> Saved? {
         try await find([request]).first ?? nil
     }
@@ -204,6 +206,11 @@ final class DownloadStore: Sendable {
     private static func newest(_ request: DownloadRequest, _ database: Database) throws -> Int64? {
         for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC LIMIT 1"] {
             var statement: BoundStatement
+            if let key = request.key {
+                statement = try BoundStatement("SELECT rowid FROM download WHERE key = ?", database)
+                statement.bind(key)
+                return try statement.firstInteger()
+            }
             switch request.destination {
             case .file(let path):
                 statement = try BoundStatement("SELECT rowid FROM download WHERE file = ? \(order)", database)

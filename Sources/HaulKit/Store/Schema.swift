@@ -74,8 +74,7 @@ enum Schema {
                 on: "download",
                 columns: ["status", "priority", "position"]
             )
-            try database.create(index: "download_on_group", on: "download", columns: ["groupName", "status"])
-            try database.drop(index: "download_on_status")
+            try database.create(index: "download_on_group", on: "download", columns: ["groupName"])
             try database.alter(table: "progress") { table in
                 table.add(column: "received", .integer).notNull().defaults(to: 0)
             }

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
@@ -7,19 +8,7 @@ struct EventHubTests {
     private static let id = DownloadID()
 
     private func snapshot(_ state: DownloadSnapshot.State, _ received: Int64 = 0) -> DownloadSnapshot {
-        DownloadSnapshot(
-            id: Self.id,
-            url: link("https://h/a"),
-            state: state,
-            path: nil,
-            receivedBytes: received,
-            totalBytes: nil,
-            bytesPerSecond: 0,
-            error: nil,
-            waitsFor: nil,
-            connections: [],
-            landed: []
-        )
+        .made(state, id: Self.id, url: link("https://h/a"), receivedBytes: received)
     }
 
     private func collect(_ events: DownloadEvents) async -> [DownloadEvent] {

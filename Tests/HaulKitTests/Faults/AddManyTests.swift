@@ -98,7 +98,7 @@ struct AddManyTests {
             let download = try await rig.downloader.add(request)
             while try rig.names() != ["file.bin.haulpart"] { try await Task.sleep(for: .milliseconds(5)) }
             await download.reaches(30_000)
-            await download.pause()
+            try await download.pause()
             #expect(try rig.part() == content.bytes(0..<30_000))
             #expect(download.snapshot.receivedBytes == 30_000)
         }
@@ -119,8 +119,8 @@ struct AddManyTests {
             // Nothing of it is on the disk yet, and the answer's end will not come.
             try await Task.sleep(for: .milliseconds(100))
             #expect(try rig.names() == [])
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
         }

@@ -25,7 +25,7 @@ struct AfterFailureTests {
             let download = try await rig.downloader.add(try rig.request())
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .connectionLost)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.last?.range != nil)
@@ -36,7 +36,7 @@ struct AfterFailureTests {
         try await failingOnce { rig in
             let download = try await rig.downloader.add(try rig.request())
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
-            await download.pause()
+            try await download.pause()
             let second = try await Downloader(rig.configuration)
             _ = try await second.add(try rig.request()).result()
             await second.shutDown()
@@ -53,9 +53,9 @@ struct AfterFailureTests {
         try await FaultRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request { $0.checksum = checksum }, at: 6_000_000)
             for count in 1...8 {
-                await download.resume()
+                try await download.resume()
                 await download.reaches(6_000_000 + Int64(count) * 100_000)
-                await download.pause()
+                try await download.pause()
                 #expect(download.snapshot.state == .paused)
                 #expect(download.snapshot.error == nil)
             }

@@ -56,7 +56,7 @@ struct ChecksumFaultTests {
             let checksum = content.checksum(.sha256)
             let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try content.matches(fileAt: rig.path))
             #expect(try rig.names() == ["file.bin", "file.bin.wrong-digest"])

@@ -88,7 +88,7 @@ struct ConflictFaultTests {
         try await FaultRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
             let download = try await rig.paused(try rig.request(), at: 10_000)
             try rig.put("mine", at: rig.path)
-            await download.resume()
+            try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .fileExists)
             #expect(try rig.text(at: rig.path) == "mine")
@@ -100,7 +100,7 @@ struct ConflictFaultTests {
         try await FaultRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
             let download = try await rig.paused(try toFolder(rig), at: 10_000)
             try rig.put("mine", at: rig.path)
-            await download.resume()
+            try await download.resume()
             #expect(try await download.result().path == rig.folder + "/file (1).bin")
             #expect(try rig.names() == ["file (1).bin", "file.bin"])
             #expect(try rig.text(at: rig.path) == "mine")

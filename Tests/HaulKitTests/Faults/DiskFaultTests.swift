@@ -79,7 +79,7 @@ struct DiskFaultTests {
             #expect(try Array(rig.part().prefix(Int(kept))) == content.bytes(0..<kept))
 
             try SystemCommand.run("mount", "-o", "remount,size=4m", rig.folder)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(kept)-"])

@@ -50,8 +50,8 @@ struct EventFaultTests {
             async let early = events(of: download)
             await download.reaches(cut)
             async let later = events(of: download)
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             for events in await [early, later, events(of: download), events(of: download)] {
                 expectOneEnd(events)
                 #expect(states(events).last == .completed)
@@ -75,7 +75,7 @@ struct EventFaultTests {
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             let first = await events(of: download)
-            await download.resume()
+            try await download.resume()
             let second = await events(of: download)
             expectOneEnd(first)
             expectOneEnd(second)
@@ -89,7 +89,7 @@ struct EventFaultTests {
             #expect(try rig.names() == ["file.bin.haulpart"])
             #expect(try Array(rig.part().prefix(Int(cut))) == content.bytes(0..<cut))
             #expect(rig.server.requests.count == 1)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])
@@ -104,10 +104,10 @@ struct EventFaultTests {
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-            await download.pause()
+            try await download.pause()
             #expect(download.snapshot.state == .paused)
             #expect(try rig.names().isEmpty)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
         }
@@ -130,8 +130,8 @@ struct EventFaultTests {
             let download = try await rig.downloader.add(request)
             async let end = events(of: download)
             await download.reaches(cut)
-            if isPaused { await download.pause() }
-            await download.cancel()
+            if isPaused { try await download.pause() }
+            try await download.cancel()
             #expect(try rig.names().isEmpty)
             #expect(try await rig.downloader.store.find(request) == nil)
             #expect(await rig.downloader.list().isEmpty)
@@ -149,7 +149,7 @@ struct EventFaultTests {
         try await FaultRig.run(serving: content.resource()) { rig in
             let download = try await rig.downloader.add(try rig.request())
             _ = try await download.result()
-            await download.cancel()
+            try await download.cancel()
             #expect(try rig.holdsOnly(content))
         }
     }

@@ -126,7 +126,7 @@ struct FaultRig: Sendable {
     func paused(_ request: DownloadRequest, at limit: Int64) async throws -> Download {
         let download = try await downloader.add(request)
         await download.reaches(limit)
-        await download.pause()
+        try await download.pause()
         #expect(download.snapshot.state == .paused)
         #expect(download.snapshot.receivedBytes == limit)
         return download
@@ -139,7 +139,7 @@ struct FaultRig: Sendable {
         _ change: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> CompletedDownload {
         let download = try await paused(try request("/file.bin", change), at: limit)
-        await download.resume()
+        try await download.resume()
         return try await download.result()
     }
 

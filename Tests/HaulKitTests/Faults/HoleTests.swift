@@ -57,8 +57,8 @@ struct HoleTests {
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(200_000)
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(.second))
         }
@@ -92,9 +92,9 @@ struct HoleTests {
             let download = try await rig.downloader.add(try rig.request())
             for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
                 await download.reaches(limit)
-                await download.pause()
+                try await download.pause()
                 if download.snapshot.state == .completed { break }
-                await download.resume()
+                try await download.resume()
             }
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))

@@ -72,7 +72,7 @@ struct HostBudgetFaultTests {
             let slow = try await rig.downloader.add(both[0])
             await slow.reaches(1)
             let waiting = try await rig.downloader.add(both[1])
-            await slow.pause()
+            try await slow.pause()
             #expect(try content.matches(fileAt: try await waiting.result().path))
         }
     }
@@ -90,11 +90,11 @@ struct HostBudgetFaultTests {
             await first.reaches(1)
             let second = try await rig.downloader.add(all[1])
             let third = try await rig.downloader.add(all[2])
-            await second.pause()
+            try await second.pause()
             _ = try await first.result()
             _ = try await third.result()
             #expect(second.snapshot.state == .paused)
-            await second.resume()
+            try await second.resume()
             _ = try await second.result()
             #expect(try rig.names() == ["1", "2", "3"])
         }

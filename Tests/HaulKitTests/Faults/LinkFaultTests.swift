@@ -26,7 +26,7 @@ struct LinkFaultTests {
         let handler = content.resource().silentFirst { _ in .empty(status, "No") }
         try await FaultRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
-            await download.resume()
+            try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .refusedByServer)
             #expect(error?.status == status)

@@ -25,7 +25,7 @@ struct OwnershipTests {
                 }
             )
             #expect(error.code == .inUse)
-            await one.resume()
+            try await one.resume()
             _ = try await one.result()
             #expect(try rig.holdsOnly(content))
         }

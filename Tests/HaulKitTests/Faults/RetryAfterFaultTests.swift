@@ -34,8 +34,8 @@ struct RetryAfterFaultTests {
                 break
             }
             // Whoever does not want to wait says so.
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
         }

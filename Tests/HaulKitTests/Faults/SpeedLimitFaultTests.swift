@@ -17,7 +17,7 @@ struct SpeedLimitFaultTests {
             let download = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = Self.crawl })
             await download.reaches(1)
             #expect(download.snapshot.receivedBytes < content.count)
-            await download.setSpeedLimit(nil)
+            try await download.setSpeedLimit(nil)
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count { $0 == nil } == 1)
@@ -47,12 +47,12 @@ struct SpeedLimitFaultTests {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = Self.crawl })
             await download.reaches(1)
-            await download.pause()
+            try await download.pause()
             #expect(download.snapshot.state == .paused)
             let received = download.snapshot.receivedBytes
             #expect(received > 0 && received < content.count)
-            await download.setSpeedLimit(nil)
-            await download.resume()
+            try await download.setSpeedLimit(nil)
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count { $0 == nil } == 1)
@@ -78,8 +78,8 @@ struct SpeedLimitFaultTests {
     @Test func remembersTheLimitOfADownload() async throws {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request())
-            await download.setSpeedLimit(12_345)
-            await download.pause()
+            try await download.setSpeedLimit(12_345)
+            try await download.pause()
             await rig.downloader.shutDown()
             let again = try await Downloader(rig.configuration)
             let saved = try await again.store.find(try rig.request())

@@ -22,8 +22,8 @@ struct TwoDownloadersTests {
             try await test(rig, second)
             await second.shutDown()
             #expect(download.snapshot.state == .transferring)
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             _ = try await download.result()
             #expect(try content.matches(fileAt: rig.folder + "/file.bin"))
         }
@@ -51,7 +51,7 @@ struct TwoDownloadersTests {
         try await meanwhile({ try $0.request() }, stateFolder: { $0.root + "/state" }) { rig, second in
             let download = try await second.add(try rig.request())
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
-            await download.cancel()
+            try await download.cancel()
             #expect(try rig.names() == ["file.bin.haulpart"])
         }
     }
@@ -82,7 +82,7 @@ struct TwoDownloadersTests {
             // Made while the old one is still there, so that it is another inode.
             try rig.put(String(repeating: "x", count: 400_000), at: rig.root + "/other")
             #expect(rename(rig.root + "/other", rig.path + ".haulpart") == 0)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, nil])
@@ -95,7 +95,7 @@ struct TwoDownloadersTests {
             try FileManager.default.removeItem(atPath: rig.path + ".haulpart")
             // ext4 gives a freed inode to the next file, more often than not.
             try rig.put(String(repeating: "x", count: 400_000), at: rig.path + ".haulpart")
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
         }
@@ -105,7 +105,7 @@ struct TwoDownloadersTests {
         try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             #expect(truncate(rig.path + ".haulpart", 100_000) == 0)
-            await download.resume()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, nil])

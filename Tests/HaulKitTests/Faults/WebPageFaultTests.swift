@@ -28,7 +28,7 @@ struct WebPageFaultTests {
         }
         try await FaultRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
-            await download.resume()
+            try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .unexpectedWebPage)
             #expect(try rig.names() == ["file.bin.haulpart"])

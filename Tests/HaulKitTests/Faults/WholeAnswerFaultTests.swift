@@ -68,10 +68,10 @@ struct WholeAnswerFaultTests {
         }
         try await FaultRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
-            await download.resume()
+            try await download.resume()
             await download.falls(to: 20_000)
-            await download.pause()
-            await download.resume()
+            try await download.pause()
+            try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(first))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", "bytes=\(cut)-", nil])
@@ -82,7 +82,7 @@ struct WholeAnswerFaultTests {
         let other = second.resource(etag: "\"v2\"")
         try await FaultRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
             let download = try await rig.paused(try rig.request { $0.failsOnChange = true }, at: cut)
-            await download.resume()
+            try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .contentChanged)
             #expect(try rig.names() == ["file.bin.haulpart"])

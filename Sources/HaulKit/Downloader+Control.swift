@@ -1,0 +1,238 @@
+/// Telling downloads what to do: one, many or all. Every call returns when it has really happened.
+extension Downloader {
+    // MARK: One
+
+    /// Stops a download and keeps what it has. Returns when it is on disk and the connection closed.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, as all of these calls.
+    public func pause(_ id: DownloadID) async throws(DownloadError) {
+        if let entry = entries[id] { return await tell(.pauseRequested, entry) }
+        try await pause(.ids([id]))
+    }
+
+    /// Queues a paused or failed download; it goes on where it was.
+    public func resume(_ id: DownloadID) async throws(DownloadError) {
+        guard !isShuttingDown else { return }
+        if let entry = entries[id] { return await tell(.resumeRequested, entry) }
+        _ = try await resume(.ids([id]), from: ["paused", "failed"])
+    }
+
+    /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
+    /// Returns when that has happened.
+    public func cancel(_ id: DownloadID) async throws(DownloadError) {
+        if let entry = entries[id] { return await tell(.cancelRequested, entry) }
+        try await cancel(.ids([id]))
+    }
+
+    /// Forgets a download in whatever state; an unfinished one is cancelled first.
+    ///
+    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded.
+    /// - Throws: ``DownloadError`` when the file or the record could not be removed.
+    public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
+        try await remove(.ids([id]), deletingFiles: deletingFile)
+    }
+
+    private func tell(_ event: DownloadMachine.Event, _ entry: Entry) async {
+        send(event, to: entry)
+        await settled(entry)
+        letGo(entry)
+    }
+
+    // MARK: Many
+
+    /// Pauses every download of a selection that waits or runs.
+    ///
+    /// - Returns: how many.
+    @discardableResult
+    public func pause(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
+        try await changeRoster { downloader throws(DownloadError) in
+            var (present, rest) = try await downloader.resolve(selection)
+            present.removeAll { !$0.isUnderWay }
+            await downloader.tellAll(.pauseRequested, present)
+            rest.add("status = 'queued'")
+            let ids = try await downloader.store.ids(rest)
+            // None of them may get a slot while the store is being told.
+            for id in ids { downloader.queue.leave(id) }
+            do throws(DownloadError) {
+                try await downloader.store.change("status = 'paused', hold = NULL", rest)
+            } catch {
+                for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
+                throw error
+            }
+            downloader.tellHolders(of: ids, .paused)
+            downloader.askQueue()
+            return present.count + ids.count
+        }
+    }
+
+    /// Queues every paused download of a selection; what failed is left: see ``retry(_:)``.
+    ///
+    /// - Returns: how many.
+    @discardableResult
+    public func resume(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
+        try await resume(selection, from: ["paused"])
+    }
+
+    /// Queues every failed download of a selection.
+    ///
+    /// - Returns: how many.
+    @discardableResult
+    public func retry(_ selection: DownloadSelection = .all) async throws(DownloadError) -> Int {
+        try await resume(selection, from: ["failed"])
+    }
+
+    private func resume(_ selection: DownloadSelection, from statuses: Set<String>) async throws(DownloadError) -> Int {
+        guard !isShuttingDown else { return 0 }
+        return try await changeRoster { downloader throws(DownloadError) in
+            var (present, rest) = try await downloader.resolve(selection)
+            present.removeAll { !statuses.contains($0.restName) }
+            await downloader.tellAll(.resumeRequested, present)
+            var resting = rest
+            resting.add("status IN (\(statuses.sorted().map { "'\($0)'" }.joined(separator: ", ")))")
+            let ids = try await downloader.store.ids(resting)
+            try await downloader.store.change(
+                "status = 'queued', hold = NULL, error = NULL, finishedAt = NULL",
+                resting
+            )
+            for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
+            downloader.tellHolders(of: ids, .queued)
+            downloader.askQueue()
+            return present.count + ids.count
+        }
+    }
+
+    /// Drops every unfinished download of a selection, with its bytes; finished ones are left as they are.
+    ///
+    /// - Returns: how many.
+    @discardableResult
+    public func cancel(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
+        try await changeRoster { downloader throws(DownloadError) in
+            let (present, rest) = try await downloader.resolve(selection)
+            return try await downloader.cancel(present, rest)
+        }
+    }
+
+    private func cancel(_ present: [Entry], _ rest: StoreCondition) async throws(DownloadError) -> Int {
+        var unfinished = rest
+        unfinished.add("status <> 'completed'")
+        // What has bytes on the disk is taken into memory for it.
+        var begun = unfinished
+        begun.add("partPath IS NOT NULL")
+        var present = present.filter { !$0.isComplete }
+        let count = present.count
+        for id in try await store.ids(begun) {
+            if let entry = try await wake(id) { present.append(entry) }
+        }
+        await tellAll(.cancelRequested, present)
+        let ids = try await store.ids(unfinished)
+        for id in ids { queue.leave(id) }
+        let untouched = try await store.remove(unfinished)
+        tellHolders(of: ids, .cancelled)
+        askQueue()
+        return count + max(untouched, ids.count)
+    }
+
+    /// Forgets every download of a selection, in whatever state; unfinished ones are cancelled first.
+    ///
+    /// - Parameter deletingFiles: deletes finished files too, as far as they are still those that were downloaded.
+    /// - Returns: how many.
+    /// - Throws: ``DownloadError`` when a file or the records could not be removed; what was not reached by then stays.
+    @discardableResult
+    public func remove(_ selection: DownloadSelection, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
+        try await changeRoster { downloader throws(DownloadError) in
+            let ids = try await downloader.ids(of: selection)
+            let condition = StoreCondition.ids(ids)
+            let present = ids.compactMap { downloader.entries[$0] }
+            for entry in present where entry.isComplete { await downloader.settled(entry) }
+            _ = try await downloader.cancel(present, condition)
+            if deletingFiles {
+                for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
+            }
+            try await downloader.store.remove(condition)
+            return ids.count
+        }
+    }
+
+    /// Deletes a finished file that is still the one that was downloaded.
+    private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) {
+        guard let path = record.finalPath, await isUnchanged(record) else { return }
+        let disk = disk
+        try await onDisk { () throws(DiskError) in try disk.remove(path) }
+    }
+
+    // MARK: Selections
+
+    /// Those of a selection that are in memory, and the condition for all others.
+    private func resolve(_ selection: DownloadSelection) async throws(DownloadError) -> ([Entry], StoreCondition) {
+        var all: StoreCondition
+        switch selection.kind {
+        case .query(let query) where query.limit == nil && query.offset == 0: all = condition(query)
+        default: all = .ids(try await ids(of: selection))
+        }
+        all.order = ""
+        if configuration.restoration == .onRequest {
+            // What other processes run is theirs.
+            all.add("owner = \(processID)")
+        }
+        let names = entries.keys.map(\.description)
+        var inMemory = all
+        inMemory.add(isIn: names, "id")
+        let present = try await store.ids(inMemory).compactMap { entries[$0] }
+        all.add(isIn: names, "id", isNot: true)
+        return (present, all)
+    }
+
+    private func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
+        switch selection.kind {
+        case .ids(let ids): return ids
+        case .query(let query): return try await store.ids(condition(query))
+        case .predicate(let isWanted):
+            var ids: [DownloadID] = []
+            var query = DownloadQuery(limit: 1000)
+            while true {
+                let page = try await list(query)
+                ids += page.filter(isWanted).map(\.id)
+                query.offset += page.count
+                if page.count < 1000 { return ids }
+            }
+        }
+    }
+
+    private func tellAll(_ event: DownloadMachine.Event, _ entries: [Entry]) async {
+        for entry in entries { send(event, to: entry) }
+        for entry in entries { await settled(entry) }
+        for entry in entries { letGo(entry) }
+    }
+
+    /// Who has a handle of a download that is not in memory hears what has become of it.
+    private func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
+        for id in ids where entries[id] == nil {
+            guard let hub = hubs.existing(id) else { continue }
+            hub.changed(hub.snapshot.resting(state), outcome: state == .cancelled ? .cancelled : nil)
+        }
+    }
+}
+
+extension Entry {
+    fileprivate var isComplete: Bool {
+        if case .completed = machine.state { return true }
+        return false
+    }
+
+    /// Waits or runs.
+    fileprivate var isUnderWay: Bool {
+        switch machine.state {
+        case .paused, .completed, .failed, .cancelled: false
+        default: true
+        }
+    }
+
+    /// As the store calls it.
+    fileprivate var restName: String {
+        switch machine.state {
+        case .paused: "paused"
+        case .failed: "failed"
+        default: ""
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import Foundation
+internal import GRDB
+
+/// The part of an SQL statement that says which rows, with its values.
+struct StoreCondition: Sendable {
+    var sql = "1"
+    var arguments: [String] = []
+    var order = ""
+    var page = ""
+
+    static let all = StoreCondition()
+
+    init() {}
+
+    static func ids(_ ids: some Sequence<DownloadID>) -> Self {
+        var condition = Self()
+        condition.add(isIn: ids.map(\.description), "id")
+        return condition
+    }
+
+    /// - Parameter live: the downloads that do something now, with what they do; their rows say only that they want to run.
+    init(_ query: DownloadQuery, live: [DownloadID: DownloadSnapshot.State]) {
+        if let states = query.states { add(states, live: live) }
+        if let group = query.group { add("groupName = ?", group) }
+        if let owner = query.owner { add("belongsTo = ?", owner) }
+        if let keys = query.keys { add(isIn: keys.sorted(), "key") }
+        if let text = query.text {
+            let pattern =
+                "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
+            let like = ["url", "finalPath", "file", "key"].map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
+            add("(\(like))", pattern, pattern, pattern, pattern)
+        }
+        if let added = query.added { add(added, "createdAt") }
+        if let ended = query.ended { add(ended, "finishedAt") }
+        let direction = query.isDescending ? "DESC" : "ASC"
+        let opposite = query.isDescending ? "ASC" : "DESC"
+        order =
+            switch query.order {
+            case .added: "download.rowid \(direction)"
+            case .queue: "priority \(opposite), position \(direction), download.rowid \(direction)"
+            case .ended: "finishedAt \(direction), download.rowid \(direction)"
+            case .path: "coalesce(finalPath, file, url) COLLATE NOCASE \(direction), download.rowid \(direction)"
+            case .size: "total \(direction), download.rowid \(direction)"
+            }
+        if query.limit != nil || query.offset > 0 {
+            page = " LIMIT \(max(0, query.limit ?? .max)) OFFSET \(max(0, query.offset))"
+        }
+    }
+
+    mutating func add(_ more: String, _ values: String...) {
+        sql = sql == "1" ? more : "\(sql) AND \(more)"
+        arguments += values
+    }
+
+    mutating func add(isIn values: [String], _ column: String, isNot: Bool = false) {
+        // One value, however many there are: SQLite allows only so many.
+        let list = "[" + values.map(Self.quoted).joined(separator: ",") + "]"
+        add("\(column) \(isNot ? "NOT IN" : "IN") (SELECT value FROM json_each(?))", list)
+    }
+
+    private mutating func add(_ range: Range<Date>, _ column: String) {
+        let texts = [range.lowerBound, range.upperBound].map { String.fromDatabaseValue($0.databaseValue) ?? "" }
+        add("\(column) >= ? AND \(column) < ?", texts[0], texts[1])
+    }
+
+    private mutating func add(_ states: Set<DownloadSnapshot.State>, live: [DownloadID: DownloadSnapshot.State]) {
+        let busy: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
+        var statuses: [String] = []
+        if states.contains(.paused) { statuses.append("paused") }
+        if states.contains(.completed) { statuses.append("completed") }
+        if states.contains(.failed) { statuses.append("failed") }
+        let wanted = states.intersection(busy)
+        let isQueuedWanted = states.contains(.queued)
+        let rows = { (statuses: [String]) in
+            statuses.count == 1
+                ? "status = '\(statuses[0])'" : "status IN (\(statuses.map { "'\($0)'" }.joined(separator: ", ")))"
+        }
+        if isQueuedWanted, wanted == busy {
+            add(rows(statuses + ["queued"]))
+        } else if wanted.isEmpty {
+            add(rows(isQueuedWanted ? statuses + ["queued"] : statuses))
+            if isQueuedWanted, !live.isEmpty { add(isIn: live.keys.map(\.description), "id", isNot: true) }
+        } else {
+            var either = StoreCondition()
+            either.add(isIn: live.filter { wanted.contains($0.value) }.map(\.key.description), "id")
+            var parts = [either.sql]
+            if !statuses.isEmpty { parts.append(rows(statuses)) }
+            if isQueuedWanted {
+                var queued = StoreCondition()
+                queued.add("status = 'queued'")
+                queued.add(isIn: live.keys.map(\.description), "id", isNot: true)
+                parts.append("(\(queued.sql))")
+                either.arguments += queued.arguments
+            }
+            add("(\(parts.joined(separator: " OR ")))")
+            arguments += either.arguments
+        }
+    }
+
+    /// A JSON string: the library's encoder has no shorter way.
+    private static func quoted(_ text: String) -> String {
+        String(decoding: (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8), as: UTF8.self)
+    }
+
+    var bound: StatementArguments { StatementArguments(arguments) }
+}

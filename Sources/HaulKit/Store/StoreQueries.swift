@@ -1,0 +1,151 @@
+internal import Foundation
+internal import GRDB
+
+/// Asking for many downloads at once, and changing many, without having each in memory.
+extension DownloadStore {
+    /// A row as lists show it.
+    struct Listed: Sendable {
+        let id: DownloadID
+        let record: DownloadRecord
+        let received: Int64
+    }
+
+    func list(_ condition: StoreCondition) async throws(DownloadError) -> [Listed] {
+        try await reading { database in
+            let order = condition.order.isEmpty ? "download.rowid" : condition.order
+            let sql = """
+                SELECT download.*, progress.received AS received FROM download
+                LEFT JOIN progress ON progress.downloadID = download.id
+                WHERE \(condition.sql) ORDER BY \(order)\(condition.page)
+                """
+            // A row that a later version wrote, or somebody edited, must not hide the others.
+            return try Row.fetchAll(database, sql: sql, arguments: condition.bound).compactMap { row in
+                guard let record = try? DownloadRecord(row: row), let id = DownloadID(record.id) else { return nil }
+                return Listed(id: id, record: record, received: row["received"] ?? 0)
+            }
+        }
+    }
+
+    func count(_ condition: StoreCondition) async throws(DownloadError) -> Int {
+        try await reading { database in
+            try Int.fetchOne(
+                database,
+                sql: "SELECT count(*) FROM download WHERE \(condition.sql)",
+                arguments: condition.bound
+            ) ?? 0
+        }
+    }
+
+    func ids(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadID] {
+        try await reading { database in
+            let order = condition.order.isEmpty ? "download.rowid" : condition.order
+            return try String.fetchAll(
+                database,
+                sql: "SELECT id FROM download WHERE \(condition.sql) ORDER BY \(order)\(condition.page)",
+                arguments: condition.bound
+            ).compactMap { DownloadID($0) }
+        }
+    }
+
+    /// What the queue has to know of those that wait.
+    func queueItems(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
+        try await reading { database in
+            let rows = try Row.fetchCursor(
+                database,
+                sql: "SELECT id, host, priority, position FROM download WHERE \(condition.sql) AND status = 'queued'",
+                arguments: condition.bound
+            )
+            var items: [DownloadQueue.Item] = []
+            // Of few hosts there are many.
+            var hosts: [String: String] = [:]
+            while let row = try rows.next() {
+                guard let id = DownloadID(row[0] as String) else { continue }
+                let name: String = row[1] ?? ""
+                let host = hosts[name] ?? name
+                hosts[name] = host
+                items.append(.init(id: id, host: host, priority: row[2], position: row[3]))
+            }
+            return items
+        }
+    }
+
+    /// Changes many rows in one durable transaction.
+    ///
+    /// - Parameter assignments: SQL that names no outside value.
+    /// - Returns: how many rows there were.
+    @discardableResult
+    func change(_ assignments: String, _ condition: StoreCondition) async throws(DownloadError) -> Int {
+        try await writing { database in
+            try database.execute(
+                sql: "UPDATE download SET \(assignments) WHERE \(condition.sql)",
+                arguments: condition.bound
+            )
+            return database.changesCount
+        }
+    }
+
+    /// Forgets many downloads.
+    @discardableResult
+    func remove(_ condition: StoreCondition) async throws(DownloadError) -> Int {
+        try await writing { database in
+            try database.execute(
+                sql: "DELETE FROM download WHERE \(condition.sql)",
+                arguments: condition.bound
+            )
+            return database.changesCount
+        }
+    }
+
+    /// The place behind every other.
+    func lastPosition() async throws(DownloadError) -> Int64 {
+        try await reading { database in
+            try Int64.fetchOne(database, sql: "SELECT max(position) FROM download") ?? 0
+        }
+    }
+
+    /// The downloads with these ids, as far as there are any.
+    func find(ids: [DownloadID]) async throws(DownloadError) -> [Saved] {
+        let condition = StoreCondition.ids(ids)
+        return try await reading { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM download WHERE \(condition.sql)",
+                arguments: condition.bound
+            )
+            return try rows.compactMap { row in
+                guard let record = try? DownloadRecord(row: row) else { return nil }
+                return Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
+            }
+        }
+    }
+
+    /// - Returns: what `read` makes of the store with everything that was noted before.
+    private func reading<Value: Sendable>(_ read: @escaping @Sendable (Database) throws -> Value)
+        async throws(DownloadError) -> Value
+    {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.file.queue.read(read)
+        }
+    }
+
+    private func writing<Value: Sendable>(_ write: @escaping @Sendable (Database) throws -> Value)
+        async throws(DownloadError) -> Value
+    {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.file.queue.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.
+                defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+                var value: Value?
+                try database.inTransaction {
+                    value = try write(database)
+                    return .commit
+                }
+                guard let value else { throw DownloadError(.storeFailed, "The store did not do what it was asked.") }
+                return value
+            }
+        }
+    }
+}
