@@ -39,6 +39,15 @@ public struct Configuration: Sendable {
     public var smallestPiece: Int64 = 256 << 10
     /// Most bytes a second, all downloads together; nil for no limit. ``Downloader/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
+    /// Whether a download for which the disk has no room is paused until there is some (``HoldReason/diskFull``,
+    /// ``HoldReason/quota``), and then goes on by itself. Otherwise it fails with ``DownloadError/Code/diskFull``, as does in
+    /// either case one that is larger than the disk.
+    public var waitsForSpace = true
+    /// Bytes of each disk that downloads leave free. None by default: how much a machine needs, only its owner knows.
+    public var reservedDiskSpace: Int64 = 0
+    /// Most bytes that the files of this downloader may take, finished and unfinished ones together; nil for no limit. An
+    /// unfinished file counts with its whole length, a finished one as long as its record is kept and its file is there.
+    public var diskQuota: Int64?
     public var retry = RetryPolicy()
     /// Time for TCP and TLS to be set up.
     public var connectTimeout = Duration.seconds(20)

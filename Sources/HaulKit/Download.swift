@@ -1,7 +1,7 @@
 /// A handle on one download. Cheap to copy; holds its downloader.
 public struct Download: Sendable, Identifiable {
     public let id: DownloadID
-    private let downloader: Downloader
+    let downloader: Downloader
     private let hub: EventHub
 
     init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventHub) {

@@ -13,6 +13,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         case waiting
         /// Every byte is here; the digest is computed, the file synced and put under its name.
         case verifying
+        /// The user's wish, or a pause that ends by itself: see ``DownloadSnapshot/holdReason``.
         case paused
         case completed
         case failed
@@ -35,7 +36,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let totalBytes: Int64?
     /// Over the last five seconds; 0 when nothing arrives.
     public let bytesPerSecond: Double
-    /// Why the download failed, or what the attempt before this wait failed of.
+    /// Why the download failed, what it is held for, or what the attempt before this wait failed of.
     public let error: DownloadError?
     /// When the wait ends, as time from the snapshot on.
     public let waitsFor: Duration?
@@ -117,7 +118,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
             state: state,
             receivedBytes: size ?? receivedBytes,
             totalBytes: size ?? record.total,
-            error: state == .failed ? record.error : nil
+            error: state == .failed || (state == .paused && record.hold != nil) ? record.error : nil
         )
     }
 

@@ -156,6 +156,7 @@ extension Downloader {
             isRepair: request.isRepair,
             resumesUnverified: request.resumesUnverified,
             failsOnChange: request.failsOnChange,
+            waitsForSpace: configuration.waitsForSpace,
             limits: Transfer.Limits(
                 connections: max(1, configuration.connectionsPerDownload),
                 start: max(1, configuration.initialConnections),

@@ -49,16 +49,17 @@ extension Downloader {
             var (present, rest) = try await downloader.resolve(selection)
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
-            rest.add("status = 'queued'")
+            rest.add("(status = 'queued' OR hold IS NOT NULL)")
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
             for id in ids { downloader.queue.leave(id) }
             do throws(DownloadError) {
-                try await downloader.store.change("status = 'paused', hold = NULL", rest)
+                try await downloader.store.change("status = 'paused', hold = NULL, error = NULL", rest)
             } catch {
                 for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
                 throw error
             }
+            downloader.space.forget(ids)
             downloader.tellHolders(of: ids, .paused)
             downloader.askQueue()
             return present.count + ids.count
@@ -95,6 +96,7 @@ extension Downloader {
                 resting
             )
             for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
+            downloader.space.forget(ids)
             downloader.tellHolders(of: ids, .queued)
             downloader.askQueue()
             return present.count + ids.count
@@ -126,6 +128,8 @@ extension Downloader {
         await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
         for id in ids { queue.leave(id) }
+        space.forget(ids)
+        stored.invalidate()
         let untouched = try await store.remove(unfinished)
         tellHolders(of: ids, .cancelled)
         askQueue()
@@ -149,6 +153,7 @@ extension Downloader {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
             }
             try await downloader.store.remove(condition)
+            downloader.stored.invalidate()
             return ids.count
         }
     }
@@ -205,7 +210,7 @@ extension Downloader {
     }
 
     /// Who has a handle of a download that is not in memory hears what has become of it.
-    private func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
+    func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
         for id in ids where entries[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
             hub.changed(hub.snapshot.resting(state), outcome: state == .cancelled ? .cancelled : nil)
@@ -219,10 +224,11 @@ extension Entry {
         return false
     }
 
-    /// Waits or runs.
+    /// Waits or runs, or will by itself.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
-        case .paused, .completed, .failed, .cancelled: false
+        case .paused: machine.hold != nil
+        case .completed, .failed, .cancelled: false
         default: true
         }
     }

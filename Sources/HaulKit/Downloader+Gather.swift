@@ -13,6 +13,7 @@ extension Downloader {
         }
         // A named file that is there may decide the matter.
         guard entry.record.file == nil || entry.record.conflictPolicy == .overwrite else { return false }
+        guard !mayLackRoom(entry) else { return false }
         entry.record.startedAt = entry.record.startedAt ?? time.date()
         entry.lastSync = time.now()
         send(.recovered(nil), to: entry)
@@ -33,7 +34,9 @@ extension Downloader {
         else { return false }
         // The other policies want to know of a file that is there before a byte comes.
         let policy = entry.record.conflictPolicy
-        guard policy == .rename || policy == .overwrite, let path = entry.record.path(preparation) else { return false }
+        guard policy == .rename || policy == .overwrite, let path = entry.record.path(preparation),
+            hasPlentyOfRoom(entry)
+        else { return false }
         entry.record.resource = preparation.resource
         entry.record.finalPath = path
         let file = GatheredFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))

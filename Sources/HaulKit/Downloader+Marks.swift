@@ -22,6 +22,7 @@ extension Downloader {
             isAnyActive = true
             mark(entry)
         }
+        watchGrowth()
         if !isAnyActive { ticker = nil }
         return isAnyActive
     }

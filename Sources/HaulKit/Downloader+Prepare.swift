@@ -20,7 +20,9 @@ extension Downloader {
                 try await store.commit(entry.record, .zero, durably: true)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            try await makeRoom(preparation.resource.total, part)
+            if let refusal = try await makeRoom(preparation.resource.total, part, entry) {
+                return send(refusal, to: entry)
+            }
             if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
                 part.keepDigest(checksum.algorithm)
             }
@@ -130,21 +132,5 @@ extension Downloader {
     private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
         one.url == other.url && one.folder == other.folder && one.file == other.file
             || one.file != nil && one.file == other.file
-    }
-
-    /// Checks that the rest will fit, and reserves it.
-    private func makeRoom(_ total: Int64?, _ part: PartFile) async throws(DownloadError) {
-        // What is in memory finds its room when it comes to the disk.
-        guard let total, total > 0, !part.file.isInMemory else { return }
-        let disk = disk
-        try await onDisk { () throws(DiskError) in
-            let status = try part.file.status()
-            let missing = total - max(status.allocated, status.size)
-            guard missing > 0 else { return }
-            if let free = try disk.freeSpace(FilePaths.folder(of: part.path)), free < missing {
-                throw DiskError(.full, call: "statvfs", path: part.path)
-            }
-            try part.file.reserve(total)
-        }
     }
 }

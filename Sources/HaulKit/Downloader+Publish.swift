@@ -109,7 +109,7 @@ extension Downloader {
     func releaseFile(_ entry: Entry) async {
         await entry.part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
-        if let part = entry.part, !part.file.isInMemory, case .failed = entry.machine.state, part.mark.count == 0,
+        if let part = entry.part, !part.file.isInMemory, entry.isStopped, part.mark.count == 0,
             entry.record.wishes.isRepair != true
         {
             let disk = disk

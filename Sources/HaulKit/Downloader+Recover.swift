@@ -22,17 +22,19 @@ extension Downloader {
             guard let file else {
                 // None, or gone, or another file by now: one will be made, under a name that is free then.
                 entry.record.forgetPart()
-                send(.recovered(nil), to: entry)
+                send(try await lacksRoom(entry, here: 0) ?? .recovered(nil), to: entry)
                 return
             }
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
             let claimed = stored?.progress?.mark(bootID: disk.bootID) ?? .zero
             entry.machine.learn(stored?.record.resource)
-            let size = try await status(of: file).size
+            let status = try await status(of: file)
             // Shorter than it should be: somebody cut it, and nobody knows what else he did.
-            let mark = claimed.count > 0 && size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
+            let mark = claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
             hold(file, mark ?? .zero, entry)
-            send(.recovered(mark), to: entry)
+            let isWhole = mark.map { $0.prefix == stored?.record.resource?.total } ?? false
+            let here = max(mark?.count ?? 0, status.allocated)
+            send(isWhole ? .recovered(mark) : try await lacksRoom(entry, here: here) ?? .recovered(mark), to: entry)
         } catch {
             send(.stepFailed(error), to: entry)
         }

@@ -8,6 +8,7 @@ extension Downloader {
         entry.record.resource = entry.machine.resource
         entry.record.total = entry.size ?? entry.machine.resource?.total ?? entry.record.wishes.size
         entry.record.error = nil
+        entry.record.hold = nil
         switch state {
         case .queued:
             entry.record.status = .queued
@@ -21,6 +22,10 @@ extension Downloader {
         case .paused:
             // A shut down is not the user's wish to pause: what ran shall run again.
             entry.record.status = isShuttingDown ? .queued : .paused
+            if !isShuttingDown, let hold = entry.machine.hold {
+                entry.record.hold = hold
+                entry.record.error = Self.sentence(hold, entry.record)
+            }
         case .completed:
             entry.record.status = .completed
             entry.record.proof = entry.proof
@@ -40,6 +45,7 @@ extension Downloader {
             hosts.forget(entry.id)
         default: break
         }
+        noteDiskUse(entry)
         if entry.isOnlyAnAttempt {
             forget(entry)
         } else if state != .cancelled, entry.isOurs, !(entry.isUntouched && entry.record.status == .queued) {

@@ -18,7 +18,7 @@ extension Downloader {
         var held = StoreCondition()
         held.add("status = 'paused' AND hold IS NOT NULL")
         // What it waited for is looked at anew.
-        try await store.change("status = 'queued', hold = NULL", held)
+        try await store.change("status = 'queued', hold = NULL, error = NULL", held)
         if !configuration.resumesAtStart {
             var running = StoreCondition()
             running.add("status = 'queued'")
@@ -41,7 +41,7 @@ extension Downloader {
             case .failed: saved.record.error.map { .failed($0) } ?? .queued
             case .completed: saved.record.finalPath.map { .completed(path: $0) } ?? .queued
             }
-        let machine = DownloadMachine(
+        var machine = DownloadMachine(
             settings(request),
             state: state,
             resource: saved.record.resource,
@@ -49,6 +49,7 @@ extension Downloader {
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
+        if state == .paused { machine.hold = saved.record.hold }
         let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
         let entry = Entry(id, machine, saved.record, limit, hubs)
         // Who has the whole store to himself need not ask whose a record is.
@@ -77,6 +78,7 @@ extension Downloader {
                 return entry(saved, id, request)
             }
             guard isSame || request.key != nil else { return nil }
+            stored.invalidate()
             // The file is gone or has become another one: it is fetched anew, and whatever stands in its place is left alone.
             saved.record.forgetPart()
             saved.record.finished = nil
@@ -144,14 +146,8 @@ extension Downloader {
 
     /// Whether the finished file stands where it was put, as it was then.
     func isUnchanged(_ record: DownloadRecord) async -> Bool {
-        guard let path = record.finalPath, let finished = record.finished else { return false }
-        let disk = disk
         do throws(DownloadError) {
-            guard let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) else {
-                return false
-            }
-            return standing.isSameFile(as: finished) && standing.size == finished.size
-                && standing.modified == finished.modified
+            return try await fileState(record) == .unchanged
         } catch {
             // What cannot be looked at cannot be vouched for.
             return false

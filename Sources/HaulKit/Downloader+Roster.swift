@@ -95,8 +95,11 @@ extension Downloader {
 
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
     func letGo(_ entry: Entry) {
-        // One that waits for something to end will go on by itself.
-        guard entry.isAtRest, entry.record.hold == nil, entries[entry.id] === entry else { return }
+        // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
+        // the watch knows them.
+        guard entry.isAtRest, entry.record.hold == nil || mayLetGoHeld(entry), entries[entry.id] === entry else {
+            return
+        }
         entries[entry.id] = nil
     }
 

@@ -47,6 +47,11 @@ public actor Downloader {
     var isReadingAhead = false
     var grantsSinceReading = 0
     var queueTimer: (at: Instant, task: Task<Void, Never>)?
+    /// Who waits for room on a disk, and what the files take: see `Downloader+DiskPolicy`.
+    var space = SpaceWatch()
+    var spacePoll: Task<Void, Never>?
+    var lastSpaceLook = Instant.start
+    var stored = StoredCount()
 
     // MARK: Opening and closing
 
@@ -126,6 +131,7 @@ public actor Downloader {
         for entry in all { await settled(entry) }
         ticker?.cancel()
         queueTimer?.task.cancel()
+        spacePoll?.cancel()
         for (id, hub) in hubs.all where !hub.hasEnded {
             // Paused and waiting ones too: nobody shall wait for what can no longer happen.
             hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))

@@ -37,6 +37,8 @@ struct Get: AsyncParsableCommand {
 
     @OptionGroup var network: NetworkOptions
 
+    @OptionGroup var disk: DiskOptions
+
     @Flag(name: [.short, .long], help: "Print nothing but errors.")
     var quiet = false
 
@@ -64,6 +66,7 @@ struct Get: AsyncParsableCommand {
 
     private func configuration() throws -> Configuration {
         var configuration = try network.configuration()
+        disk.apply(to: &configuration)
         configuration.activeDownloads = jobs
         configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
         return configuration

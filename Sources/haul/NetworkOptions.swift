@@ -57,6 +57,8 @@ struct NetworkOptions: ParsableArguments {
     func configuration() throws -> Configuration {
         var configuration = Configuration(stateFolder: stateDir)
         configuration.restoration = .onRequest
+        // Scripts rely on a full disk being an error.
+        configuration.waitsForSpace = false
         configuration.bytesPerSecond = limitRate?.bytes
         if let retries {
             configuration.retry.attempts = retries

@@ -19,8 +19,8 @@ protocol Disk: Sendable {
     func syncFolder(_ path: String) throws(DiskError)
     /// Creates a folder and its parents; no error if it is there.
     func createFolder(_ path: String) throws(DiskError)
-    /// Bytes that this user may still write at `path`, or nil when the file system does not say.
-    func freeSpace(_ path: String) throws(DiskError) -> Int64?
+    /// How much room the file system of `path`, which must exist, has; nil when it does not say.
+    func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
     /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.
     var bootID: String { get }
 }
@@ -48,6 +48,18 @@ protocol DiskFile: AnyObject, Sendable {
 }
 
 extension Disk {
+    /// The same for a path that need not be there yet: what its nearest folder says.
+    func freeSpace(near path: String) throws(DiskError) -> VolumeSpace? {
+        var path = path
+        while true {
+            do throws(DiskError) { return try freeSpace(at: path) } catch {
+                let parent = FilePaths.folder(of: path)
+                guard error.kind == .notFound, parent != path else { throw error }
+                path = parent
+            }
+        }
+    }
+
     func sync(_ files: [any DiskFile]) -> [DiskError?] {
         files.map { file in
             do throws(DiskError) { try file.sync() } catch { return error }
@@ -61,6 +73,16 @@ extension DiskFile {
 
     /// The lock goes with the file.
     func unlock() {}
+}
+
+/// How much room a file system has.
+struct VolumeSpace: Sendable, Hashable {
+    /// Bytes that this user may still write.
+    var free: Int64
+    /// Bytes that it holds when it is empty.
+    var total: Int64
+    /// Tells file systems apart (`st_dev`).
+    var volume: UInt64
 }
 
 /// What the file system says of a file.

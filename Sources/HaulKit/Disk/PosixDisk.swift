@@ -67,7 +67,7 @@ struct PosixDisk: Disk {
         }
     }
 
-    func freeSpace(_ path: String) throws(DiskError) -> Int64? {
+    func freeSpace(at path: String) throws(DiskError) -> VolumeSpace? {
         do {
             return try SystemCalls.freeSpace(path)
         } catch { throw DiskError(errno: error.code, call: "statvfs", path: path) }

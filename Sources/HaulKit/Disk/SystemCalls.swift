@@ -153,13 +153,21 @@ enum SystemCalls {
         return FileStatus(raw, born: haul_birth_time(descriptor, nil))
     }
 
-    static func freeSpace(_ path: String) throws(Errno) -> Int64? {
+    static func freeSpace(_ path: String) throws(Errno) -> VolumeSpace? {
         var raw = statvfs()
         _ = try retrying { statvfs(path, &raw) }
+        var place = stat()
+        _ = try retrying { stat(path, &place) }
         // Some network and overlay file systems report nothing at all.
         guard raw.f_blocks > 0 else { return nil }
-        let (bytes, overflow) = UInt64(raw.f_bavail).multipliedReportingOverflow(by: UInt64(raw.f_frsize))
-        return overflow ? nil : Int64(clamping: bytes)
+        let size = UInt64(raw.f_frsize)
+        let (free, isTooMuchFree) = UInt64(raw.f_bavail).multipliedReportingOverflow(by: size)
+        let (total, isTooMuch) = UInt64(raw.f_blocks).multipliedReportingOverflow(by: size)
+        return VolumeSpace(
+            free: isTooMuchFree ? .max : Int64(clamping: free),
+            total: isTooMuch ? .max : Int64(clamping: total),
+            volume: UInt64(truncatingIfNeeded: place.st_dev)
+        )
     }
 
     /// A name that changes with each boot of the machine; empty where the platform has none, which counts as changed.

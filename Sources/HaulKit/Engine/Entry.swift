@@ -81,7 +81,9 @@ final class Entry {
             error = reason
             waitsFor = max(until - now, .zero)
         case .verifying, .publishing: state = .verifying
-        case .paused: state = .paused
+        case .paused:
+            state = .paused
+            error = record.error
         case .completed(let final):
             state = .completed
             path = final
@@ -109,6 +111,12 @@ final class Entry {
     /// What the queue knows of it.
     var queueItem: DownloadQueue.Item {
         .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+    }
+
+    /// Something else than the user's wish ended or interrupted it.
+    var isStopped: Bool {
+        if case .failed = machine.state { return true }
+        return machine.hold?.isOfDisk == true
     }
 
     /// It does nothing any more and nothing is under way: the store has all there is to know.

@@ -3,21 +3,36 @@ internal import Foundation
 extension Checksum {
     /// Computes the digest of a file.
     ///
-    /// - Throws: ``DownloadError`` with a disk code when the file cannot be read.
+    /// - Throws: ``DownloadError`` with a disk code when the file cannot be read, with ``DownloadError/Code/cancelled`` when the
+    ///   task was cancelled.
     public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError) -> Checksum {
-        let checksum = try await offActor { () throws(DownloadError) -> Checksum? in
-            do throws(DiskError) {
-                let file = try PosixFile(path, flags: O_RDONLY)
-                let status = try file.status()
-                guard status.kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
-                let size = status.size
-                let digest = RunningDigest(algorithm)
-                try digest.catchUp(with: file, written: { size }, isCancelled: { false })
-                return digest.finish()
-            } catch { throw DownloadError(error) }
+        let flag = CancelFlag()
+        let result: Result<Checksum?, DownloadError> = await withTaskCancellationHandler {
+            await offActor {
+                Result { () throws(DownloadError) in
+                    do throws(DiskError) { return try read(algorithm, path, flag) } catch { throw DownloadError(error) }
+                }
+            }
+        } onCancel: {
+            flag.set()
         }
-        guard let checksum else { throw DownloadError(.internalFault, "The digest could not be computed.") }
+        guard let checksum = try result.get() else {
+            throw DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
+        }
         return checksum
+    }
+
+    /// - Returns: nil when nobody wants it any more.
+    private static func read(_ algorithm: Algorithm, _ path: String, _ flag: CancelFlag) throws(DiskError) -> Checksum?
+    {
+        // Opening a pipe would wait for somebody to write into it.
+        let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
+        let status = try file.status()
+        guard status.kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
+        let size = status.size
+        let digest = RunningDigest(algorithm)
+        try digest.catchUp(with: file, written: { size }, isCancelled: { flag.isSet })
+        return flag.isSet ? nil : digest.finish()
     }
 
     /// Whether a file has this digest. Throws as ``of(_:file:)`` does.

@@ -25,6 +25,11 @@ extension DownloadMachine {
     }
 
     mutating func fail(_ error: DownloadError) -> [Action] {
+        if error.code == .diskFull, settings.waitsForSpace { return settle(.hold(.diskFull)) }
+        return giveUp(error)
+    }
+
+    mutating func giveUp(_ error: DownloadError) -> [Action] {
         state = .failed(error)
         return [.checkpoint, .releaseFile, .report]
     }

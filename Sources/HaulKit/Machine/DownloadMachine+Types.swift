@@ -21,6 +21,7 @@ extension DownloadMachine {
         case verifying
         /// The file is being synced and renamed.
         case publishing
+        /// The user's wish, or a hold that ends by itself: see ``DownloadMachine/hold``.
         case paused
         case completed(path: String)
         case failed(DownloadError)
@@ -66,6 +67,12 @@ extension DownloadMachine {
         case pauseRequested
         case resumeRequested
         case cancelRequested
+        /// Something that passes is in the way: it pauses until that has passed.
+        case held(HoldReason)
+        /// What was in the way is not any more.
+        case holdEnded(HoldReason)
+        /// There is no room for what comes next. The reason is nil where there never will be.
+        case spaceMissing(HoldReason?, DownloadError)
         /// What is on disk and may be relied on; nil when nothing is.
         case recovered(Mark?)
         case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
@@ -142,6 +149,8 @@ extension DownloadMachine {
         var resumesUnverified = false
         /// Whether to give up instead of starting over when another version stands at the URL.
         var failsOnChange = false
+        /// Whether a full disk pauses the download until there is room, in place of ending it.
+        var waitsForSpace = false
         var limits = Transfer.Limits()
     }
 }

@@ -18,9 +18,14 @@ struct DownloadMachine: Sendable, Equatable {
     /// Set when the bytes came from another URL than the one now asked.
     var isFromReplacedSource: Bool
 
-    enum Wish: Sendable, Equatable { case run, pause, cancel, yield }
-    /// What the user asked for during a step that must not be torn.
+    enum Wish: Sendable, Equatable {
+        case run, pause, cancel, yield
+        case hold(HoldReason)
+    }
+    /// What was asked for during a step that must not be torn.
     var wish = Wish.run
+    /// Why it is paused, where that is not the user's wish; nil in every other state.
+    var hold: HoldReason?
     /// Bytes that were here when the present attempt began.
     var countAtOpen: Int64 = 0
     var rangesAreBroken = false
@@ -63,6 +68,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .pauseRequested: return stop(.pause)
         case .resumeRequested: return resume()
         case .cancelRequested: return stop(.cancel)
+        case .held(let reason): return held(reason)
+        case .holdEnded(let reason): return holdEnded(reason)
+        case .spaceMissing(let reason, let error): return spaceMissing(reason, error)
         case .slotGranted:
             guard state == .queued else { return [] }
             state = .recovering
@@ -168,12 +176,18 @@ struct DownloadMachine: Sendable, Equatable {
     mutating func resume() -> [Action] {
         switch state {
         case .paused, .failed:
+            hold = nil
             state = .queued
             patience.renew()
             sources.renew()
             return [.report]
         default:
-            if wish == .pause { wish = .run }
+            switch wish {
+            case .pause: wish = .run
+            // What is under way may have been stopped for it: it is queued, and tried at once.
+            case .hold: wish = .yield
+            case .run, .cancel, .yield: break
+            }
             return []
         }
     }
@@ -185,6 +199,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .transferring: return transfer.closeAll() + settle(wish)
         case .resting: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
         case .verifying: return [.cancelVerification] + settle(wish)
+        case .paused where wish == .pause && hold != nil:
+            hold = nil
+            return [.report]
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
         case .recovering, .publishing:
             // Short steps that must not be torn: the wish is kept until they are done, and a file that is being
@@ -203,16 +220,21 @@ struct DownloadMachine: Sendable, Equatable {
     /// A cancelled download stays cancelled, even if the whole downloader is told to pause before the step is done.
     mutating func keep(_ wish: Wish) {
         switch (self.wish, wish) {
-        case (.cancel, _), (.pause, .yield): break
+        case (.cancel, _), (.pause, .yield), (.pause, .hold), (.hold, .yield), (.hold, .hold): break
         default: self.wish = wish
         }
     }
 
-    /// Comes to rest as the user wished; runs on if that is the wish.
+    /// Comes to rest as was wished; runs on if that is the wish.
     mutating func settle(_ wish: Wish) -> [Action] {
         self.wish = .run
+        hold = nil
         switch wish {
         case .run: return []
+        case .hold(let reason):
+            hold = reason
+            state = .paused
+            return [.checkpoint, .releaseFile, .report]
         case .pause:
             state = .paused
             return [.checkpoint, .releaseFile, .report]
@@ -229,5 +251,4 @@ struct DownloadMachine: Sendable, Equatable {
     mutating func settleOr(_ next: (inout DownloadMachine) -> [Action]) -> [Action] {
         wish == .run ? next(&self) : settle(wish)
     }
-
 }

@@ -27,6 +27,9 @@ struct Patience: Sendable, Equatable {
         hasRefetched = false
     }
 
+    /// It was held for something that had nothing to do with the server: what failed before that is forgiven.
+    mutating func forgive() { failures = 0 }
+
     /// Another run begins at this byte.
     mutating func begin(at written: Int64) { furthest = written }
 

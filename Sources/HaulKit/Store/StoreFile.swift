@@ -104,6 +104,9 @@ struct StoreFile {
         if let error = error as? DiskError {
             return DownloadError(.storeFailed, "The store cannot be opened. \(error.sentence)")
         }
+        if (error as? DatabaseError)?.resultCode == .SQLITE_FULL {
+            return DownloadError(DiskError(.full, call: "write", path: path))
+        }
         // A decoding error would print the row, headers and all.
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)

@@ -40,6 +40,18 @@ enum Format {
         return snapshot.error.map { "\($0.message) \(wait)" } ?? wait
     }
 
+    /// Why a download that nobody paused is paused; nil for any other.
+    static func held(_ snapshot: DownloadSnapshot) -> String? {
+        guard snapshot.state == .paused, let reason = snapshot.holdReason else { return nil }
+        if let error = snapshot.error { return error.message }
+        return switch reason {
+        case .diskFull, .quota: "Waiting for room on the disk."
+        case .offline: "Waiting for the network."
+        case .metered: "Waiting for a network that is not metered."
+        case .outsideHours: "Waiting for the hours in which downloads may run."
+        }
+    }
+
     static func completed(_ completed: CompletedDownload, since start: ContinuousClock.Instant?, from: Int64) -> String
     {
         if completed.wasThere { return "\(completed.path) was there already (\(bytes(completed.bytes)))" }

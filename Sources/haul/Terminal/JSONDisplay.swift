@@ -13,6 +13,8 @@ struct JSONDisplay: Display {
         var id: String?
         var url: String
         var state: String?
+        /// Why it is paused, where nobody asked for that.
+        var hold: String?
         var path: String?
         var received: Int64?
         var total: Int64?
@@ -50,6 +52,7 @@ struct JSONDisplay: Display {
             id: snapshot.id.description,
             url: snapshot.url.masked,
             state: snapshot.state.rawValue,
+            hold: snapshot.holdReason?.rawValue,
             path: snapshot.path,
             received: snapshot.receivedBytes,
             total: snapshot.totalBytes,

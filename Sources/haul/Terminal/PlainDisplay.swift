@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// For logs and pipes: a line when a file starts, when it waits, and when it ends. Paths go to standard output.
+/// For logs and pipes: a line when a file starts, when it waits and what for, and when it ends. Paths go to standard output.
 final class PlainDisplay: Display {
     private struct State {
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
@@ -22,6 +22,8 @@ final class PlainDisplay: Display {
             Output.note("\(snapshot.url.masked) -> \(snapshot.path ?? "?")\(size)\(resumed)")
         case .waiting:
             Output.note("\(snapshot.url.masked): \(Format.waiting(snapshot))")
+        case .paused:
+            if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.masked): \(reason)") }
         default: break
         }
     }

@@ -25,7 +25,10 @@ enum ProgressLine {
             return status(name, "connecting", columns)
         case .queued:
             return status(name, "waiting for a slot", columns)
-        case .paused, .completed, .failed, .cancelled:
+        case .paused:
+            guard let reason = Format.held(snapshot) else { return status(name, "paused", columns) }
+            return Format.fit("\(name)  \(reason)", columns)
+        case .completed, .failed, .cancelled:
             return status(name, snapshot.state.rawValue, columns)
         }
     }

@@ -95,7 +95,9 @@ final class TerminalDisplay: Display {
 
     private func lines(_ state: State, columns: Int, rows: Int) -> [String] {
         let all = state.order.compactMap { state.snapshots[$0] }
-        let running = all.filter { [.connecting, .transferring, .waiting, .verifying].contains($0.state) }
+        let running = all.filter {
+            [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
+        }
         let room = max(1, rows - 3)
         var lines = running.prefix(room).map { ProgressLine.of($0, columns: columns) }
         if isVerbose {

@@ -19,6 +19,7 @@ struct DiskFailureTests {
         configuration.batchBytes = 16 * 1024
         configuration.markInterval = .milliseconds(1)
         configuration.syncInterval = .milliseconds(1)
+        configuration.waitsForSpace = false
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID)
         let transport = ScriptedTransport { request, _ in
             ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)

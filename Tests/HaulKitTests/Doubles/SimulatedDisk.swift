@@ -35,6 +35,9 @@ final class SimulatedDisk: Disk {
         var isDead = false
         var boot = 1
         var free: Int64 = 1 << 40
+        var total: Int64 = 1 << 41
+        /// Bytes that files may take, where they are really counted.
+        var capacity: Int64?
         var failures: [String: (after: Int, kind: DiskError.Kind)] = [:]
         var random: SplitMix64
     }
@@ -57,7 +60,15 @@ final class SimulatedDisk: Disk {
         state.withLock { $0.failures[call] = (after, kind) }
     }
 
-    func setFreeSpace(_ bytes: Int64) { state.withLock { $0.free = bytes } }
+    /// What it says of itself; it takes any amount all the same.
+    func setFreeSpace(_ bytes: Int64, of total: Int64 = 1 << 41) {
+        state.withLock { ($0.free, $0.total) = (bytes, total) }
+    }
+
+    /// From now on it is full when its files have so many bytes.
+    func setCapacity(_ bytes: Int64, of total: Int64 = 1 << 41) {
+        state.withLock { ($0.capacity, $0.total) = (bytes, total) }
+    }
 
     /// The power is gone: nothing can be done any more until `restart`.
     var isDead: Bool { state.withLock { $0.isDead } }
@@ -168,11 +179,18 @@ final class SimulatedDisk: Disk {
 
     func createFolder(_ path: String) throws(DiskError) {}
 
-    func freeSpace(_ path: String) throws(DiskError) -> Int64? {
-        try look(path) { state throws(DiskError) in state.free }
+    func freeSpace(at path: String) throws(DiskError) -> VolumeSpace? {
+        try look(path) { state throws(DiskError) in
+            let free = state.capacity.map { max(0, $0 - Self.used(state)) } ?? state.free
+            return VolumeSpace(free: free, total: state.total, volume: 1)
+        }
     }
 
     // MARK: Inside
+
+    private static func used(_ state: State) -> Int64 {
+        state.names.values.reduce(0) { $0 + Int64(state.inodes[$1]?.content.count ?? 0) }
+    }
 
     private func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError)
         -> Value
@@ -248,6 +266,10 @@ final class SimulatedDisk: Disk {
         func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
             let bytes = buffers.flatMap { Array($0.readableBytesView) }
             try disk.change("write", path) { state throws(DiskError) in
+                let growth = offset + Int64(bytes.count) - Int64(state.inodes[number]?.content.count ?? 0)
+                if let capacity = state.capacity, growth > 0, SimulatedDisk.used(state) + growth > capacity {
+                    throw DiskError(.full, call: "pwritev", path: path)
+                }
                 let write = Write(offset: Int(offset), bytes: bytes)
                 state.inodes[number, default: Inode()].unsynced.append(write)
                 SimulatedDisk.apply(write, &state.inodes[number, default: Inode()].content)

@@ -64,10 +64,13 @@ struct DiskFaultTests {
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func keepsWhatArrivedWhenTheDiskFillsUp() async throws {
         let content = TestContent(seed: 1, count: 1_500_000)
-        try await FaultRig.run(serving: { request in
-            request.range == nil
-                ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
-        }) { rig in
+        try await FaultRig.run(
+            configure: { $0.waitsForSpace = false },
+            serving: { request in
+                request.range == nil
+                    ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
+            }
+        ) { rig in
             try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", rig.folder)
             var isMounted = true
             defer { if isMounted { try? SystemCommand.run("umount", "-l", rig.folder) } }
@@ -85,6 +88,68 @@ struct DiskFaultTests {
             #expect(rig.ranges == [nil, "bytes=\(kept)-"])
             try SystemCommand.run("umount", "-l", rig.folder)
             isMounted = false
+        }
+    }
+    /// The same disk, and a download that waits until somebody has made room.
+    @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
+    func waitsWhenTheDiskFillsUpAndGoesOnByItselfWhenThereIsRoom() async throws {
+        let content = TestContent(seed: 1, count: 3_000_000)
+        try await FaultRig.run(serving: { request in
+            request.range == nil
+                ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
+        }) { rig in
+            try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", rig.folder)
+            defer { try? SystemCommand.run("umount", "-l", rig.folder) }
+            // Leaves room for six tenths of the file.
+            let filler = [UInt8](repeating: 1, count: (4 << 20) - content.count * 6 / 10)
+            try Data(filler).write(to: URL(fileURLWithPath: rig.folder + "/filler"))
+            let download = try await rig.downloader.add(try rig.request())
+            let log = StateLog(download)
+            let held = await download.isHeld(for: .diskFull)
+            #expect(held.receivedBytes > content.count / 2 && held.receivedBytes < content.count * 7 / 10)
+            #expect(held.error?.code == .diskFull)
+            try FileManager.default.removeItem(atPath: rig.folder + "/filler")
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges == [nil, "bytes=\(held.receivedBytes)-"])
+            #expect(await log.all.pauses == (1, 1))
+        }
+    }
+
+    /// The state is kept on the disk that is full: it may not be told of anything until there is room.
+    @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
+    func goesOnWhereTheStoreIsOnTheFullDiskToo() async throws {
+        let content = TestContent(seed: 1, count: 3_000_000)
+        let root = FileManager.default.temporaryDirectory.path + "/haul-full-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", root)
+        defer { try? SystemCommand.run("umount", "-l", root) }
+        try await FaultRig.run(
+            configure: { configuration in
+                configuration.stateFolder = root + "/state"
+                configuration.restoration = .everything
+            },
+            serving: { request in
+                request.range == nil
+                    ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
+            }
+        ) { rig in
+            let path = root + "/file.bin"
+            let download = try await rig.downloader.add(try rig.request { $0.destination = .file(path: path) })
+            let log = StateLog(download)
+            await download.reaches(1)
+            let filler = root + "/filler"
+            FileManager.default.createFile(atPath: filler, contents: nil)
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: filler))
+            // Until the disk takes no more.
+            while (try? handle.write(contentsOf: Data(repeating: 1, count: 4096))) != nil {}
+            try handle.close()
+            await download.isHeld(for: .diskFull)
+            try FileManager.default.removeItem(atPath: filler)
+            _ = try await download.result()
+            #expect(try content.matches(fileAt: path))
+            #expect(await log.all.pauses.begun == 1)
         }
     }
 }

@@ -119,6 +119,11 @@ struct MachineRandomWalkTests {
             .pieceChecked(Int.random(in: -1..<10, using: &random), isRight: Bool.random(using: &random)),
         ]
         if Int.random(in: 0..<100, using: &random) == 0 { return .cancelRequested }
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            let reason = HoldReason.allCases.randomElement(using: &random) ?? .offline
+            return [.held(reason), .holdEnded(reason), .spaceMissing(reason, error), .spaceMissing(nil, error)]
+                .randomElement(using: &random) ?? .held(reason)
+        }
         return events.randomElement(using: &random) ?? .slotGranted
     }
 }

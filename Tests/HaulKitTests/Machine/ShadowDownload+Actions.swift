@@ -123,8 +123,8 @@ extension ShadowDownload {
     }
 
     private mutating func report() {
-        if machine.state == lastReported { complain("reports twice") }
-        lastReported = machine.state
+        if machine.state == lastReported, machine.hold == lastReportedHold { complain("reports twice") }
+        (lastReported, lastReportedHold) = (machine.state, machine.hold)
         store.resource = machine.resource
         switch machine.state {
         case .completed, .failed, .cancelled:

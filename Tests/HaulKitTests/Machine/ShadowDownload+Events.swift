@@ -37,11 +37,17 @@ extension ShadowDownload {
         case 60..<66: return server.change(&random)
         case 66..<76 where machine.state == .queued: return send(.slotGranted)
         case 76..<96: return send(.connectionWanted([anyHost()]))
+        case 96..<126: return send(.held(anyReason()))
+        case 126..<146: return send(.holdEnded(anyReason()))
         default: break
         }
+        if let hold = machine.hold, chance(50) { return send(.holdEnded(hold)) }
         if isAtRest, steps.isEmpty || chance(30) { return send(.resumeRequested) }
         act()
     }
+
+    mutating func anyReason() -> HoldReason { HoldReason.allCases.randomElement(using: &random) ?? .offline }
+    static let noRoom = DownloadError(.diskFull, "no room")
 
     private mutating func anyHost() -> Origin {
         let source = Int.random(in: 0...server.mirrors.count, using: &random)
@@ -57,7 +63,7 @@ extension ShadowDownload {
     private mutating func act() {
         let sources = sources
         if isAtRest, sources.isEmpty {
-            if !isOver { send(.resumeRequested) }
+            if let hold = machine.hold { send(.holdEnded(hold)) } else if !isOver { send(.resumeRequested) }
             return
         }
         guard let source = sources.randomElement(using: &random) else { return complain("is stuck") }
@@ -73,6 +79,7 @@ extension ShadowDownload {
     }
 
     private mutating func tick() {
+        if fails(1) { return send(.spaceMissing(anyReason(), ShadowDownload.noRoom)) }
         if chance(20) { file.sync() }
         store.mark = file.mark
         send(.bytesLanded(file.mark))
@@ -132,6 +139,12 @@ extension ShadowDownload {
         if state != .verifying { useless += [.verified(.right), .verified(.unchecked)] }
         if state != .publishing { useless.append(.published(path: "/elsewhere")) }
         if state != .transferring { useless.append(.connectionWanted([anyHost()])) }
+        // During a short step it may take back what was asked for.
+        let isTorn = [.recovering, .publishing].contains(state) || steps.contains(where: \.isPreparation)
+        if !isTorn, let reason = HoldReason.allCases.first(where: { $0 != machine.hold }) {
+            useless.append(.holdEnded(reason))
+            if state != .transferring { useless.append(.spaceMissing(reason, ShadowDownload.noRoom)) }
+        }
         switch state {
         case .connecting: useless += [.bytesLanded(junk), .prepared(present), .stepFailed(DownloadError(.inUse, ""))]
         case .preparing: useless += [.bytesLanded(junk), .headReceived(present, head, retryAfter: nil)]
@@ -144,13 +157,16 @@ extension ShadowDownload {
         case .verifying, .publishing:
             useless += [.bytesLanded(junk), .connectionEnded(present, .overlapDiffers), .skipped(path: "/x")]
             useless.append(.pieceChecked(0, isRight: false))
+            useless += [.held(.offline), .held(.metered), .held(.outsideHours)]
         case .paused, .failed:
+            if machine.hold == nil { useless.append(.pauseRequested) }
             useless += [
-                .pauseRequested, .stepFailed(DownloadError(.inUse, "")), .skipped(path: "/x"), .prepared(present),
+                .held(anyReason()), .stepFailed(DownloadError(.inUse, "")), .skipped(path: "/x"), .prepared(present),
             ]
         case .completed, .cancelled:
             useless += [
                 .pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(junk), .skipped(path: "/x"),
+                .held(anyReason()),
                 .stepFailed(DownloadError(.inUse, "")), .connectionEnded(present, .finished(junk)),
             ]
         case .queued: useless.append(.resumeRequested)

@@ -29,6 +29,23 @@ extension ShadowDownload {
             && file.versions(in: range) == [ShadowServer.finalVersion]
     }
 
+    // MARK: Holds
+
+    /// A hold is a pause, and ends by its own reason alone; a user's pause ends by nothing but the user.
+    mutating func checkHold(_ event: Event, _ before: DownloadMachine.State, _ hold: HoldReason?) {
+        if machine.hold != nil, machine.state != .paused { complain("is held and not paused") }
+        guard before == .paused else { return }
+        switch (event, hold) {
+        case (.resumeRequested, _), (.cancelRequested, _): break
+        case (.pauseRequested, _):
+            if machine.state != .paused || machine.hold != nil { complain("does not stay paused as the user wished") }
+        case (.holdEnded(let ended), .some(let hold)) where ended == hold:
+            if machine.state != .queued { complain("does not go on when its hold ends") }
+        default:
+            if machine.state != .paused || machine.hold != hold { complain("leaves its pause for \(event)") }
+        }
+    }
+
     // MARK: States
 
     mutating func checkObligation() {

@@ -27,6 +27,7 @@ extension ShadowDownload {
     private mutating func recover() {
         if fails(4) { return send(.stepFailed(DownloadError(.inUse, "another process"))) }
         if fails(1) { return send(.skipped(path: "/there")) }
+        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noRoom)) }
         if fails(2) { hasPart = false }
         guard hasPart else {
             file = ShadowFile()
@@ -50,6 +51,7 @@ extension ShadowDownload {
             (hasPart, isOpen) = (true, true)
         }
         if fails(3) { return send(.stepFailed(DownloadError(.diskFull, "after the old bytes were dropped"))) }
+        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noRoom)) }
         connections[id]?.isPrepared = true
         send(.prepared(id))
     }
@@ -73,7 +75,7 @@ extension ShadowDownload {
         if fails(5) {
             file.failSync()
             store.mark = file.mark
-            return send(.stepFailed(DownloadError(.diskFailed, "fsync")))
+            return send(.stepFailed(DownloadError(chance(50) ? .diskFailed : .diskFull, "fsync")))
         }
         file.sync()
         let total = machine.mark.prefix

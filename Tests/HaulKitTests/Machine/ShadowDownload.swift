@@ -15,6 +15,11 @@ struct ShadowDownload {
         case recover, checkpoint, answerUnchecked, publish, setAside, discard, release
         case prepare(ConnectionID, DownloadMachine.Preparation)
         case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+
+        var isPreparation: Bool {
+            if case .prepare = self { return true }
+            return false
+        }
     }
 
     struct Entry {
@@ -44,6 +49,7 @@ struct ShadowDownload {
     var lastConnection = 0
     var isReleased = true
     var lastReported: DownloadMachine.State?
+    var lastReportedHold: HoldReason?
     var hasReportedEnd = false
 
     private(set) var problems: [String] = []
@@ -80,10 +86,11 @@ struct ShadowDownload {
 
     mutating func send(_ event: Event) {
         let wasOver = isOver
-        let before = machine.state
+        let (before, hold) = (machine.state, machine.hold)
         let actions = machine.handle(event, at: now)
         note(event, actions)
         if wasOver, !actions.isEmpty || machine.state != before { complain("acts after its end") }
+        checkHold(event, before, hold)
         for action in actions { apply(action) }
         if !actions.isEmpty || machine.state != before { checkObligation() }
         checkMarks()
@@ -129,5 +136,6 @@ struct ShadowDownload {
         (connections, steps, uncheckedPieces) = ([:], [], [])
         (timer, verification, lastVerdict) = (nil, nil, nil)
         (isOpen, isReleased, lastReported, hasReportedEnd, lastConnection) = (false, true, nil, false, 0)
+        lastReportedHold = nil
     }
 }

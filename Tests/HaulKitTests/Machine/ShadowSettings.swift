@@ -11,6 +11,7 @@ enum ShadowSettings {
         settings.retry.attemptsBeforeFirstAnswer = Int.random(in: 0...2, using: &random)
         settings.resumesUnverified = Int.random(in: 0..<4, using: &random) == 0
         settings.failsOnChange = Int.random(in: 0..<8, using: &random) == 0
+        settings.waitsForSpace = Bool.random(using: &random)
         settings.limits.connections = Int.random(in: 1...6, using: &random)
         settings.limits.start = Int.random(in: 1...6, using: &random)
         settings.limits.smallestPiece = [1, 100, 4000].randomElement(using: &random) ?? 1

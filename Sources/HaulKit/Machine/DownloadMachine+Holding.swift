@@ -1,0 +1,49 @@
+/// Pauses that heal themselves: begun and ended by what happens around the download, and never against the user's wish.
+extension DownloadMachine {
+    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: whoever ends a hold looks at
+    /// what else is in the way.
+    mutating func held(_ reason: HoldReason) -> [Action] {
+        switch state {
+        case .paused, .failed: []
+        // Nothing is fetched any more: what remains is the disk's business alone.
+        case .verifying where !reason.isOfDisk, .publishing where !reason.isOfDisk: []
+        default: stop(.hold(reason))
+        }
+    }
+
+    /// Goes on with what this reason holds.
+    mutating func holdEnded(_ reason: HoldReason) -> [Action] {
+        if wish == .hold(reason) { wish = .yield }
+        guard state == .paused, hold == reason else { return [] }
+        hold = nil
+        state = .queued
+        patience.forgive()
+        return [.report]
+    }
+
+    /// A step found no room, or bytes that arrive come too near to what is to be kept free.
+    mutating func spaceMissing(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
+        switch state {
+        case .recovering, .publishing: settleOr { $0.wait(reason, error) }
+        case .preparing(let id, _, let ended):
+            (ended == nil ? [.close(id)] : []) + settleOr { $0.wait(reason, error) }
+        case .transferring: transfer.closeAll() + wait(reason, error)
+        default: []
+        }
+    }
+
+    private mutating func wait(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
+        guard let reason, settings.waitsForSpace else { return giveUp(error) }
+        return settle(.hold(reason))
+    }
+}
+
+extension HoldReason {
+    /// Whether it is room that is missing.
+    var isOfDisk: Bool {
+        switch self {
+        case .diskFull, .quota: true
+        case .offline, .metered, .outsideHours: false
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Testing
+
+@testable import HaulKit
+
+/// Pauses that heal themselves.
+struct MachineHoldTests {
+    typealias Place = MachineDriver.Place
+    typealias Action = DownloadMachine.Action
+
+    private let rest: [Action] = [.checkpoint, .releaseFile, .report]
+    private let noRoom = DownloadError(.diskFull, "no room")
+
+    @Test(arguments: Place.allCases, HoldReason.allCases)
+    func holdsInEveryStateAsAPauseDoes(_ place: Place, _ reason: HoldReason) {
+        var driver = MachineDriver(at: place)
+        let (id, timer) = (driver.id, driver.timer)
+        let actions = driver.send(.held(reason))
+        switch place {
+        case .queued: #expect(actions == rest)
+        case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
+        case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
+        case .preparing:
+            #expect(actions == [.close(id)])
+            #expect(driver.send(.prepared(id)) == rest)
+        case .recovering:
+            #expect(actions.isEmpty)
+            #expect(driver.send(.recovered(nil)) == rest)
+        case .verifying where reason.isOfDisk: #expect(actions == [.cancelVerification] + rest)
+        case .publishing where reason.isOfDisk:
+            #expect(actions.isEmpty)
+            #expect(driver.send(.stepFailed(noRoom)) == rest)
+        // Every byte is here, or nothing is to be held.
+        case .verifying, .publishing, .paused, .completed, .failed, .cancelled:
+            #expect(actions.isEmpty && driver.place == place && driver.machine.hold == nil)
+            return
+        }
+        #expect(driver.state == .paused && driver.machine.hold == reason)
+        #expect(driver.send(.holdEnded(reason)) == [.report])
+        #expect(driver.state == .queued && driver.machine.hold == nil)
+    }
+
+    @Test func goesOnForNoReasonButItsOwn() {
+        var driver = MachineDriver(at: .transferring)
+        driver.send(.held(.diskFull))
+        for reason in HoldReason.allCases where reason != .diskFull {
+            #expect(driver.send(.held(reason)).isEmpty)
+            #expect(driver.send(.holdEnded(reason)).isEmpty)
+        }
+        #expect(driver.state == .paused && driver.machine.hold == .diskFull)
+    }
+
+    @Test func aUsersPauseOutlastsTheHold() {
+        var driver = MachineDriver(at: .transferring)
+        driver.send(.held(.offline))
+        #expect(driver.send(.pauseRequested) == [.report])
+        #expect(driver.state == .paused && driver.machine.hold == nil)
+        #expect(driver.send(.holdEnded(.offline)).isEmpty)
+        #expect(driver.send(.pauseRequested).isEmpty)
+        #expect(driver.state == .paused)
+    }
+
+    @Test func neverHoldsWhatTheUserPaused() {
+        var driver = MachineDriver(at: .paused)
+        #expect(driver.send(.held(.offline)).isEmpty)
+        #expect(driver.send(.holdEnded(.offline)).isEmpty)
+        #expect(driver.state == .paused && driver.machine.hold == nil)
+    }
+
+    @Test func triesAtOnceWhenTheUserResumesAHeldOne() {
+        var driver = MachineDriver(at: .transferring)
+        driver.send(.held(.metered))
+        #expect(driver.send(.resumeRequested) == [.report])
+        #expect(driver.state == .queued && driver.machine.hold == nil)
+    }
+
+    // MARK: During a step that must not be torn
+
+    @Test(arguments: [Place.recovering, .preparing])
+    func goesBackToTheQueueWhenTheHoldEndsBeforeTheStepDoes(_ place: Place) {
+        for event in [DownloadMachine.Event.holdEnded(.offline), .resumeRequested] {
+            var driver = MachineDriver(at: place)
+            driver.send(.held(.offline))
+            driver.send(event)
+            driver.send(place == .recovering ? .recovered(nil) : .prepared(driver.id))
+            #expect(driver.state == .queued && driver.machine.hold == nil)
+        }
+    }
+
+    @Test(arguments: [Place.recovering, .preparing])
+    func theUsersWishGoesBeforeTheHold(_ place: Place) {
+        for events in [
+            [DownloadMachine.Event.held(.offline), .pauseRequested], [.pauseRequested, .held(.offline)],
+            [.held(.offline), .pauseRequested, .holdEnded(.offline)],
+        ] {
+            var driver = MachineDriver(at: place)
+            for event in events { driver.send(event) }
+            driver.send(place == .recovering ? .recovered(nil) : .prepared(driver.id))
+            #expect(driver.state == .paused && driver.machine.hold == nil, "\(events)")
+        }
+    }
+
+    @Test func staysCancelledThroughAHold() {
+        var driver = MachineDriver(at: .recovering)
+        driver.send(.cancelRequested)
+        driver.send(.held(.offline))
+        driver.send(.holdEnded(.offline))
+        driver.send(.recovered(nil))
+        #expect(driver.state == .cancelled)
+    }
+
+    @Test func aHeldOneCanBeCancelled() {
+        var driver = MachineDriver(at: .transferring)
+        driver.send(.held(.offline))
+        #expect(driver.send(.cancelRequested) == [.discardPartial, .releaseFile, .report])
+        #expect(driver.state == .cancelled && driver.machine.hold == nil)
+    }
+
+    // MARK: Full disks
+
+    @Test func waitsForRoomWhenTheDiskIsFull() {
+        var driver = MachineDriver(at: .failed) { $0.waitsForSpace = true }
+        #expect(driver.state == .paused && driver.machine.hold == .diskFull)
+        #expect(driver.machine.mark.count == 500)
+        driver.send(.holdEnded(.diskFull))
+        driver.send(.slotGranted)
+        driver.send(.recovered(.init(written: 500, synced: 500)))
+        #expect(driver.question.offset == 500)
+    }
+
+    @Test(arguments: [Place.recovering, .preparing, .publishing])
+    func waitsForRoomWhenAStepFindsNone(_ place: Place) {
+        for event in [DownloadMachine.Event.stepFailed(noRoom), .spaceMissing(.diskFull, noRoom)] {
+            var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
+            driver.send(event)
+            #expect(driver.state == .paused && driver.machine.hold == .diskFull)
+        }
+    }
+
+    @Test(arguments: [Place.recovering, .preparing, .transferring, .publishing])
+    func failsWhereItIsNotToWait(_ place: Place) {
+        var driver = MachineDriver(at: place)
+        driver.send(.spaceMissing(.quota, noRoom))
+        #expect(driver.state == .failed(noRoom) && driver.machine.hold == nil)
+    }
+
+    @Test(arguments: [Place.recovering, .preparing, .transferring])
+    func failsWhereThereNeverWillBeRoom(_ place: Place) {
+        var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
+        driver.send(.spaceMissing(nil, noRoom))
+        #expect(driver.state == .failed(noRoom) && driver.machine.hold == nil)
+    }
+
+    @Test func otherFaultsOfTheDiskAreNotWaitedFor() {
+        var driver = MachineDriver(at: .publishing) { $0.waitsForSpace = true }
+        let error = DownloadError(.diskFailed, "broken")
+        driver.send(.stepFailed(error))
+        #expect(driver.state == .failed(error))
+    }
+}
