@@ -54,6 +54,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "HaulScale",
+            dependencies: ["HaulKit"],
+            path: "Benchmarks/Scale",
+            swiftSettings: settings
+        ),
         .target(
             name: "HaulTesting",
             dependencies: [

@@ -37,7 +37,9 @@ extension Downloader {
         send(.bytesLanded(mark), to: entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
-        entry.hub.progressed(entry.snapshot(at: now))
+        let snapshot = entry.snapshot(at: now)
+        entry.hub.progressed(snapshot)
+        if broadcast.isHeard { broadcast.tell(.progressed(snapshot), group: snapshot.group) }
         if isInMemory { return gathers(entry, at: now) }
         if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
             entry.isSyncing = true

@@ -57,10 +57,6 @@ extension Downloader {
         logger.debug("\(entry.id): \(snapshot.state.rawValue)")
     }
 
-    private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ entry: Entry) {
-        entry.hub.changed(snapshot, outcome: outcome)
-    }
-
     private func forget(_ entry: Entry) {
         guard entry.isOurs else { return }
         step(entry) { downloader, entry in

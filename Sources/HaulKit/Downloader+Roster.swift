@@ -116,6 +116,7 @@ extension Downloader {
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wakeQueue(at: queue.nextGrant(after: now), now)
+        noteIdle()
     }
 
     /// Asks again when a host has had its pause.

@@ -28,6 +28,9 @@ public actor Downloader {
     /// Those in memory: see `Downloader+Roster`.
     var entries: [DownloadID: Entry] = [:]
     let hubs = HubRegistry()
+    let broadcast = Broadcast()
+    /// Whether anything waited or ran when it was last looked at.
+    var wasBusy = false
     /// The place of the download that was added last.
     var position: Int64 = 0
     /// Between two places of the queue's order: room for those that are moved there by hand.
@@ -130,6 +133,7 @@ public actor Downloader {
             // Paused and waiting ones too: nobody shall wait for what can no longer happen.
             hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))
         }
+        broadcast.close()
         await store.flush()
         await transport.shutDown()
         store.giveUpName()
