@@ -12,7 +12,7 @@ extension Downloader {
         case .queued:
             entry.record.status = .queued
             entry.wasThere = false
-            if queue.running.contains(entry.id) {
+            if queue.runs(entry.id) {
                 // Its slot was taken away and given back while a step was under way.
                 step(entry) { $0.start($1) }
             } else {

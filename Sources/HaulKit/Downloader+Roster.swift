@@ -53,7 +53,7 @@ extension Downloader {
             do throws(DownloadError) {
                 entry = try await changeRoster { downloader throws(DownloadError) in try await downloader.wake(id) }
             } catch { logger.debug("store: \(error)") }
-            guard queue.running.contains(id) else { return }
+            guard queue.runs(id) else { return }
             guard let entry, entry.machine.state == .queued else {
                 if entry == nil || entry?.isAtRest == true { queue.leave(id) }
                 if let entry { letGo(entry) }

@@ -77,7 +77,7 @@ struct DownloaderEventTests {
     @Test func callsBackInAChain() async throws {
         try await ManagerRig.run { rig in
             let calls = Mutex<[String]>([])
-            func note(_ call: String) { calls.withLock { $0.append(call) } }
+            @Sendable func note(_ call: String) { calls.withLock { $0.append(call) } }
             let download = try await rig.downloader.add(try rig.named("a"))
                 .onProgress(on: .anywhere) { _ in }
                 .onSuccess { _ in

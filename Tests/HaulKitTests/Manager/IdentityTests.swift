@@ -84,12 +84,9 @@ struct IdentityTests {
         }
         try await ManagerRig.run { rig in
             let episode = Episode(title: "Pilot \"1\"", season: 3)
-            let download = try await rig.downloader.add(
-                try rig.named("a") {
-                    $0.metadata = try Metadata(episode)
-                    $0.owner = "ada"
-                }
-            )
+            var request = try rig.named("a") { $0.owner = "ada" }
+            request.metadata = try Metadata(episode)
+            let download = try await rig.downloader.add(request)
             _ = try await download.result()
             try await rig.reopened { next async throws in
                 let found = try #require(try await next.list(DownloadQuery(owner: "ada")).first)
