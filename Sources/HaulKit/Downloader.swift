@@ -47,6 +47,8 @@ public actor Downloader {
     var isReadingAhead = false
     var grantsSinceReading = 0
     var queueTimer: (at: Instant, task: Task<Void, Never>)?
+    let hooks: HookRunner
+    var hookBook = HookBook()
 
     // MARK: Opening and closing
 
@@ -106,6 +108,8 @@ public actor Downloader {
         queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
+        let poster = transport as? any WebhookPoster
+        hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())
         position = try await store.lastPosition()
         if configuration.restoration == .everything {
@@ -131,6 +135,7 @@ public actor Downloader {
             hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))
         }
         await store.flush()
+        await hooks.finish(within: configuration.hookLimits.shutDownTime)
         await transport.shutDown()
         store.giveUpName()
     }
