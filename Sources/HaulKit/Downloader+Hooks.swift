@@ -27,22 +27,21 @@ extension Downloader {
     func tellHooks(_ entry: Entry, _ snapshot: DownloadSnapshot) {
         let (state, wasThere) = (entry.machine.state, entry.wasThere)
         if entry.pendingSteps == 0 || !hooks.isWanted {
-            tellHooks(entry, state, snapshot, wasThere: wasThere)
+            tellHooks(state, snapshot, wasThere: wasThere)
         } else {
-            step(entry) { $0.tellHooks($1, state, snapshot, wasThere: wasThere) }
+            step(entry) { downloader, _ in downloader.tellHooks(state, snapshot, wasThere: wasThere) }
         }
     }
 
     private func tellHooks(
-        _ entry: Entry,
         _ state: DownloadMachine.State,
         _ snapshot: DownloadSnapshot,
         wasThere: Bool
     ) {
-        let event = hookBook.note(entry.id, state, wasThere: wasThere)
+        let event = hookBook.note(snapshot.id, state, wasThere: wasThere)
         guard hooks.isWanted else { return }
         if let event {
-            let download = HookedDownload(entry.record, snapshot, wasThere: wasThere)
+            let download = HookedDownload(snapshot, wasThere: wasThere)
             hooks.tell(HookMessage(event: event, time: time.date(), subject: .download(download)))
         }
         switch snapshot.state {
@@ -61,21 +60,21 @@ extension Downloader {
 }
 
 extension HookedDownload {
-    fileprivate init(_ record: DownloadRecord, _ snapshot: DownloadSnapshot, wasThere: Bool) {
+    fileprivate init(_ snapshot: DownloadSnapshot, wasThere: Bool) {
         self.init(
             id: snapshot.id,
             url: snapshot.url,
             path: snapshot.path,
             bytes: snapshot.receivedBytes,
             total: snapshot.totalBytes,
-            key: record.key,
-            group: record.groupName,
-            owner: record.belongsTo,
-            metadata: record.metadata.map(Metadata.init(json:)),
+            key: snapshot.key,
+            group: snapshot.group,
+            owner: snapshot.owner,
+            metadata: snapshot.metadata,
             wasThere: wasThere,
             error: snapshot.error,
-            startedAt: record.startedAt,
-            endedAt: record.finishedAt
+            startedAt: snapshot.startedAt,
+            endedAt: snapshot.endedAt
         )
     }
 }

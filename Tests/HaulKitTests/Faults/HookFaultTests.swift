@@ -74,7 +74,7 @@ struct HookFaultTests {
         let bodies = try await told(serving: { silent.reply(to: $0) }) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
-            await download.cancel()
+            try await download.cancel()
         }
         #expect(events(bodies) == ["started"])
     }
