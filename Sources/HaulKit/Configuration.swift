@@ -55,6 +55,11 @@ public struct Configuration: Sendable {
     public var markInterval = Duration.milliseconds(200)
     /// Time between two syncs of a file's data: what a power loss costs at most.
     public var syncInterval = Duration.seconds(4)
+    /// Who is told when downloads begin and end. ``Downloader/setHooks(_:)`` changes it later.
+    public var hooks: [Hook] = []
+    public var hookLimits = HookLimits()
+    /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: nobody does.
+    public var notifier: (any Notifier)?
     /// Most bytes that go to the disk in one call.
     var batchBytes = 512 << 10
     /// Says `debug` and below only: outcomes are events, not log lines.

@@ -128,6 +128,7 @@ extension Downloader {
         let download = Download(entry.id, self, entry.hub)
         guard entry.machine.state == .queued else {
             entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
+            tellHooks(entry, entry.hub.snapshot)
             return download
         }
         entries[entry.id] = entry

@@ -48,6 +48,8 @@ extension Downloader {
         let now = time.now()
         let snapshot = entry.snapshot(at: now)
         let outcome = outcome(of: entry)
+        // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
+        tellHooks(entry, snapshot)
         // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
         if entry.pendingSteps == 0 {
             announce(snapshot, outcome, entry)

@@ -50,6 +50,8 @@ public actor Downloader {
     var isReadingAhead = false
     var grantsSinceReading = 0
     var queueTimer: (at: Instant, task: Task<Void, Never>)?
+    let hooks: HookRunner
+    var hookBook = HookBook()
 
     // MARK: Opening and closing
 
@@ -109,6 +111,8 @@ public actor Downloader {
         queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
+        let poster = transport as? any WebhookPoster
+        hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())
         position = try await store.lastPosition()
         if configuration.restoration == .everything {
@@ -135,6 +139,7 @@ public actor Downloader {
         }
         broadcast.close()
         await store.flush()
+        await hooks.finish(within: configuration.hookLimits.shutDownTime)
         await transport.shutDown()
         store.giveUpName()
     }
