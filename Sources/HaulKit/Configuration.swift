@@ -44,6 +44,11 @@ public struct Configuration: Sendable {
     public var connectTimeout = Duration.seconds(20)
     /// Longest silence of a server, before its answer and within it.
     public var stallTimeout = Duration.seconds(60)
+    /// Asked for a URL where a download has none yet, where a server refuses the one that it has, and before a link expires.
+    /// Nil: a link that expired ends the download, as any refusal does.
+    public var sourceProvider: SourceProvider?
+    /// Time for one answer of ``sourceProvider``.
+    public var sourceTimeout = Duration.seconds(30)
     public var proxies = ProxySettings.direct
     /// Passwords by host.
     public var netrc: Netrc?

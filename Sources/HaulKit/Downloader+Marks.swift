@@ -53,6 +53,8 @@ extension Downloader {
             _ = try await part.sync()
             // A claim that a power loss may take back would be worth nothing: surely, then.
             if entry.part === part, case .transferring = entry.machine.state {
+                // The version may have got another name, once its bytes had been compared.
+                entry.record.resource = entry.machine.resource
                 do throws(DownloadError) {
                     try await store.commit(entry.record, part.mark, durably: true)
                 } catch { logger.debug("store: \(error)") }

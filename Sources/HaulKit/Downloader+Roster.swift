@@ -67,6 +67,7 @@ extension Downloader {
 
     func start(_ entry: Entry) {
         entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
+        learnLinkExpiry(entry)
         send(.slotGranted, to: entry)
     }
 
