@@ -129,7 +129,6 @@ extension Downloader {
         let untouched = try await store.remove(unfinished)
         tellHolders(of: ids, .cancelled)
         askQueue()
-        noteIdle()
         return count + max(untouched, ids.count)
     }
 

@@ -48,6 +48,7 @@ extension Downloader {
 
     /// Says once that nothing waits or runs any more, when all that has ended has been told.
     func noteIdle() {
+        tellHooksWhenIdle()
         let isBusy = queue.waitingCount > 0 || queue.runningCount > 0
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !isShuttingDown else { return }

@@ -13,7 +13,7 @@ extension Downloader {
     /// lot. Told when it becomes false, if all have ended by then.
     public func expectMoreDownloads(_ expectsMore: Bool) {
         hookBook.expectsMore = expectsMore
-        noteIdle()
+        tellHooksWhenIdle()
     }
 
     /// Waits until hooks have been told everything: commands have ended, receivers of webhooks have answered.
@@ -45,15 +45,15 @@ extension Downloader {
             hooks.tell(HookMessage(event: event, time: time.date(), subject: .download(download)))
         }
         switch snapshot.state {
-        case .completed, .failed, .cancelled: noteIdle()
+        case .completed, .failed, .cancelled: tellHooksWhenIdle()
         default: break
         }
     }
 
     /// Tells hooks that all downloads have ended, if they have and it has not been told: to be called whenever that may have
     /// become true.
-    func noteIdle() {
-        let othersWait = queue.waitingCount > 0 || !queue.running.isEmpty
+    func tellHooksWhenIdle() {
+        let othersWait = queue.waitingCount > 0 || queue.runningCount > 0
         guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: othersWait) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))
     }

@@ -58,7 +58,6 @@ extension Downloader {
                 if entry == nil || entry?.isAtRest == true { queue.leave(id) }
                 if let entry { letGo(entry) }
                 askQueue()
-                noteIdle()
                 return
             }
             start(entry)

@@ -17,7 +17,7 @@ struct HookBook: Sendable, Equatable {
         case .queued, .paused:
             running.remove(id)
             return nil
-        case .recovering:
+        case .recovering, .asking:
             running.insert(id)
             return nil
         case .connecting, .preparing, .transferring, .resting, .verifying, .publishing:
