@@ -41,6 +41,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "OrderedCollections", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -52,6 +53,12 @@ let package = Package(
                 "HaulKit", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "HaulScale",
+            dependencies: ["HaulKit"],
+            path: "Benchmarks/Scale",
             swiftSettings: settings
         ),
         .target(

@@ -53,6 +53,11 @@ public struct Configuration: Sendable {
     public var connectTimeout = Duration.seconds(20)
     /// Longest silence of a server, before its answer and within it.
     public var stallTimeout = Duration.seconds(60)
+    /// Asked for a URL where a download has none yet, where a server refuses the one that it has, and before a link expires.
+    /// Nil: a link that expired ends the download, as any refusal does.
+    public var sourceProvider: SourceProvider?
+    /// Time for one answer of ``sourceProvider``.
+    public var sourceTimeout = Duration.seconds(30)
     public var proxies = ProxySettings.direct
     /// Passwords by host.
     public var netrc: Netrc?
@@ -64,6 +69,11 @@ public struct Configuration: Sendable {
     public var markInterval = Duration.milliseconds(200)
     /// Time between two syncs of a file's data: what a power loss costs at most.
     public var syncInterval = Duration.seconds(4)
+    /// Who is told when downloads begin and end. ``Downloader/setHooks(_:)`` changes it later.
+    public var hooks: [Hook] = []
+    public var hookLimits = HookLimits()
+    /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: nobody does.
+    public var notifier: (any Notifier)?
     /// Most bytes that go to the disk in one call.
     var batchBytes = 512 << 10
     /// Says `debug` and below only: outcomes are events, not log lines.

@@ -42,6 +42,10 @@ public struct Download: Sendable, Identifiable {
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)
     }
+    /// See ``Downloader/replaceSource(of:with:)``.
+    public func replaceSource(_ source: DownloadSource) async throws(DownloadError) {
+        try await downloader.replaceSource(of: id, with: source)
+    }
     /// See ``Downloader/cancel(_:)``.
     public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
     /// See ``Downloader/remove(_:deletingFile:)``.

@@ -8,6 +8,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
         case tooManyRedirects, insecureRedirect, malformedResponse
         case refusedByServer, unexpectedWebPage, contentChanged
+        /// No URL could be had from the ``SourceProvider``.
+        case sourceFailed
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
         case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
     }

@@ -34,6 +34,8 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
+    ///
+    /// Of a request that was made without a URL (``init(key:to:)``) a placeholder, `haul-source:KEY`.
     public var url: URL
     /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
     /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
@@ -84,6 +86,18 @@ public struct DownloadRequest: Sendable, Hashable {
         self.destination = destination
     }
 
+    /// A file whose URL ``Configuration/sourceProvider`` is asked for when the download first gets its slot.
+    ///
+    /// - Parameter key: the application's own name for the download, see ``key``. The same key into the same folder, or to the
+    ///   same file, is the same download.
+    public init(key: String, to destination: Destination) {
+        self.init(Self.placeholder(key), to: destination)
+        self.key = key
+    }
+
+    /// Made without a URL; see ``init(key:to:)``.
+    public var needsSource: Bool { Self.isPlaceholder(url) }
+
     /// What a Metalink says of a file, to go under its name into a folder.
     public init(_ file: Metalink.File, into folder: String) {
         // A parsed file has at least one source; without any the URL says nothing, and adding the request says so.
@@ -102,4 +116,22 @@ public struct DownloadRequest: Sendable, Hashable {
         if let onConflict { return onConflict }
         return if case .file = destination { .fail } else { .rename }
     }
+}
+
+// MARK: Requests without a URL
+
+extension DownloadRequest {
+    private static let placeholderScheme = "haul-source"
+
+    static func isPlaceholder(_ url: URL) -> Bool { url.scheme == placeholderScheme }
+
+    private static func placeholder(_ key: String) -> URL {
+        // Of letters, digits and percent signs a URL can always be made.
+        let name = key.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+        return URL(string: "\(placeholderScheme):\(name)") ?? URL(fileURLWithPath: "/")
+    }
+
+    private static let plain = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+    )
 }

@@ -23,7 +23,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let id: DownloadID
     /// As text: a hundred thousand parsed URLs would weigh more than everything else.
     private let urlText: String
-    /// What it was asked for by last; the place of a URL that is not known yet is taken by `file:///`.
+    /// The link that it is asked for by, fresh ones of the ``SourceProvider`` included; `haul-source:KEY` while there is none yet.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     public let state: State
     /// Why it is paused, where that was not the user's wish.
@@ -81,7 +81,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         landed: [Range<Int64>] = []
     ) {
         self.id = id
-        urlText = record.url
+        urlText = record.wishes.link ?? record.url
         self.state = state
         holdReason = state == .paused ? record.hold : nil
         self.path = path ?? record.finalPath ?? record.file

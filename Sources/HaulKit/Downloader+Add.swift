@@ -12,6 +12,7 @@ extension Downloader {
     ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
+        try checkSource(request)
         return try await changeRoster { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }
@@ -47,7 +48,7 @@ extension Downloader {
         if queue.waitingCount < Self.readTogether {
             let entry = Entry(
                 id,
-                DownloadMachine(settings(request), seed: random.next()),
+                DownloadMachine(settings(request, record), seed: random.next()),
                 record,
                 SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now),
                 hubs
@@ -102,14 +103,14 @@ extension Downloader {
             let isReplaced = Self.merge(request, into: &entry.record)
             entry.speedLimit.bytesPerSecond = entry.record.wishes.bytesPerSecond
             if let merged = entry.record.request {
-                entry.machine.retarget(settings(merged), isFromReplacedSource: isReplaced)
+                entry.machine.retarget(settings(merged, entry.record), isFromReplacedSource: isReplaced)
             }
             if isReplaced, entry.isOurs { try await store.commit(entry.record, nil, durably: true) }
         case .cancelled:
             await settled(entry)
             return nil
         default:
-            guard request.key != nil || entry.machine.settings.url == request.url else {
+            guard request.key != nil || entry.record.url == request.url.absoluteString else {
                 throw DownloadError(
                     .inUse,
                     "\(entry.record.finalPath ?? "This file") is being downloaded already, from another URL."
@@ -128,6 +129,7 @@ extension Downloader {
         let download = Download(entry.id, self, entry.hub)
         guard entry.machine.state == .queued else {
             entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
+            tellHooks(entry, entry.hub.snapshot)
             return download
         }
         entries[entry.id] = entry
@@ -161,7 +163,8 @@ extension Downloader {
                 connections: max(1, configuration.connectionsPerDownload),
                 start: max(1, configuration.initialConnections),
                 smallestPiece: max(1, configuration.smallestPiece)
-            )
+            ),
+            canAskForSource: configuration.sourceProvider != nil
         )
     }
 
@@ -173,10 +176,10 @@ extension Downloader {
                 "This is no URL: \(request.url.masked). It should begin with http:// or https://."
             )
         }
-        guard scheme == "http" || scheme == "https" else {
+        guard scheme == "http" || scheme == "https" || request.needsSource else {
             throw DownloadError(.unsupportedScheme, "Haul downloads http and https URLs, not \(scheme).")
         }
-        guard request.url.isAskable else {
+        guard request.url.isAskable || request.needsSource else {
             throw DownloadError(
                 .invalidURL,
                 "This URL names no host, or a port that does not exist: \(request.url.masked)."

@@ -21,6 +21,7 @@ extension Downloader {
             let part = (start..<end).map { position in
                 Result { () throws(DownloadError) in
                     if let refusal = names.refused[position] { throw refusal }
+                    try checkSource(names.requests[position])
                     return try paths.checked(names.requests[position])
                 }
             }

@@ -57,7 +57,7 @@ extension Downloader {
         let call = TransportRequest(
             url: url,
             // What the user says to one origin is not for another to hear.
-            headers: isMirror ? [] : entry.record.wishes.headers,
+            headers: isMirror ? [] : entry.record.headers,
             firstByte: question.first,
             end: question.end,
             condition: question.condition,

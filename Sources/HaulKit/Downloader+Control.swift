@@ -211,6 +211,7 @@ extension Downloader {
 
     /// Who has a handle of a download that is not in memory hears what has become of it.
     func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
+        if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
         for id in ids where entries[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
             hub.changed(hub.snapshot.resting(state), outcome: state == .cancelled ? .cancelled : nil)

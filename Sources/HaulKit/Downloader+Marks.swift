@@ -38,7 +38,9 @@ extension Downloader {
         send(.bytesLanded(mark), to: entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
-        entry.hub.progressed(entry.snapshot(at: now))
+        let snapshot = entry.snapshot(at: now)
+        entry.hub.progressed(snapshot)
+        if broadcast.isHeard { broadcast.tell(.progressed(snapshot), group: snapshot.group) }
         if isInMemory { return gathers(entry, at: now) }
         if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
             entry.isSyncing = true
@@ -52,6 +54,8 @@ extension Downloader {
             _ = try await part.sync()
             // A claim that a power loss may take back would be worth nothing: surely, then.
             if entry.part === part, case .transferring = entry.machine.state {
+                // The version may have got another name, once its bytes had been compared.
+                entry.record.resource = entry.machine.resource
                 do throws(DownloadError) {
                     try await store.commit(entry.record, part.mark, durably: true)
                 } catch { logger.debug("store: \(error)") }

@@ -10,6 +10,8 @@ extension Downloader {
         switch action {
         case .recover: if !recoverAtOnce(entry) { step(entry) { await $0.recover($1) } }
         case .open(let id, let question): open(id, question, entry)
+        case .askForSource(let id, let reason): askForSource(id, reason, entry)
+        case .cancelSource(let id): cancelSource(id, entry)
         case .prepare(let id, let preparation):
             if !gather(id, preparation, entry) { step(entry) { await $0.prepare(id, preparation, $1) } }
         case .admit(let id, let offset, let compare, let limit):

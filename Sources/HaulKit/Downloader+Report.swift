@@ -13,7 +13,7 @@ extension Downloader {
         case .queued:
             entry.record.status = .queued
             entry.wasThere = false
-            if queue.running.contains(entry.id) {
+            if queue.runs(entry.id) {
                 // Its slot was taken away and given back while a step was under way.
                 step(entry) { $0.start($1) }
             } else {
@@ -35,7 +35,7 @@ extension Downloader {
             entry.record.error = error
             entry.record.finishedAt = time.date()
         case .publishing, .cancelled: break
-        case .recovering, .connecting, .preparing, .transferring, .resting, .verifying:
+        case .recovering, .asking, .connecting, .preparing, .transferring, .resting, .verifying:
             entry.record.status = .queued
             entry.record.finishedAt = nil
         }
@@ -54,6 +54,8 @@ extension Downloader {
         let now = time.now()
         let snapshot = entry.snapshot(at: now)
         let outcome = outcome(of: entry)
+        // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
+        tellHooks(entry, snapshot)
         // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
         if entry.pendingSteps == 0 {
             announce(snapshot, outcome, entry)
@@ -61,10 +63,6 @@ extension Downloader {
             step(entry) { $0.announce(snapshot, outcome, $1) }
         }
         logger.debug("\(entry.id): \(snapshot.state.rawValue)")
-    }
-
-    private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ entry: Entry) {
-        entry.hub.changed(snapshot, outcome: outcome)
     }
 
     private func forget(_ entry: Entry) {

@@ -42,7 +42,7 @@ extension Downloader {
             case .completed: saved.record.finalPath.map { .completed(path: $0) } ?? .queued
             }
         var machine = DownloadMachine(
-            settings(request),
+            settings(request, saved.record),
             state: state,
             resource: saved.record.resource,
             mark: mark,
@@ -73,7 +73,7 @@ extension Downloader {
         }
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
         if saved.record.status == .completed {
-            let isSame = saved.record.url == request.url.absoluteString
+            let isSame = saved.record.url == request.url.absoluteString || request.needsSource
             if isSame, await isUnchanged(saved.record), try await hasDigest(request.checksum, saved.record) {
                 return entry(saved, id, request)
             }
@@ -99,7 +99,8 @@ extension Downloader {
     ///
     /// - Returns: whether the bytes now come from another URL.
     static func merge(_ request: DownloadRequest, into record: inout DownloadRecord) -> Bool {
-        let isReplaced = record.url != request.url.absoluteString
+        // Who names only the key has nothing to say of the URL.
+        let isReplaced = record.url != request.url.absoluteString && !request.needsSource
         var wishes = DownloadRecord.Wishes(request)
         if wishes.headers.isEmpty, !isReplaced { wishes.headers = record.wishes.headers }
         wishes.checksum = wishes.checksum ?? record.wishes.checksum
@@ -108,13 +109,19 @@ extension Downloader {
         wishes.size = wishes.size ?? record.wishes.size
         wishes.mirrors = wishes.mirrors ?? (isReplaced ? nil : record.wishes.mirrors)
         wishes.isRepair = record.wishes.isRepair
+        if isReplaced {
+            record.linkExpiresAt = LinkExpiry.date(in: request.url)
+        } else {
+            wishes.link = record.wishes.link
+            wishes.linkHeaders = record.wishes.linkHeaders
+        }
         record.wishes = wishes
-        record.host = request.url.host?.lowercased()
+        if isReplaced { record.host = request.url.host?.lowercased() }
         if isReplaced, record.resource?.mirror == nil {
             // What is known of the file is known from the other one.
             record.resource?.mirror = URL(string: record.url)
         }
-        record.url = request.url.absoluteString
+        if isReplaced { record.url = request.url.absoluteString }
         record.groupName = request.group ?? record.groupName
         record.belongsTo = request.owner ?? record.belongsTo
         record.metadata = request.metadata?.json ?? record.metadata

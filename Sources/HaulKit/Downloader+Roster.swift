@@ -53,7 +53,7 @@ extension Downloader {
             do throws(DownloadError) {
                 entry = try await changeRoster { downloader throws(DownloadError) in try await downloader.wake(id) }
             } catch { logger.debug("store: \(error)") }
-            guard queue.running.contains(id) else { return }
+            guard queue.runs(id) else { return }
             guard let entry, entry.machine.state == .queued else {
                 if entry == nil || entry?.isAtRest == true { queue.leave(id) }
                 if let entry { letGo(entry) }
@@ -66,6 +66,7 @@ extension Downloader {
 
     func start(_ entry: Entry) {
         entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
+        learnLinkExpiry(entry)
         send(.slotGranted, to: entry)
     }
 
@@ -119,6 +120,7 @@ extension Downloader {
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wakeQueue(at: queue.nextGrant(after: now), now)
+        noteIdle()
     }
 
     /// Asks again when a host has had its pause.

@@ -28,6 +28,9 @@ public actor Downloader {
     /// Those in memory: see `Downloader+Roster`.
     var entries: [DownloadID: Entry] = [:]
     let hubs = HubRegistry()
+    let broadcast = Broadcast()
+    /// Whether anything waited or ran when it was last looked at.
+    var wasBusy = false
     /// The place of the download that was added last.
     var position: Int64 = 0
     /// Between two places of the queue's order: room for those that are moved there by hand.
@@ -52,6 +55,8 @@ public actor Downloader {
     var spacePoll: Task<Void, Never>?
     var lastSpaceLook = Instant.start
     var stored = StoredCount()
+    let hooks: HookRunner
+    var hookBook = HookBook()
 
     // MARK: Opening and closing
 
@@ -111,6 +116,8 @@ public actor Downloader {
         queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
+        let poster = transport as? any WebhookPoster
+        hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())
         position = try await store.lastPosition()
         if configuration.restoration == .everything {
@@ -136,7 +143,9 @@ public actor Downloader {
             // Paused and waiting ones too: nobody shall wait for what can no longer happen.
             hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))
         }
+        broadcast.close()
         await store.flush()
+        await hooks.finish(within: configuration.hookLimits.shutDownTime)
         await transport.shutDown()
         store.giveUpName()
     }

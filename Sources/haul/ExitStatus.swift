@@ -38,7 +38,7 @@ enum ExitStatus: Int32 {
         case .fileExists: self = .fileExists
         case .inUse, .alreadyAdded: self = .inUse
         case .shutDown, .cancelled: self = .interrupted
-        case .contentChanged, .storeFailed, .internalFault: self = .otherFailure
+        case .contentChanged, .sourceFailed, .storeFailed, .internalFault: self = .otherFailure
         }
     }
 

@@ -39,6 +39,8 @@ struct Get: AsyncParsableCommand {
 
     @OptionGroup var disk: DiskOptions
 
+    @OptionGroup var hooks: HookOptions
+
     @Flag(name: [.short, .long], help: "Print nothing but errors.")
     var quiet = false
 
@@ -59,14 +61,23 @@ struct Get: AsyncParsableCommand {
         haul_keep_freed_memory()
         try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)) {
             session in
+            let hooks = try hooks.hooks()
             let requests = try await requests(session.downloader)
-            return await GetRun(session.downloader, session.display).finish(requests)
+            // Only now: a Metalink that was fetched is none of the downloads that were asked for.
+            await session.downloader.setHooks(hooks)
+            let status = await GetRun(session.downloader, session.display).finish(requests)
+            if await !session.downloader.settleHooks(within: .seconds(2)) {
+                session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
+                await session.downloader.settleHooks(within: .seconds(30 * 86_400))
+            }
+            return status
         }
     }
 
     private func configuration() throws -> Configuration {
         var configuration = try network.configuration()
         disk.apply(to: &configuration)
+        hooks.apply(to: &configuration)
         configuration.activeDownloads = jobs
         configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
         return configuration

@@ -21,6 +21,7 @@ struct GetRun {
         for shared in names.shared {
             display.noted("\(shared.count) URLs of the list lead to \(shared.path): they are numbered in its order.")
         }
+        await downloader.expectMoreDownloads(true)
         let statuses = await withTaskGroup(of: (Int, ExitStatus).self) { group in
             var seen: Set<DownloadID> = []
             var statuses: [Int: ExitStatus] = [:]
@@ -47,6 +48,7 @@ struct GetRun {
                     }
                 }
             }
+            await downloader.expectMoreDownloads(false)
             for await (index, status) in group { statuses[index] = status }
             return statuses
         }

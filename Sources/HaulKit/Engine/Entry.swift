@@ -18,6 +18,8 @@ final class Entry {
     var isCheckingPieces = false
     var timer: Task<Void, Never>?
     var verification: CancelFlag?
+    /// The application is being asked for a link.
+    var sourceAsk: SourceAsk?
     /// Steps that touch the file or the record run one after another; this is the last of them.
     var lastStep: Task<Void, Never>?
     var pendingSteps = 0
@@ -74,7 +76,7 @@ final class Entry {
         var path: String?
         switch machine.state {
         case .queued: state = .queued
-        case .recovering, .connecting, .preparing: state = .connecting
+        case .recovering, .asking, .connecting, .preparing: state = .connecting
         case .transferring: state = .transferring
         case .resting(let until, let reason):
             state = .waiting

@@ -11,6 +11,14 @@ enum ContentRange: Equatable, Sendable {
         return nil
     }
 
+    /// The complete length, where it was said.
+    var total: Int64? {
+        switch self {
+        case .satisfied(_, let complete): complete
+        case .unsatisfied(let complete): complete
+        }
+    }
+
     /// - Returns: nil for anything that must not be recombined: a last byte before the first, a complete length the
     ///   last byte does not fit in, an unknown unit, several ranges, numbers beyond `Int64`, anything behind.
     init?(_ text: String) {

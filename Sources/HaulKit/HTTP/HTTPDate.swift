@@ -118,10 +118,13 @@ private struct Cursor {
 extension HTTPDate {
     private static let secondsPerDay = 86_400
 
-    private static func date(year: Int, month: Int, day: Int, time: Int) -> Date? {
+    /// - Parameters:
+    ///   - month: from 1 to 12.
+    ///   - time: seconds since midnight.
+    static func date(year: Int, month: Int, day: Int, time: Int) -> Date? {
         let isLeapYear = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
         let lengths = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard day >= 1, day <= lengths[month - 1] else { return nil }
+        guard lengths.indices.contains(month - 1), day >= 1, day <= lengths[month - 1] else { return nil }
         return Date(timeIntervalSince1970: Double(days(year: year, month: month, day: day) * secondsPerDay + time))
     }
 

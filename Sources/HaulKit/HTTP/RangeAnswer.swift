@@ -102,13 +102,16 @@ enum RangeAnswer: Sendable, Equatable {
         resource.digest = known.digest ?? head.digest
         let later = Validator(head)
         let comparison = known.validator.compare(later)
-        if comparison == .different, !question.isFromReplacedSource || !question.isProvable {
+        // The application's word, the same length, and bytes that will prove to be the same.
+        let isVouchedFor =
+            question.isVouchedFor && question.overlap > 0 && complete != nil && complete == known.total
+        if comparison == .different, !question.isFromReplacedSource || !(question.isProvable || isVouchedFor) {
             return .startOver(.changed)
         }
         if question.isFromReplacedSource {
             // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
             let agrees =
-                comparison == .same || question.isProvable
+                comparison == .same || question.isProvable || isVouchedFor
                 || (question.overlap > 0 && known.validator.lastModified != nil
                     && known.validator.lastModified == later.lastModified)
             // From here on this source is asked, and by its own name for the version. Without a digest that would be saying too

@@ -23,6 +23,8 @@ struct RangeQuestion: Sendable, Equatable {
 
     /// Which of the download's sources is asked; 0 is the URL that it was asked for.
     var source = 0
+    /// The number of the link that it is asked by.
+    var link = 0
     /// Bytes from here on are wanted.
     var offset: Int64
     /// The byte after the last one wanted; nil for all that follow. From 0 on without an end no range is asked for.
@@ -36,6 +38,8 @@ struct RangeQuestion: Sendable, Equatable {
     var isFromReplacedSource: Bool
     /// The earlier bytes came from another source than the one that is asked now.
     var isFromMirror = false
+    /// The application says that the place is one of the same file.
+    var isVouchedFor = false
     /// A digest will prove the whole, wherever its parts come from.
     var isProvable = false
 

@@ -24,28 +24,40 @@ extension DownloadMachine {
     }
 
     mutating func open(at now: Instant) -> [Action] {
+        if sources.home == 0, let reason = link.need(at: now) { return awaitLink(reason, at: now) }
         let id = transfer.issueID()
         var question = RangeQuestion.whole
         if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
             let gap = mark.written.firstGap(before: resource.total)
         {
             let isMirror = resource.mirror != sources.mirror
-            let isFromElsewhere = isFromReplacedSource || isMirror
+            let isFromElsewhere = isFromReplacedSource || isMirror || isFromOtherPlace
             question = .resuming(
                 resource,
                 at: gap.lower,
                 until: gap.upper == resource.total ? nil : gap.upper,
-                resumesUnverified: settings.resumesUnverified || isProvable,
+                resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor,
                 isPlain: asksPlain,
                 isFromReplacedSource: isFromElsewhere
             )
             question.isProvable = isProvable
             question.isFromMirror = isMirror
+            question.isVouchedFor = isVouchedFor
         }
         question.source = sources.home
+        question.link = link.number
         countAtOpen = mark.count
         state = .connecting(id, question)
         return [.open(id, question), .report]
+    }
+
+    /// The application says that what is asked now is the file that is here in part.
+    private var isVouchedFor: Bool { link.isVouchedFor && sources.home == 0 && resource?.mirror == nil }
+
+    /// What is here came from another place than the link leads to now.
+    var isFromOtherPlace: Bool {
+        guard let resource, resource.mirror == nil, let place = resource.place else { return false }
+        return !place.isSamePlace(as: settings.url)
     }
 
     /// A digest will show whether the result is right, wherever its bytes came from.
@@ -61,7 +73,10 @@ extension DownloadMachine {
     ) -> [Action] {
         guard case .connecting(id, let question) = state else {
             guard state == .transferring else { return [] }
+            if let renewal = renewLink(whileTransferring: id, head, at: now) { return renewal }
+            let asked = transfer.lines[id].flatMap { $0.source == 0 ? $0.question?.link : nil }
             let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
+            if let asked, transfer.lines[id]?.isFlowing == true { noteGoodLink(asked) }
             return actions + follow(outcome, at: now)
         }
         var answer = RangeAnswer.judge(head, to: question, after: mark.count > 0 ? resource : nil)
@@ -71,6 +86,7 @@ extension DownloadMachine {
         if let total = answer.resource?.total, let pieces = settings.pieces, !pieces.covers(total) {
             answer = .refuse(.otherPieces(actual: total))
         }
+        if let verdict = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(verdict, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
         switch answer {
         case .accept(let resource, let offset, let compare):
@@ -97,6 +113,10 @@ extension DownloadMachine {
                 status != 408
             {
                 if !patience.renewsLink() { verdict = .init(isWorthRetrying: false, error: verdict.error) }
+            }
+            let isFinal = !verdict.isWorthRetrying || refusal == .webPage
+            if isFinal, let renewal = renewLink(after: verdict, head, question, at: now) {
+                return [.close(id)] + renewal
             }
             return [.close(id)] + retry(verdict, retryAfter: retryAfter, at: now)
         }
@@ -139,6 +159,21 @@ extension DownloadMachine {
         if !startsOver, case .connecting(_, let question) = state, let wanted = question.end {
             end = min(end ?? wanted, wanted)
         }
+        var asked = link.number
+        if case .connecting(_, let question) = state { asked = question.link }
+        var resource = resource
+        var afterComparing: Resource?
+        if link.isVouchedFor, sources.home == 0 {
+            var known = resource
+            known.place = head.requested.place
+            // From here on this place is asked, and by its own name for the version; but not before the bytes agree.
+            if !startsOver, compare > 0, isFromOtherPlace {
+                known.validator = Validator(head)
+                afterComparing = known
+            } else {
+                resource = known
+            }
+        }
         let preparation = Preparation(
             resource: resource,
             offset: offset,
@@ -147,7 +182,9 @@ extension DownloadMachine {
             end: end,
             contentDisposition: head.headers.first(name: "Content-Disposition"),
             nameSources: [head.url, head.requested],
-            mirrors: sources.home == 0 ? MirrorLinks(head.headers["Link"], base: head.url).mirrors.map(\.source) : []
+            mirrors: sources.home == 0 ? MirrorLinks(head.headers["Link"], base: head.url).mirrors.map(\.source) : [],
+            afterComparing: afterComparing,
+            link: asked
         )
         state = .preparing(id, preparation, ended: nil)
         return [.prepare(id, preparation)]
@@ -156,6 +193,10 @@ extension DownloadMachine {
     mutating func prepared(_ id: ConnectionID, at now: Instant) -> [Action] {
         guard case .preparing(id, let preparation, let ended) = state else { return [] }
         resource = preparation.resource
+        // The link was replaced meanwhile: it was the one before that led here.
+        if preparation.link != link.number, resource?.place == nil {
+            resource?.place = preparation.nameSources.last?.place
+        }
         if rangesAreBroken { resource?.hasUsableRanges = false }
         if preparation.startsOver {
             mark = .zero
@@ -170,9 +211,11 @@ extension DownloadMachine {
         // What anybody on the way may have changed needs a digest to prove it.
         sources.add(preparation.mirrors, insecureToo: isProvable)
         patience.noteGoodAnswer()
+        noteGoodLink(preparation.link)
         return settleOr { machine in
             machine.state = .transferring
             machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
+            machine.transfer.afterComparing = preparation.afterComparing
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
             // A range that ends within the overlap brings nothing.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
@@ -198,6 +241,7 @@ extension DownloadMachine {
             knownLimit: knownLimit,
             at: now
         )
+        transfer.isHomeForeign = isFromOtherPlace
     }
 
     /// The digests of the pieces, if they are those of a file of this size.

@@ -8,7 +8,7 @@ extension DownloadMachine {
         case .transferring:
             take(landed)
             let (actions, outcome) = transfer.advance(mark, &sources, at: now)
-            return actions + follow(outcome, at: now)
+            return actions + follow(outcome, at: now) + askInGoodTime(at: now)
         case .paused, .failed, .queued, .recovering:
             // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
             // back, even when the user has resumed already: the file is looked at only after that.
@@ -33,6 +33,10 @@ extension DownloadMachine {
     mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
         -> [Action]
     {
+        if let compared = transfer.takeCompared() {
+            resource?.validator = compared.validator
+            resource?.place = compared.place
+        }
         switch outcome {
         case .goesOn: return []
         case .complete: return verify()
@@ -44,7 +48,9 @@ extension DownloadMachine {
             return open(at: now)
         case .dry:
             // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
-            if error == nil, mark.count > countAtOpen { return open(at: now) }
+            // And a link that has expired is often cut off in the middle: a fresh one is all that is missing.
+            let isExpired = sources.home == 0 && link.need(at: now) != nil
+            if error == nil || isExpired, mark.count > countAtOpen { return open(at: now) }
             return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
         case .wrongPiece(let index):
             return fail(

@@ -31,7 +31,7 @@ extension DownloadMachine {
 
     mutating func giveUp(_ error: DownloadError) -> [Action] {
         state = .failed(error)
-        return [.checkpoint, .releaseFile, .report]
+        return link.stopAsking() + [.checkpoint, .releaseFile, .report]
     }
 
     // MARK: The end
@@ -66,7 +66,7 @@ extension DownloadMachine {
 
     mutating func verify() -> [Action] {
         state = .verifying
-        return transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
+        return link.stopAsking() + transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
     }
 
     mutating func verified(_ verdict: Verdict, at now: Instant) -> [Action] {

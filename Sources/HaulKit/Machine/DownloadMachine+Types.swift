@@ -9,6 +9,8 @@ extension DownloadMachine {
         case queued
         /// Has one; what is on disk is being looked at.
         case recovering
+        /// No request can be made before the application has named a link.
+        case asking(AskID)
         /// The first answer of a request is outstanding.
         case connecting(ConnectionID, RangeQuestion)
         /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
@@ -45,6 +47,10 @@ extension DownloadMachine {
         var nameSources: [URL]
         /// Further URLs of the file that the answer named.
         var mirrors: [Metalink.Source] = []
+        /// What is known of the file once the bytes that come again have proved to be those on disk.
+        var afterComparing: Resource?
+        /// The number of the link that was asked.
+        var link = 0
     }
 
     /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
@@ -81,6 +87,12 @@ extension DownloadMachine {
         case connectionEnded(ConnectionID, ConnectionEnd)
         /// A piece that was complete has been compared with its digest.
         case pieceChecked(Int, isRight: Bool)
+        /// The application has named a link when it was asked.
+        case sourceFound(AskID, Link)
+        /// It could not, or not in time.
+        case sourceFailed(AskID, DownloadError)
+        /// It has named another one unasked.
+        case sourceReplaced(Link)
         /// Another download needs a connection to one of these hosts.
         case connectionWanted(Set<Origin>)
         case timerFired(TimerID)
@@ -105,6 +117,10 @@ extension DownloadMachine {
         /// Look at the partial file: lock it, and say what it holds.
         case recover
         case open(ConnectionID, RangeQuestion)
+        /// Ask the application for a link.
+        case askForSource(AskID, SourceQuery.Reason)
+        /// Its answer is not wanted any more.
+        case cancelSource(AskID)
         case prepare(ConnectionID, Preparation)
         /// Let the body of this connection flow to `offset`.
         case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
@@ -152,6 +168,10 @@ extension DownloadMachine {
         /// Whether a full disk pauses the download until there is room, in place of ending it.
         var waitsForSpace = false
         var limits = Transfer.Limits()
+        /// The application can be asked for another URL.
+        var canAskForSource = false
+        /// The application named the URL for this very download.
+        var isLinkVouchedFor = false
     }
 }
 

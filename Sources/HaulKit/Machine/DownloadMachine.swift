@@ -55,6 +55,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = Patience(seed: seed)
         sources = SourceBook(settings.url, mirrors: settings.mirrors)
+        link = HomeLink(settings)
     }
 
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
@@ -89,8 +90,10 @@ struct DownloadMachine: Sendable, Equatable {
             return actions + (outcome == .dry ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
-            let origins = sources.sources.map(\.origin)
-            return transfer.yield(from: { hosts.contains(origins[$0]) }, &sources, at: now)
+            return transfer.yield(from: hosts, at: now)
+        case .sourceFound(let id, let link): return sourceFound(id, link, at: now)
+        case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
+        case .sourceReplaced(let link): return sourceReplaced(link, at: now)
         case .timerFired(let id):
             guard case .resting = state, id.number == timers else { return [] }
             return open(at: now)
@@ -109,7 +112,7 @@ struct DownloadMachine: Sendable, Equatable {
             }
             wish = .run
             state = .completed(path: path)
-            return closing + [.releaseFile, .report]
+            return link.stopAsking() + closing + [.releaseFile, .report]
         case .stepFailed(let error):
             switch state {
             case .recovering, .publishing, .verifying: return settleOr { $0.fail(error) }
@@ -126,7 +129,7 @@ struct DownloadMachine: Sendable, Equatable {
         transfer.lines.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, line in
             let owed = transfer.plan?.segments[id]?.owed ?? mark.prefix..<mark.prefix
             return .init(
-                host: sources.sources[line.source].url.host ?? "",
+                host: line.origin.host,
                 owed: owed,
                 bytesPerSecond: line.bytesPerSecond(at: now)
             )
@@ -134,9 +137,7 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     /// How many of its connections go to a host.
-    func connections(to host: Origin) -> Int {
-        transfer.lines.values.count { sources.sources[$0.source].origin == host }
-    }
+    func connections(to host: Origin) -> Int { transfer.lines.values.count { $0.origin == host } }
 
     // MARK: What the user wants
 
@@ -145,7 +146,9 @@ struct DownloadMachine: Sendable, Equatable {
         switch state {
         case .queued, .paused, .failed:
             self.settings = settings
+            let earlier = link
             sources = SourceBook(settings.url, mirrors: settings.mirrors)
+            link = HomeLink(settings, after: earlier)
             if isFromReplacedSource { self.isFromReplacedSource = true }
         default: break
         }
@@ -153,7 +156,11 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// Takes over what the store says of the representation, while what is on disk is being looked at.
     mutating func learn(_ resource: Resource?) {
-        if state == .recovering { self.resource = resource }
+        guard state == .recovering else { return }
+        let place = self.resource?.place
+        self.resource = resource
+        // A link that came a moment ago may not have been recorded yet.
+        if self.resource?.place == nil { self.resource?.place = place }
     }
 
     /// Whether a speed limit holds: how fast the connections are then says nothing about them.
@@ -180,6 +187,7 @@ struct DownloadMachine: Sendable, Equatable {
             state = .queued
             patience.renew()
             sources.renew()
+            link.forgiveRefusal()
             return [.report]
         default:
             switch wish {
@@ -194,7 +202,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     mutating func stop(_ wish: Wish) -> [Action] {
         switch state {
-        case .queued: return settle(wish)
+        case .queued, .asking: return settle(wish)
         case .connecting(let id, _): return [.close(id)] + settle(wish)
         case .transferring: return transfer.closeAll() + settle(wish)
         case .resting: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
@@ -237,13 +245,13 @@ struct DownloadMachine: Sendable, Equatable {
             return [.checkpoint, .releaseFile, .report]
         case .pause:
             state = .paused
-            return [.checkpoint, .releaseFile, .report]
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
         case .yield:
             state = .queued
-            return [.checkpoint, .releaseFile, .report]
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
         case .cancel:
             state = .cancelled
-            return [.discardPartial, .releaseFile, .report]
+            return link.stopAsking() + [.discardPartial, .releaseFile, .report]
         }
     }
 

@@ -1,6 +1,8 @@
 /// One connection of a download while bytes arrive.
 struct Line: Sendable, Equatable {
     let source: Int
+    /// Whom it was opened to, whatever link the source has since.
+    let origin: Origin
     let opened: Instant
     /// What it asked for, while the answer is outstanding.
     private(set) var question: RangeQuestion?
@@ -17,9 +19,10 @@ struct Line: Sendable, Equatable {
     var lastByte: Instant
     private var meter = RateMeter(window: .seconds(2))
 
-    init(source: Int, question: RangeQuestion?, reach: Int64, at now: Instant) {
+    init(source: Int, _ origin: Origin, question: RangeQuestion?, reach: Int64, at now: Instant) {
         self.reach = reach
         self.source = source
+        self.origin = origin
         self.question = question
         opened = now
         lastByte = now

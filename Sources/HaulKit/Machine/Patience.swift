@@ -4,11 +4,14 @@ struct Patience: Sendable, Equatable {
     static let mostChanges = 3
     /// Times that a refusal behind a redirect is taken for an expired link.
     static let mostRenewals = 2
+    /// Links in a row that may be refused, or not be named, before we stop asking the application for another.
+    static let mostLinks = 3
 
     /// Attempts in a row that brought no new byte.
     private(set) var failures = 0
     private(set) var changes = 0
     private var renewals = 0
+    private var badLinks = 0
     private var hasRefetched = false
     /// The farthest byte of this version. Only new ground counts as progress, so that a server without ranges that breaks
     /// off again and again at the same place does not keep us for ever.
@@ -24,6 +27,7 @@ struct Patience: Sendable, Equatable {
         failures = 0
         changes = 0
         renewals = 0
+        badLinks = 0
         hasRefetched = false
     }
 
@@ -41,6 +45,7 @@ struct Patience: Sendable, Equatable {
 
     mutating func noteAnswer() { hasBeenAnswered = true }
     mutating func noteGoodAnswer() { renewals = 0 }
+    mutating func noteGoodLink() { badLinks = 0 }
 
     /// Counts a failed attempt.
     ///
@@ -64,6 +69,12 @@ struct Patience: Sendable, Equatable {
     mutating func renewsLink() -> Bool {
         renewals += 1
         return renewals <= Self.mostRenewals
+    }
+
+    /// Counts a link that was refused or that nobody could name; false when the application is not to be asked again.
+    mutating func asksForLink() -> Bool {
+        badLinks += 1
+        return badLinks <= Self.mostLinks
     }
 
     /// Whether a file with the wrong digest is fetched once more.

@@ -35,7 +35,8 @@ extension Transfer {
         // Others have brought meanwhile what it was to bring.
         guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
         let isMirror = sources.isMirror(line.source)
-        let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror)
+        let isForeignHome = !isMirror && isForeign(line.source, sources)
+        let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror || isForeignHome)
         if case .accept(let validator) = answer {
             lines[id]?.answer(from: question.offset, at: now)
             if let end = head.contentRange?.end { lines[id]?.reach = min(line.reach, end) }
@@ -51,6 +52,8 @@ extension Transfer {
             doubts += 1
             if doubts > 1 { isSolitary = true }
             return (actions, .doubtful)
+        // Whether the file behind a fresh link is the one that is here is for the ladder to find out, when it is asked next.
+        case .noUsableRange where isForeignHome, .otherFile where isForeignHome: isHomeBarred = true
         case .noUsableRange:
             if isMirror { sources.drop(line.source) } else { keepToOne() }
         case .otherFile: sources.drop(line.source)
@@ -108,9 +111,9 @@ extension Transfer {
     }
 
     /// Another download needs a connection to this host: gives up the one that is missed least, unless it is the last.
-    mutating func yield(from source: (Int) -> Bool, _ sources: inout SourceBook, at now: Instant) -> [Action] {
+    mutating func yield(from hosts: Set<Origin>, at now: Instant) -> [Action] {
         guard lines.count > 1 else { return [] }
-        let slowest = lines.filter { source($0.value.source) }
+        let slowest = lines.filter { hosts.contains($0.value.origin) }
             .min {
                 ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number)
             }

@@ -20,7 +20,12 @@ extension Transfer {
         guard var plan, !lines.isEmpty else { return nil }
         let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
-        let next = sources.next(open: open, needsProof: pieces != nil, mayShareHome: canShare) { host in
+        let next = sources.next(
+            open: open,
+            needsProof: pieces != nil,
+            mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
+            mayAskFirst: sources.link.need(at: now) == nil
+        ) { host in
             // A host that became known a moment ago has room as far as anybody knows.
             let hasRoom = room?[host].map { $0 > 0 } ?? true
             if !hasRoom { isCrowded = true }
@@ -30,7 +35,8 @@ extension Transfer {
             wantsRoom = isCrowded
             return nil
         }
-        let isOnTrial = pieces != nil && sources.isMirror(source) && !sources.sources[source].isProven
+        let isForeign = isForeign(source, sources)
+        let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
         let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
         let id = issueID()
         // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
@@ -63,12 +69,19 @@ extension Transfer {
         }
         var question = RangeQuestion.further(range, of: terms.resource, isPlain: doubts > 0)
         question.source = source
+        question.link = sources.link.number
         question.isProvable = terms.isProvable
-        if sources.isMirror(source) {
+        if isForeign {
             // Its own name for the version, once it has said it.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
         }
-        var line = Line(source: source, question: question, reach: range.upperBound, at: now)
+        var line = Line(
+            source: source,
+            sources.sources[source].origin,
+            question: question,
+            reach: range.upperBound,
+            at: now
+        )
         line.isNarrowed = claim.isHedge
         lines[id] = line
         actions.append(.open(id, question))

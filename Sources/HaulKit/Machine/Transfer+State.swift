@@ -23,7 +23,7 @@ extension Transfer {
                 pieces?.note(segment.position..<position, from: line.source)
                 stumbles = 0
             }
-            if hasAdvanced, id == uncompared { uncompared = nil }
+            if hasAdvanced, id == uncompared { noteCompared() }
             lines[id]?.record(position, advanced: hasAdvanced, at: now)
             _ = plan.advance(id, to: position)
             if let line = lines[id], line.isFlowing {
@@ -58,6 +58,33 @@ extension Transfer {
         plan?.release(id)
         guard let line = lines.removeValue(forKey: id) else { return [] }
         return [.close(id)] + (line.isFlowing ? [] : giveBack())
+    }
+
+    /// There is a fresh link to the home source: what its old one owes an answer to, or has gone quiet, is asked for over it.
+    mutating func dropIdle(at now: Instant) -> [Action] {
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let line = lines[id], line.source == 0 else { continue }
+            // What we hold back ourselves is not quiet.
+            if !line.isFlowing || !isHeldBack && now - line.lastByte > Self.longestLull { actions += drop(id) }
+        }
+        return actions
+    }
+
+    private static let longestLull = Duration.seconds(1)
+
+    /// The home source is asked by another link from now on; those that bring bytes over the old one go on.
+    mutating func linkReplaced(isForeign: Bool, at now: Instant) {
+        isHomeForeign = isForeign
+        isHomeBarred = false
+        // What failed may have failed because the old one had expired.
+        stumbles = 0
+        quietUntil = now
+    }
+
+    /// Whether a source has to show that its file is the one that is here.
+    func isForeign(_ source: Int, _ sources: SourceBook) -> Bool {
+        sources.isMirror(source) || isHomeForeign && source == 0
     }
 
     /// A connection that never brought a byte is gone: whoever was cut short for it still brings its part, and a server that

@@ -52,6 +52,14 @@ struct Transfer: Sendable, Equatable {
     /// The first connection, while the bytes that come again have not been compared: until then nobody knows whether it
     /// brings the version that is here, and nothing of it may join that.
     var uncompared: ConnectionID?
+    /// What is known of the file once they have.
+    var afterComparing: Resource?
+    /// It has been found out, and is to be known by the machine too.
+    private(set) var compared: Resource?
+    /// The home source's link leads to another place than the version is known of: it is judged as a mirror is.
+    var isHomeForeign = false
+    /// No further connection is to be had from there.
+    var isHomeBarred = false
     /// Times that a further connection said that the version had changed.
     var doubts = 0
     /// Further connections that failed without having brought a byte, in a row.
@@ -93,6 +101,7 @@ struct Transfer: Sendable, Equatable {
         if let first {
             lines[first.id] = Line(
                 source: sources.home,
+                sources.sources[sources.home].origin,
                 question: nil,
                 reach: first.upper ?? terms.resource.total ?? .max,
                 at: now
@@ -100,6 +109,7 @@ struct Transfer: Sendable, Equatable {
         }
         plan = nil
         uncompared = first.flatMap { $0.compare > 0 ? $0.id : nil }
+        (afterComparing, compared, isHomeBarred) = (nil, nil, false)
         quietUntil = now
         hostIsFull = false
         controller = ConnectionController(
@@ -134,6 +144,19 @@ struct Transfer: Sendable, Equatable {
 
     /// The bytes that are here belong to no version any more.
     mutating func startOver() { pieces?.startOver() }
+
+    /// The bytes that came again are those on disk: the version is the one that this source has.
+    mutating func noteCompared() {
+        uncompared = nil
+        guard let known = afterComparing else { return }
+        terms.resource = known
+        (afterComparing, compared, isHomeForeign) = (nil, known, false)
+    }
+
+    mutating func takeCompared() -> Resource? {
+        defer { compared = nil }
+        return compared
+    }
 
     /// Every connection goes; what they brought stays.
     mutating func closeAll() -> [Action] {

@@ -40,10 +40,7 @@ public struct Checksum: Sendable, Hashable, Codable {
     }
 
     /// The digest in lower-case hexadecimal.
-    public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    public var hex: String { digest.hexadecimal }
 
     private static func bytes(hex: Substring) -> [UInt8]? {
         let digits = Array(hex.utf8)

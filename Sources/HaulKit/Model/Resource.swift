@@ -20,6 +20,8 @@ struct Resource: Sendable, Hashable, Codable {
     var digest: Checksum?
     /// The mirror that all this is known from; nil when it is the download's own URL.
     var mirror: URL?
+    /// Where it is known from, without query and user info, where the application names links; nil where it never did.
+    var place: URL?
 
     init(total: Int64?, validator: Validator = Validator()) {
         self.total = total

@@ -1,14 +1,24 @@
 internal import DequeModule
 
-/// Who may run: a value that is asked after every change of state, so that a free slot and a waiting download never
-/// stand side by side.
+/// Who may run: a value that is asked after every change of state, so that a free slot and a download that could take
+/// it never stand side by side.
+///
+/// Downloads of a higher priority go first, and within a priority those of a smaller position. They wait in one line a
+/// host, and the hosts themselves in one line, by the first download of each: a host that is full or rests is set aside
+/// with all that wait for it, and comes back when it has room or has rested. So nothing costs more than the logarithm
+/// of the number that wait.
 struct DownloadQueue: Sendable {
     struct Limits: Sendable, Equatable {
+        /// Downloads that run at once; at least one.
         var active: Int
+        /// Downloads that run at once at a host; at least one, nil for as many as there are slots.
         var activePerHost: Int?
-        var hostSpacing = Duration.zero
+        /// Least time between two starts at a host.
+        var hostSpacing: Duration = .zero
+        /// Whether a download takes the slot of one of lower priority, rather than wait for a free one.
         var preempts = false
     }
+
     struct Item: Sendable, Equatable {
         let id: DownloadID
         var host: String
@@ -16,53 +26,118 @@ struct DownloadQueue: Sendable {
         var position: Int64
     }
 
-    var limits: Limits
+    /// May change at any time. Nothing that runs is stopped by a smaller limit; no more start until they are fewer.
+    var limits: Limits {
+        didSet {
+            guard limits != oldValue else { return }
+            for host in Array(busy.keys) { refresh(host) }
+        }
+    }
+    /// Nothing is granted meanwhile; what runs is the caller's to stop.
     var isShut = false
-    private var line: Deque<Place> = []
-    private var waiting: [DownloadID: Int] = [:]
-    private var places = 0
-    private(set) var running: Set<DownloadID> = []
-    var waitingCount: Int { waiting.count }
 
-    private struct Place: Sendable, Equatable {
-        let id: DownloadID
-        let number: Int
+    // Below is for the extensions of this type in other files.
+
+    var waiting = QueueRoster()
+    var underWay = QueueRoster()
+    var hosts = QueueHosts()
+    /// Hosts at which something runs, or that rest.
+    var busy: [Int: BusyHost] = [:]
+    /// Hosts that could start their first download if there is a slot, by that download.
+    var open = NumberHeap()
+    /// Hosts that cannot, being full or at rest, by their first download.
+    var closed = NumberHeap()
+    /// Hosts that only their rest keeps from being open, the one first that has rested longest.
+    var waking = NumberHeap()
+    /// Hosts at which something runs, the one first that has the download that gives up its slot first.
+    var yielding = NumberHeap()
+    /// Hosts at rest, in the order of their last starts.
+    var resting: Deque<Int> = []
+    /// How many have been urged: gives each its place among them.
+    private var urges: Int64 = 0
+
+    struct BusyHost: Sendable {
+        /// Its downloads that run, the one first that gives up its slot first.
+        var running = NumberHeap()
+        var yieldingPlace = NumberHeap.outside
+        var wakingPlace = NumberHeap.outside
+        /// The moment of its last start; nil once it has rested.
+        var startedAt: Instant?
     }
 
     init(_ limits: Limits) { self.limits = limits }
 
+    var waitingCount: Int { waiting.count }
+    var runningCount: Int { underWay.count }
+    /// In no particular order.
+    var running: some Collection<DownloadID> & Sendable { underWay.all }
+
+    func waits(_ id: DownloadID) -> Bool { waiting.number(of: id) != nil }
+    func runs(_ id: DownloadID) -> Bool { underWay.number(of: id) != nil }
+
+    /// Puts a download in the line; nothing changes if it waits or runs already.
     mutating func enqueue(_ item: Item) {
-        guard !running.contains(item.id), waiting[item.id] == nil else { return }
-        places += 1
-        waiting[item.id] = places
-        line.append(Place(id: item.id, number: places))
+        guard !waits(item.id), !runs(item.id) else { return }
+        let priority = min(item.priority, QueueRoster.Item.urged - 1)
+        let host = hosts.number(of: item.host)
+        wait(item.id, .init(priority: priority, position: item.position, host: Int32(host)))
     }
 
-    mutating func change(_ id: DownloadID, priority: Int, position: Int64) {}
-    mutating func urge(_ id: DownloadID) {}
-    func nextGrant(after now: Instant) -> Instant? { nil }
-    func next(_ count: Int) -> [DownloadID] {
-        Array(line.lazy.filter { waiting[$0.id] == $0.number }.prefix(count).map(\.id))
-    }
-    mutating func removeAllWaiting() {
-        line = []
-        waiting = [:]
-    }
-    func waits(_ id: DownloadID) -> Bool { waiting[id] != nil }
-
-    mutating func leave(_ id: DownloadID) {
-        if running.remove(id) == nil { waiting[id] = nil }
-    }
-
-    mutating func grant(at now: Instant) -> (granted: [DownloadID], withdrawn: [DownloadID]) {
-        var granted: [DownloadID] = []
-        guard !isShut else { return ([], []) }
-        while running.count < max(1, limits.active), let next = line.popFirst() {
-            guard waiting[next.id] == next.number else { continue }
-            waiting[next.id] = nil
-            running.insert(next.id)
-            granted.append(next.id)
+    /// Gives a download, whether it waits or runs, another priority and position. One that is urged stays urged.
+    mutating func change(_ id: DownloadID, priority: Int, position: Int64) {
+        move(id) { item in
+            guard !item.isUrged else { return }
+            item.priority = min(priority, QueueRoster.Item.urged - 1)
+            item.position = position
         }
-        return (granted, [])
+    }
+
+    /// Puts a download ahead of all that wait, whatever their priority, behind those that were urged before. If there
+    /// is no slot for it, it is given that of the last of those that run and are not urged themselves; it never goes
+    /// over a limit. It counts as urged until it leaves, so that no other takes its slot.
+    mutating func urge(_ id: DownloadID) {
+        urges += 1
+        move(id) { [urges] item in
+            guard !item.isUrged else { return }
+            item.priority = QueueRoster.Item.urged
+            item.position = urges
+        }
+    }
+
+    /// The download neither waits nor runs any more.
+    mutating func leave(_ id: DownloadID) {
+        if let number = waiting.number(of: id) {
+            stopWaiting(number)
+        } else if let number = underWay.number(of: id) {
+            stopRunning(number)
+        }
+    }
+
+    /// Sends home all that wait, at a cost that does not grow with how many they are, but for freeing their hosts.
+    mutating func removeAllWaiting() {
+        let old = self
+        (waiting, underWay, hosts, busy) = (QueueRoster(), QueueRoster(), QueueHosts(), [:])
+        (open, closed, waking, yielding) = (NumberHeap(), NumberHeap(), NumberHeap(), NumberHeap())
+        resting = []
+        for host in old.resting {
+            let number = hosts.number(of: old.hosts.name(host))
+            busy[number] = BusyHost(startedAt: old.busy[host]?.startedAt)
+            resting.append(number)
+        }
+        for (id, item) in zip(old.underWay.all, old.underWay.items) {
+            var item = item
+            item.host = Int32(hosts.number(of: old.hosts.name(Int(item.host))))
+            run(id, item)
+        }
+    }
+
+    private mutating func move(_ id: DownloadID, _ change: (inout QueueRoster.Item) -> Void) {
+        if let number = waiting.number(of: id) {
+            change(&waiting.items[number])
+            settleInLine(number)
+        } else if let number = underWay.number(of: id) {
+            change(&underWay.items[number])
+            settleRunning(number)
+        }
     }
 }

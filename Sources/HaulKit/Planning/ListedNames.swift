@@ -73,7 +73,8 @@ public struct ListedNames: Sendable {
         switch request.destination {
         case .file(let path): path
         case .folder(let folder):
-            (request.suggestedName ?? FileName.from(url: request.url)).map { FilePaths.join(folder, $0) }
+            (request.suggestedName ?? (request.needsSource ? nil : FileName.from(url: request.url)))
+                .map { FilePaths.join(folder, $0) }
         }
     }
 }

@@ -25,6 +25,8 @@ struct SourceBook: Sendable, Equatable {
     }
 
     private(set) var sources: [Source]
+    /// What the first of them is asked by.
+    var link = HomeLink()
     /// The one that is asked first after every interruption, and whose words on the version count.
     private(set) var home: Int
     /// Set when the whole came out wrong and nobody knows whose bytes they were: only the home source is asked from then on.
@@ -59,6 +61,22 @@ struct SourceBook: Sendable, Equatable {
     static let most = 64
 
     func isMirror(_ index: Int) -> Bool { index != home }
+
+    /// The first source has another URL now.
+    ///
+    /// - Parameter isSamePlace: it is the same resource, under another signature.
+    mutating func replaceLink(_ url: URL, isSamePlace: Bool) {
+        var source = Source(url, priority: sources[0].priority)
+        if isSamePlace {
+            source.isProven = sources[0].isProven
+            source.validator = sources[0].validator
+            source.bytesPerSecond = sources[0].bytesPerSecond
+        }
+        sources[0] = source
+    }
+
+    /// The first source is asked next.
+    mutating func returnHome() { home = 0 }
 
     // MARK: What a source has shown
 
@@ -124,10 +142,18 @@ struct SourceBook: Sendable, Equatable {
     ///   - open: connections that each source has now.
     ///   - needsProof: pieces can be checked, and a mirror gets no second connection before one was right.
     ///   - mayShareHome: whether the home source takes further connections at all.
+    ///   - mayAskFirst: whether the first source has a link that may be used.
     ///   - hasRoom: whether a host may have another connection.
-    func next(open: [Int: Int], needsProof: Bool, mayShareHome: Bool, hasRoom: (Origin) -> Bool) -> Int? {
+    func next(
+        open: [Int: Int],
+        needsProof: Bool,
+        mayShareHome: Bool,
+        mayAskFirst: Bool = true,
+        hasRoom: (Origin) -> Bool
+    ) -> Int? {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
+            if index == 0, !mayAskFirst { return false }
             if !hasRoom(source.origin) { return false }
             if source.isDropped || source.failures > 1 || (keepsToHome && index != home) { return false }
             if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }

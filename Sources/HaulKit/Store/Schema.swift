@@ -75,6 +75,9 @@ enum Schema {
                 columns: ["status", "priority", "position"]
             )
             try database.create(index: "download_on_group", on: "download", columns: ["groupName"])
+            try database.execute(
+                sql: "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
+            )
             try database.alter(table: "progress") { table in
                 table.add(column: "received", .integer).notNull().defaults(to: 0)
             }

@@ -120,7 +120,7 @@ extension DownloadStore {
     }
 
     /// - Returns: what `read` makes of the store with everything that was noted before.
-    private func reading<Value: Sendable>(_ read: @escaping @Sendable (Database) throws -> Value)
+    func reading<Value: Sendable>(_ read: @escaping @Sendable (Database) throws -> Value)
         async throws(DownloadError) -> Value
     {
         try await onWriter { store in

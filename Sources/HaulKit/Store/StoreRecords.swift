@@ -31,6 +31,10 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         var resumesUnverified: Bool
         var setsModificationTime: Bool
         var allowsInsecureRedirects: Bool
+        /// The link that the application named last, in place of the URL that was asked for.
+        var link: String?
+        /// What goes to its origin, where the application said so.
+        var linkHeaders: [HeaderField]?
     }
 
     var id: String
@@ -94,6 +98,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         host = request.url.host?.lowercased()
         priority = request.priority
         total = request.size
+        linkExpiresAt = LinkExpiry.date(in: request.url)
     }
 
     /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.

@@ -18,7 +18,7 @@ final class HTTPTransport: Transport {
         var userAgent: String
     }
 
-    private let options: Options
+    let options: Options
     private let tls: TLSConfiguration
     /// One client a way out: the library takes its proxy at birth.
     private let clients = Mutex<[Route: HTTPClient]>([:])
@@ -62,7 +62,7 @@ final class HTTPTransport: Transport {
         }
     }
 
-    private func client(for route: Route) -> HTTPClient {
+    func client(for route: Route) -> HTTPClient {
         clients.withLock { clients in
             if let client = clients[route] { return client }
             let client = HTTPClient(

@@ -8,7 +8,7 @@ struct MachineDriver {
 
     /// The states by name, for tables.
     enum Place: String, CaseIterable {
-        case queued, recovering, connecting, preparing, transferring, resting, verifying, publishing
+        case queued, recovering, asking, connecting, preparing, transferring, resting, verifying, publishing
         case paused, completed, failed, cancelled
     }
 
@@ -27,6 +27,11 @@ struct MachineDriver {
         if place == .paused { send(.pauseRequested) }
         if place == .cancelled { send(.cancelRequested) }
         if place == .recovering { send(.slotGranted) }
+        if place == .asking {
+            machine.link.canAsk = true
+            machine.link.learn(expiresAt: now, at: now)
+            connect()
+        }
         if place == .connecting { connect() }
         if place == .preparing || upToTransferring.contains(place) {
             connect()
@@ -52,6 +57,7 @@ struct MachineDriver {
         switch machine.state {
         case .queued: .queued
         case .recovering: .recovering
+        case .asking: .asking
         case .connecting: .connecting
         case .preparing: .preparing
         case .transferring: .transferring
@@ -77,6 +83,9 @@ struct MachineDriver {
     private(set) var timer = DownloadMachine.TimerID(number: 0)
     private(set) var question = RangeQuestion.whole
     private(set) var wait = Duration.zero
+    /// The last question to the application, and why it was asked.
+    private(set) var ask = DownloadMachine.AskID(number: 0)
+    private(set) var reason: SourceQuery.Reason?
 
     func mark(_ written: Int64) -> Mark { Mark(written: written, synced: 0) }
 
@@ -87,6 +96,7 @@ struct MachineDriver {
             switch action {
             case .open(let opened, let asked): (id, question) = (opened, asked)
             case .startTimer(let started, let after): (timer, wait) = (started, after)
+            case .askForSource(let asked, let why): (ask, reason) = (asked, why)
             default: break
             }
         }

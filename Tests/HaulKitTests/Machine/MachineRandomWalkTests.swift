@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HaulKit
@@ -31,6 +32,7 @@ struct MachineRandomWalkTests {
     /// From wherever it is, a download comes to its end once nothing goes wrong any more.
     private func completes(_ shadow: inout ShadowDownload, _ seed: UInt64) {
         shadow.isBenevolent = true
+        if shadow.machine.settings.url.host == ShadowServer.wrongHost { shadow.replaceLink() }
         let settings = shadow.machine.settings
         if settings.checksum != nil || settings.pieces != nil || settings.size != nil {
             shadow.server.change(to: ShadowServer.finalVersion, &shadow.random)
@@ -59,6 +61,12 @@ struct MachineRandomWalkTests {
 
     private func mayFail(_ shadow: ShadowDownload) -> Bool {
         guard case .failed(let error) = shadow.machine.state else { return false }
+        // What is here belongs to a file of another length than the link leads to now.
+        if shadow.machine.link.isVouchedFor, shadow.machine.link.isUntried, let total = shadow.machine.resource?.total,
+            total != shadow.server.current.total
+        {
+            return true
+        }
         // Another version stands there, and the user wanted no other.
         return shadow.machine.settings.failsOnChange && error.code == .contentChanged
     }
@@ -117,6 +125,10 @@ struct MachineRandomWalkTests {
             .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), mark)),
             .connectionEnded(id, .noRoom), .connectionWanted([Origin(ShadowServer.url)]),
             .pieceChecked(Int.random(in: -1..<10, using: &random), isRight: Bool.random(using: &random)),
+            .sourceFound(.init(number: id.number), .init(url: link("https://cdn1.example/\(id.number)?s=1"))),
+            .sourceFound(.init(number: id.number), .init(url: ShadowServer.url, expiresAt: .start)),
+            .sourceFailed(.init(number: id.number), error), .sourceReplaced(.init(url: ShadowServer.url)),
+            .sourceReplaced(.init(url: link("https://cdn2.example/\(id.number)?s=1"), expiresAt: .start + .seconds(9))),
         ]
         if Int.random(in: 0..<100, using: &random) == 0 { return .cancelRequested }
         if Int.random(in: 0..<6, using: &random) == 0 {

@@ -151,13 +151,19 @@ struct MachineTransitionTests {
         if place != .publishing { late.append(.published(path: "/x")) }
         if place != .resting { late.append(.timerFired(driver.timer)) }
         if ![.recovering, .preparing].contains(place) { late.append(.skipped(path: "/x")) }
+        let fresh = DownloadMachine.Link(url: link("https://files.example/a.iso?s=2"), expiresAt: nil)
+        let (staleAsk, asked) = (DownloadMachine.AskID(number: driver.ask.number - 1), driver.ask)
+        late += [.sourceFound(staleAsk, fresh), .sourceFailed(staleAsk, DownloadError(.sourceFailed, ""))]
+        if place != .asking {
+            late += [.sourceFound(asked, fresh), .sourceFailed(asked, DownloadError(.sourceFailed, ""))]
+        }
         if place != .connecting { late.append(.headReceived(driver.id, .whole, retryAfter: nil)) }
         if place != .preparing { late.append(.prepared(driver.id)) }
         if ![.connecting, .preparing, .transferring].contains(place) {
             late.append(.connectionEnded(driver.id, .finished(mark)))
         }
         if [.completed, .cancelled].contains(place) {
-            late += [.pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(mark)]
+            late += [.pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(mark), .sourceReplaced(fresh)]
         }
         for event in late {
             var machine = driver.machine
@@ -171,11 +177,12 @@ struct MachineTransitionTests {
     @Test(arguments: Place.allCases)
     func pausesInEveryState(_ place: Place) {
         var driver = MachineDriver(at: place)
-        let (id, timer) = (driver.id, driver.timer)
+        let (id, timer, ask) = (driver.id, driver.timer, driver.ask)
         let rest: [DownloadMachine.Action] = [.checkpoint, .releaseFile, .report]
         let actions = driver.send(.pauseRequested)
         switch place {
         case .queued: #expect(actions == rest)
+        case .asking: #expect(actions == [.cancelSource(ask)] + rest)
         case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
         case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
         case .verifying: #expect(actions == [.cancelVerification] + rest)

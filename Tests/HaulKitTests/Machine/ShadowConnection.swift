@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import HaulKit
 
 /// A connection as the world sees it.
@@ -6,6 +8,8 @@ struct ShadowConnection {
 
     let id: DownloadMachine.ConnectionID
     let question: RangeQuestion
+    /// Where it was asked.
+    let url: URL
     /// Most bytes that come at once.
     let pace: Int64
     /// Nothing comes any more, and nobody says so.

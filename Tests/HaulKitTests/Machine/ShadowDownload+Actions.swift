@@ -9,6 +9,10 @@ extension ShadowDownload {
             isReleased = false
             steps.append(.recover)
         case .open(let id, let question): open(id, question)
+        case .askForSource(let id, let reason): askForSource(id, reason)
+        case .cancelSource(let id):
+            if ask != id { complain("takes back the question \(id), which is not out") }
+            ask = nil
         case .prepare(let id, let preparation):
             guard connections[id]?.stage == .held else { return complain("prepares for \(id), which has no answer") }
             if connections[id]?.preparation != nil { complain("prepares twice for \(id)") }
@@ -79,6 +83,7 @@ extension ShadowDownload {
         connections[id] = ShadowConnection(
             id: id,
             question: question,
+            url: machine.sources.sources[question.source].url,
             pace: max(1, paces.randomElement(using: &random) ?? 1),
             isFrozen: fails(5)
         )

@@ -24,7 +24,10 @@ extension ShadowDownload {
         if fails(10) { return end(open.id, .failed(anyFailure(), nil)) }
         let count = connections.values.count { $0.question.source == open.question.source }
         var answer: ShadowServer.Answer
-        if count > server.mostConnections {
+        server.asked = open.url
+        if open.question.source == 0, server.refusesLink {
+            answer = server.refusedLink(&random)
+        } else if count > server.mostConnections {
             if chance(25) { return end(open.id, .failed(TransportError(.connectionLost, "reset"), nil)) }
             answer = server.refusal(open.question, &random)
         } else {

@@ -5,7 +5,7 @@ import Foundation
 /// The world's part: what may happen next.
 extension ShadowDownload {
     /// Something that is under way and will bring an event.
-    private enum Source { case slot, step, connection(ConnectionID), piece, tick, timer, verification }
+    private enum Source { case slot, step, connection(ConnectionID), piece, tick, timer, verification, ask }
 
     private var sources: [Source] {
         var sources: [Source] = []
@@ -18,6 +18,7 @@ extension ShadowDownload {
         if case .transferring = machine.state { sources.append(.tick) }
         if timer != nil { sources.append(.timer) }
         if verification != nil { sources.append(.verification) }
+        if ask != nil { sources.append(.ask) }
         return sources
     }
 
@@ -37,8 +38,10 @@ extension ShadowDownload {
         case 60..<66: return server.change(&random)
         case 66..<76 where machine.state == .queued: return send(.slotGranted)
         case 76..<96: return send(.connectionWanted([anyHost()]))
-        case 96..<126: return send(.held(anyReason()))
-        case 126..<146: return send(.holdEnded(anyReason()))
+        case 96..<106: return replaceLink()
+        case 106..<116 where machine.link.canAsk: server.revoked = links
+        case 116..<146: return send(.held(anyReason()))
+        case 146..<166: return send(.holdEnded(anyReason()))
         default: break
         }
         if let hold = machine.hold, chance(50) { return send(.holdEnded(hold)) }
@@ -75,6 +78,7 @@ extension ShadowDownload {
         case .tick: tick()
         case .timer: fireTimer()
         case .verification: finishVerification()
+        case .ask: answerAsk()
         }
     }
 
@@ -88,9 +92,9 @@ extension ShadowDownload {
     private mutating func fireTimer() {
         guard let fired = timer else { return }
         now = now + .seconds(400)
-        send(.timerFired(fired))
         // It has gone off: what it was for may start it again.
-        if timer == fired { timer = nil }
+        timer = nil
+        send(.timerFired(fired))
     }
 
     private mutating func checkPiece() {
@@ -132,6 +136,8 @@ extension ShadowDownload {
             .connectionEnded(stale, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), junk)),
             .timerFired(.init(number: (timer?.number ?? 1) - 1)), .timerFired(.init(number: 9999)),
             .pieceChecked(-1, isRight: false), .pieceChecked(9999, isRight: true),
+            .sourceFound(.init(number: 9999), .init(url: ShadowServer.url)),
+            .sourceFailed(.init(number: (ask?.number ?? 1) - 1), DownloadError(.sourceFailed, "late")),
         ]
         let state = machine.state
         if state != .queued { useless.append(.slotGranted) }
@@ -168,8 +174,10 @@ extension ShadowDownload {
                 .pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(junk), .skipped(path: "/x"),
                 .held(anyReason()),
                 .stepFailed(DownloadError(.inUse, "")), .connectionEnded(present, .finished(junk)),
+                .sourceReplaced(.init(url: ShadowServer.url)),
             ]
         case .queued: useless.append(.resumeRequested)
+        case .asking: useless += [.bytesLanded(junk), .prepared(present), .connectionEnded(present, .finished(junk))]
         case .recovering: break
         }
         return useless.randomElement(using: &random) ?? .prepared(stale)

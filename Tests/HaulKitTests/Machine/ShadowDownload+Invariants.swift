@@ -53,6 +53,7 @@ extension ShadowDownload {
             switch machine.state {
             case .queued, .paused, .completed, .failed, .cancelled: connections.isEmpty && timer == nil
             case .recovering: steps.contains(.recover)
+            case .asking(let id): ask == id && connections.isEmpty && timer == nil
             case .connecting(let id, _): openIDs == [id] && connections[id]?.stage == .asking
             case .preparing(let id, let preparation, _):
                 steps.contains(.prepare(id, preparation)) && (openIDs == [id] || connections.isEmpty)
@@ -66,6 +67,13 @@ extension ShadowDownload {
         if !isMet {
             let lines = machine.transfer.lines.keys.map(\.number).sorted()
             complain("waits for something that cannot come: open \(openIDs.map(\.number)), lines \(lines)")
+        }
+        if ask != machine.link.asked {
+            complain("believes that \(machine.link.asked as Any) is out, it is \(ask as Any)")
+        }
+        switch machine.state {
+        case .asking, .connecting, .preparing, .transferring, .resting: break
+        default: if ask != nil { complain("asks for a link that it does not need") }
         }
         if connections.count > max(1, machine.settings.limits.connections) {
             complain("has \(connections.count) connections of \(machine.settings.limits.connections)")
@@ -141,7 +149,9 @@ extension ShadowDownload {
             return
         }
         guard question.known?.mirror == nil, server.mirrors.isEmpty, !isProvable else { return }
-        if question.known?.validator.entityTag?.text != version.tag { complain("takes the bytes for another version") }
+        if !server.names(of: version).contains(question.known?.validator.entityTag?.text) {
+            complain("takes the bytes for another version")
+        }
         if question.known?.validator.lastModified != version.date { complain("takes the bytes for another date") }
     }
 

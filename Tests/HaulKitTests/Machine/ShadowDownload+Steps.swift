@@ -68,7 +68,8 @@ extension ShadowDownload {
         }
         connections[id]?.stage = .flowing
         connections[id]?.position = offset
-        if let limit { connections[id]?.limit = min(open.limit, offset + limit) }
+        // What was said of its end since it was let in counts.
+        if let limit, open.limit == .max { connections[id]?.limit = offset + limit }
     }
 
     private mutating func publish() {

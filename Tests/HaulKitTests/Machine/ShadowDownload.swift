@@ -45,6 +45,10 @@ struct ShadowDownload {
     var uncheckedPieces: [Int] = []
     var timer: DownloadMachine.TimerID?
     var verification: Checksum?
+    /// The application has been asked for a link.
+    var ask: DownloadMachine.AskID?
+    /// How many links it has named.
+    var links = 0
     var lastVerdict: DownloadMachine.Verdict?
     var lastConnection = 0
     var isReleased = true
@@ -126,15 +130,17 @@ struct ShadowDownload {
             // Of another boot: only what was synced counts, now and later.
             store.mark.written = store.mark.synced
         }
+        var settings = machine.settings
+        settings.isLinkVouchedFor = machine.link.isVouchedFor
         machine = DownloadMachine(
-            machine.settings,
+            settings,
             resource: store.resource,
             mark: store.mark,
             seed: random.next(),
             isFromReplacedSource: fromReplacedSource
         )
         (connections, steps, uncheckedPieces) = ([:], [], [])
-        (timer, verification, lastVerdict) = (nil, nil, nil)
+        (timer, verification, lastVerdict, ask) = (nil, nil, nil, nil)
         (isOpen, isReleased, lastReported, hasReportedEnd, lastConnection) = (false, true, nil, false, 0)
         lastReportedHold = nil
     }

@@ -84,7 +84,7 @@ extension ShadowServer {
         return Answer(head: head(206, version, fields), body: Body(version: version, first: first, end: end))
     }
 
-    private func head(_ status: Int, _ version: Version?, _ more: [String: String] = [:], from: String? = nil)
+    func head(_ status: Int, _ version: Version?, _ more: [String: String] = [:], from: String? = nil)
         -> ResponseHead
     {
         var headers = HTTPHeaders(more.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
@@ -97,7 +97,7 @@ extension ShadowServer {
         if version != nil, !headers.contains(name: "Content-Type") {
             headers.add(name: "Content-Type", value: "application/octet-stream")
         }
-        return ResponseHead(status: status, headers: headers, url: from.map(link) ?? Self.url, requested: Self.url)
+        return ResponseHead(status: status, headers: headers, url: from.map(link) ?? asked, requested: asked)
     }
 
     private mutating func bad(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {

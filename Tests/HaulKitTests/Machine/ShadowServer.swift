@@ -49,6 +49,10 @@ struct ShadowServer {
     var badness: Int
     private(set) var versions: [Int: Version] = [:]
     private(set) var current: Version
+    /// The URL that the present request is made to.
+    var asked = Self.url
+    /// Links with this number and smaller ones are not taken any more.
+    var revoked = -1
 
     private static let lengths: [Int64] = [0, 1, 17, 1000, 16_384, 16_385] + Array(repeating: 100_000, count: 6)
     /// The version that stands there in the end.
@@ -95,6 +99,13 @@ struct ShadowServer {
                 date: dates == .none ? nil : Self.date(second * 60)
             )
         versions[number] = current
+        // The file that a wrong link leads to.
+        versions[number + Self.wrong] = Version(
+            number: number + Self.wrong,
+            total: current.total + 11,
+            tag: tag("wrong\(number)"),
+            date: current.date
+        )
         // The same file, compressed on the way.
         versions[number + 1000] = Version(
             number: number + 1000,
@@ -105,7 +116,7 @@ struct ShadowServer {
         )
     }
 
-    private func tag(_ name: String) -> String? {
+    func tag(_ name: String) -> String? {
         switch tags {
         case .strong: "\"\(name)\""
         case .weak: "W/\"\(name)\""
@@ -126,7 +137,7 @@ struct ShadowServer {
 
     /// What stands at a source now; nil when nothing does.
     func version(at source: Int) -> Version? {
-        guard let mirror = mirror(source) else { return current }
+        guard let mirror = mirror(source) else { return versionBehindLink }
         var version = current
         switch mirror {
         case .faithful: break

@@ -22,6 +22,10 @@ enum ShadowSettings {
             settings.pieces = pieces(of: server.finalTotal, &random)
             if Bool.random(using: &random) { settings.size = server.finalTotal }
         }
+        settings.canAskForSource = Int.random(in: 0..<2, using: &random) == 0
+        if settings.canAskForSource, Int.random(in: 0..<3, using: &random) == 0 {
+            settings.url = link("haul-source:iso")
+        }
         return settings
     }
 

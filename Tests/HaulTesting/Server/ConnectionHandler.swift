@@ -11,6 +11,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let handler: @Sendable (TestRequest) -> TestReply
 
     private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
     private var waiting: [TestRequest] = []
     private var runner: StepRunner?
     private var isAnswering = false
@@ -34,16 +35,18 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head): self.head = head
-        case .body: break
+        case .body(let bytes): body += bytes.readableBytesView
         case .end:
             guard let head else { return }
             self.head = nil
+            defer { body = [] }
             let others = answers.begin()
             let request = log.record { requestNumber in
                 TestRequest(
                     method: head.method.rawValue,
                     target: head.uri,
                     headers: head.headers.map { ($0.name, $0.value) },
+                    body: body,
                     connectionNumber: number,
                     requestNumber: requestNumber,
                     othersInProgress: others

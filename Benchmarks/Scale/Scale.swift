@@ -1,0 +1,127 @@
+import Foundation
+import HaulKit
+
+/// What a downloader with a hundred thousand downloads costs: prints one line a figure. `Benchmarks/run --only scale` runs it.
+///
+/// Its argument is the URL of a server that never answers in time for it to matter: nothing is measured of the network here.
+@main enum Scale {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count >= 3, let base = URL(string: arguments[1]), let count = Int(arguments[2]) else {
+            print("usage: HaulScale URL COUNT [active]")
+            return
+        }
+        let folder = FileManager.default.currentDirectoryPath
+        if arguments.count > 3 {
+            try await transfer(base, count, folder)
+        } else {
+            try await manage(base, count, folder)
+        }
+    }
+
+    private static func configuration(_ folder: String) -> Configuration {
+        var configuration = Configuration(stateFolder: folder + "/state")
+        configuration.activeDownloads = 4
+        configuration.initialConnections = 1
+        configuration.connectionsPerDownload = 1
+        return configuration
+    }
+
+    private static func requests(_ base: URL, _ count: Int, _ folder: String) -> [DownloadRequest] {
+        (0..<count).map { number in
+            var request = DownloadRequest(
+                base.appendingPathComponent("waiting/file\(number)"),
+                to: .file(path: "\(folder)/out/file\(number)")
+            )
+            request.group = "group \(number % 100)"
+            return request
+        }
+    }
+
+    private static func manage(_ base: URL, _ count: Int, _ folder: String) async throws {
+        let clock = ContinuousClock()
+        func measure(_ name: String, _ work: () async throws -> Void) async rethrows {
+            let time = try await clock.measure { try await work() }
+            print("\(name)\t\(Double(time.components.attoseconds) / 1e18 + Double(time.components.seconds))")
+        }
+        var configuration = configuration(folder)
+        var downloader = try await Downloader(configuration)
+        var all = requests(base, count, folder)
+        var handles: [Download] = []
+        await measure("add") {
+            for result in await downloader.add(all) {
+                if case .success(let download) = result { handles.append(download) }
+            }
+        }
+        print("added\t\(handles.count)")
+        all = []
+        print("memory after adding, MiB\t\(residentMiB())")
+        try await pages(downloader, measure)
+        try await measure("pause all") { try await downloader.pause(.all) }
+        print("paused\t\(try await downloader.count(DownloadQuery(states: [.paused])))")
+        try await measure("resume all") { try await downloader.resume(.all) }
+        await downloader.shutDown()
+        handles = []
+        try await measure("open again") { downloader = try await Downloader(configuration) }
+        print(
+            "waiting or running\t\(try await downloader.count(DownloadQuery(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
+        )
+        try await pages(downloader, measure)
+        print("memory at the end, MiB\t\(residentMiB())")
+        print("most memory, MiB\t\(residentMiB("VmHWM"))")
+        await downloader.shutDown()
+        configuration.resumesAtStart = false
+    }
+
+    private static func pages(
+        _ downloader: Downloader,
+        _ measure: (String, () async throws -> Void) async throws -> Void
+    )
+        async throws
+    {
+        for (name, query) in [
+            ("page by state", DownloadQuery(states: [.queued], limit: 50)),
+            ("page by state, far", DownloadQuery(states: [.queued], offset: 50_000, limit: 50)),
+            ("page by group", DownloadQuery(group: "group 7", limit: 50)),
+            ("page by group and state", DownloadQuery(states: [.queued], group: "group 7", limit: 50)),
+            ("page of what failed", DownloadQuery(states: [.failed], limit: 50)),
+        ] {
+            try await measure(name) { _ = try await downloader.list(query) }
+        }
+    }
+
+    /// Four downloads at 10 MB/s together for ten seconds, and so many that wait: prints the CPU seconds it took.
+    private static func transfer(_ base: URL, _ count: Int, _ folder: String) async throws {
+        var configuration = configuration(folder)
+        configuration.bytesPerSecond = 10_000_000
+        let downloader = try await Downloader(configuration)
+        var active: [Download] = []
+        for number in 0..<4 {
+            var request = DownloadRequest(
+                base.appendingPathComponent("active"),
+                to: .file(path: "\(folder)/out/active\(number)")
+            )
+            request.priority = 1
+            active.append(try await downloader.add(request))
+        }
+        _ = await downloader.add(requests(base, count, folder))
+        try await Task.sleep(for: .seconds(3))
+        let before = cpuSeconds()
+        try await Task.sleep(for: .seconds(20))
+        print("CPU in 20 s\t\(cpuSeconds() - before)")
+        print("bytes\t\(active.map(\.snapshot.receivedBytes).reduce(0, +))")
+        await downloader.shutDown()
+    }
+
+    private static func cpuSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private static func residentMiB(_ name: String = "VmRSS") -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+        return (Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0) / 1024
+    }
+}

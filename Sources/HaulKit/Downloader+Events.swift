@@ -1,0 +1,65 @@
+internal import Logging
+
+/// Telling those who listen to the whole downloader, or to a group of it.
+extension Downloader {
+    /// What happens to all downloads from now on.
+    public nonisolated var events: DownloaderEvents { DownloaderEvents(broadcast, group: nil) }
+
+    nonisolated func events(ofGroup name: String) -> DownloaderEvents { DownloaderEvents(broadcast, group: name) }
+
+    /// A handle of a group, whether there is anything in it yet or not.
+    public nonisolated func group(_ name: String) -> DownloadGroup { DownloadGroup(name: name, downloader: self) }
+
+    /// The groups there are, each with its sum; first what belongs to none.
+    public func groups() async throws(DownloadError) -> [GroupSummary] { try await store.groups() }
+
+    /// The downloads that a query finds, added up; its page is not regarded.
+    public func summary(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> DownloadSummary {
+        var summary = try await store.summary(condition(query))
+        let now = time.now()
+        for entry in queue.running.compactMap({ entries[$0] })
+        where (query.group == nil || entry.record.groupName == query.group)
+            && (query.owner == nil || entry.record.belongsTo == query.owner)
+        {
+            summary.bytesPerSecond += entry.snapshot(at: now).bytesPerSecond
+        }
+        return summary
+    }
+
+    /// A download is in another state: tells its own listeners, and everybody's.
+    func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ entry: Entry) {
+        entry.hub.changed(snapshot, outcome: outcome)
+        guard broadcast.isHeard else { return }
+        broadcast.tell(.changed(snapshot), group: snapshot.group)
+        if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
+        switch snapshot.state {
+        case .paused, .completed, .failed, .cancelled:
+            if let group = snapshot.group, broadcast.groups.contains(group) { Task { await groupHasRested(group) } }
+        default: break
+        }
+    }
+
+    private func groupHasRested(_ group: String) async {
+        do throws(DownloadError) {
+            guard try await !store.isOpen(group: group) else { return }
+            broadcast.tellAlone(.finished(try await summary(DownloadQuery(group: group))), group: group)
+        } catch { logger.debug("store: \(error)") }
+    }
+
+    /// Says once that nothing waits or runs any more, when all that has ended has been told.
+    func noteIdle() {
+        tellHooksWhenIdle()
+        let isBusy = queue.waitingCount > 0 || queue.runningCount > 0
+        defer { wasBusy = isBusy }
+        guard wasBusy, !isBusy, !isShuttingDown else { return }
+        Task {
+            for entry in Array(entries.values) { await settled(entry) }
+            guard queue.waitingCount == 0, queue.runningCount == 0, !isShuttingDown else { return }
+            do throws(DownloadError) {
+                let summary = try await summary()
+                guard broadcast.isHeard else { return }
+                broadcast.tellAlone(.finished(summary), group: nil)
+            } catch { logger.debug("store: \(error)") }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Foundation
+
+/// Telling hooks what becomes of downloads.
+extension Downloader {
+    /// Replaces the hooks, from now on; what the former ones were told still reaches them. Ends before this call are not
+    /// counted by ``HookEvent/allCompleted``.
+    public func setHooks(_ hooks: [Hook]) {
+        self.hooks.replace(with: hooks)
+        hookBook.forgetEnds()
+    }
+
+    /// While it is true, ``HookEvent/allCompleted`` is not told: downloads that are still to be added belong to the same
+    /// lot. Told when it becomes false, if all have ended by then.
+    public func expectMoreDownloads(_ expectsMore: Bool) {
+        hookBook.expectsMore = expectsMore
+        tellHooksWhenIdle()
+    }
+
+    /// Waits until hooks have been told everything: commands have ended, receivers of webhooks have answered.
+    /// ``shutDown()`` does so by itself, for no longer than ``HookLimits/shutDownTime``.
+    ///
+    /// - Returns: false when the time was up first.
+    @discardableResult
+    public func settleHooks(within limit: Duration) async -> Bool { await hooks.settle(within: limit) }
+
+    /// Tells hooks of the state that a download has come to, after the steps that led to it.
+    func tellHooks(_ entry: Entry, _ snapshot: DownloadSnapshot) {
+        let (state, wasThere) = (entry.machine.state, entry.wasThere)
+        if entry.pendingSteps == 0 || !hooks.isWanted {
+            tellHooks(state, snapshot, wasThere: wasThere)
+        } else {
+            step(entry) { downloader, _ in downloader.tellHooks(state, snapshot, wasThere: wasThere) }
+        }
+    }
+
+    private func tellHooks(
+        _ state: DownloadMachine.State,
+        _ snapshot: DownloadSnapshot,
+        wasThere: Bool
+    ) {
+        let event = hookBook.note(snapshot.id, state, wasThere: wasThere)
+        guard hooks.isWanted else { return }
+        if let event {
+            let download = HookedDownload(snapshot, wasThere: wasThere)
+            hooks.tell(HookMessage(event: event, time: time.date(), subject: .download(download)))
+        }
+        switch snapshot.state {
+        case .completed, .failed, .cancelled: tellHooksWhenIdle()
+        default: break
+        }
+    }
+
+    /// Tells hooks that all downloads have ended, if they have and it has not been told: to be called whenever that may have
+    /// become true.
+    func tellHooksWhenIdle() {
+        let othersWait = queue.waitingCount > 0 || queue.runningCount > 0
+        guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: othersWait) else { return }
+        hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))
+    }
+}
+
+extension HookedDownload {
+    fileprivate init(_ snapshot: DownloadSnapshot, wasThere: Bool) {
+        self.init(
+            id: snapshot.id,
+            url: snapshot.url,
+            path: snapshot.path,
+            bytes: snapshot.receivedBytes,
+            total: snapshot.totalBytes,
+            key: snapshot.key,
+            group: snapshot.group,
+            owner: snapshot.owner,
+            metadata: snapshot.metadata,
+            wasThere: wasThere,
+            error: snapshot.error,
+            startedAt: snapshot.startedAt,
+            endedAt: snapshot.endedAt
+        )
+    }
+}

@@ -1,0 +1,210 @@
+internal import Foundation
+internal import Logging
+
+/// A question to the application that is under way, and the end of the time for it.
+struct SourceAsk {
+    let id: DownloadMachine.AskID
+    let work: Task<Void, Never>
+    let limit: Task<Void, Never>
+
+    func cancel() {
+        work.cancel()
+        limit.cancel()
+    }
+}
+
+/// Links that the application names: asking for them, recording them, and taking them unasked.
+extension Downloader {
+    /// Lets a download go on from another URL of the same file, from now on.
+    ///
+    /// What is here is kept, as for a link of the ``SourceProvider`` (see ``DownloadSource``). Connections that bring bytes over
+    /// the old URL go on; every further request, and each after an interruption, uses the new one. A paused download stays
+    /// paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is no `http` or `https` URL,
+    ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/storeFailed``,
+    ///   ``DownloadError/Code/shutDown``. An id that there is not changes nothing.
+    public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
+        guard !isShuttingDown else { throw Self.isShutDown }
+        guard source.url.isAskable else {
+            throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
+        }
+        if let entry = entries[id] { return try await replaceSource(of: entry, with: source) }
+        try await changeRoster { downloader throws(DownloadError) in
+            guard let entry = try await downloader.wake(id) else { return }
+            try await downloader.replaceSource(of: entry, with: source)
+        }
+    }
+
+    private func replaceSource(of entry: Entry, with source: DownloadSource) async throws(DownloadError) {
+        if case .completed(let path) = entry.machine.state {
+            letGo(entry)
+            throw DownloadError(
+                .fileExists,
+                "The download is complete, and its file is \(path). Nothing is left to be fetched."
+            )
+        }
+        send(.sourceReplaced(adopt(source, entry)), to: entry)
+        recordLink(entry)
+        await settled(entry)
+        letGo(entry)
+    }
+
+    // MARK: Asking
+
+    func askForSource(_ id: DownloadMachine.AskID, _ reason: SourceQuery.Reason, _ entry: Entry) {
+        entry.sourceAsk?.cancel()
+        guard let provider = configuration.sourceProvider else { return }
+        let record = entry.record
+        let query = SourceQuery(
+            id: entry.id,
+            key: record.key,
+            group: record.groupName,
+            owner: record.belongsTo,
+            metadata: record.metadata.map(Metadata.init(json:)),
+            url: reason == .noneYet ? nil : entry.machine.settings.url,
+            reason: reason
+        )
+        let (download, sleep, limit) = (entry.id, time.sleep, configuration.sourceTimeout)
+        // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
+        entry.sourceAsk = SourceAsk(
+            id: id,
+            work: Task.detached { [weak self] in
+                let answer: Result<DownloadSource, DownloadError>
+                do {
+                    answer = .success(try await provider(query))
+                } catch {
+                    answer = .failure(DownloadError(.sourceFailed, "No URL could be had for it.", cause: "\(error)"))
+                }
+                await self?.sourceAnswered(id, answer, download)
+            },
+            limit: Task.detached { [weak self] in
+                // Ends early only by cancellation, and then nobody waits for it.
+                guard (try? await sleep(limit)) != nil else { return }
+                let error = DownloadError(.sourceFailed, "No URL could be had for it within \(limit).")
+                await self?.sourceAnswered(id, .failure(error), download)
+            }
+        )
+    }
+
+    func cancelSource(_ id: DownloadMachine.AskID, _ entry: Entry) {
+        guard entry.sourceAsk?.id == id else { return }
+        entry.sourceAsk?.cancel()
+        entry.sourceAsk = nil
+    }
+
+    private func sourceAnswered(
+        _ id: DownloadMachine.AskID,
+        _ answer: Result<DownloadSource, DownloadError>,
+        _ download: DownloadID
+    ) {
+        guard let entry = entries[download], entry.sourceAsk?.id == id else { return }
+        entry.sourceAsk?.cancel()
+        entry.sourceAsk = nil
+        switch answer {
+        case .success(let source) where source.url.isAskable:
+            send(.sourceFound(id, adopt(source, entry)), to: entry)
+            recordLink(entry)
+        case .success(let source):
+            let error = DownloadError(
+                .sourceFailed,
+                "The URL that was named for it is no http or https URL with a host: \(source.url.masked)."
+            )
+            send(.sourceFailed(id, error), to: entry)
+        case .failure(let error):
+            logger.debug("\(entry.id): \(error)")
+            send(.sourceFailed(id, error), to: entry)
+        }
+    }
+
+    // MARK: Taking
+
+    /// Puts a link into the record, and tells the rest of the machine's knowledge of its host.
+    private func adopt(_ source: DownloadSource, _ entry: Entry) -> DownloadMachine.Link {
+        let date = time.date()
+        entry.record.take(source, now: date)
+        entry.machine.learn(knownLimit: hostLimits[Origin(source.url)])
+        return .init(url: source.url, expiresAt: entry.record.linkExpiresAt.map { instant($0, date) })
+    }
+
+    /// Nothing of the new link hangs on the record while none of its bytes is on the disk; from then on it is made durable first.
+    private func recordLink(_ entry: Entry) {
+        guard entry.isOurs, entry.machine.state != .cancelled else { return }
+        if entry.isUntouched { return store.note(entry.record) }
+        step(entry) { downloader, entry in
+            do throws(DownloadError) {
+                try await downloader.store.commit(entry.record, nil, durably: true)
+            } catch { downloader.logger.debug("store: \(error)") }
+        }
+    }
+
+    /// Before a download runs, its machine is told when its link expires: moments are counted from the start of this process.
+    func learnLinkExpiry(_ entry: Entry) {
+        guard configuration.sourceProvider != nil, let moment = entry.record.linkExpiresAt else { return }
+        entry.machine.learn(linkExpiresAt: instant(moment, time.date()), at: time.now())
+    }
+
+    private func instant(_ moment: Date, _ now: Date) -> Instant {
+        // A date may be any number, and `Duration` traps beyond its own range.
+        let seconds = moment.timeIntervalSince(now)
+        return time.now() + .seconds(seconds.isFinite ? min(max(seconds, -1e9), 1e9) : 1e9)
+    }
+
+    // MARK: Requests
+
+    func checkSource(_ request: DownloadRequest) throws(DownloadError) {
+        guard request.needsSource else { return }
+        guard let key = request.key, !key.isEmpty else {
+            throw DownloadError(
+                .invalidURL,
+                "A request without a URL needs a key, by which the source provider knows what is meant."
+            )
+        }
+        guard configuration.sourceProvider != nil else {
+            throw DownloadError(
+                .invalidURL,
+                "The request \(key) has no URL, and there is nobody to ask for one: set Configuration.sourceProvider."
+            )
+        }
+    }
+
+    /// What the machine of a stored download is told of it: the link that came last counts.
+    func settings(_ request: DownloadRequest, _ record: DownloadRecord) -> DownloadMachine.Settings {
+        var settings = settings(request)
+        if let link = record.wishes.link.flatMap(URL.init(string:)), link.isAskable {
+            settings.url = link
+            settings.isLinkVouchedFor = true
+        }
+        return settings
+    }
+}
+
+extension DownloadRecord {
+    /// The header fields that go to the origin of the present link.
+    var headers: [HeaderField] {
+        if let headers = wishes.linkHeaders { return headers }
+        guard let link = wishes.link.flatMap(URL.init(string:)) else { return wishes.headers }
+        // What was meant for one origin is not for another to hear.
+        return URL(string: url).map { Origin($0) == Origin(link) } == true ? wishes.headers : []
+    }
+
+    /// Takes over a link that the application named.
+    mutating func take(_ source: DownloadSource, now: Date) {
+        let earlier = URL(string: wishes.link ?? url)
+        if let earlier, !DownloadRequest.isPlaceholder(earlier), resource?.place == nil {
+            resource?.place = earlier.place
+        }
+        if let headers = source.headers {
+            wishes.linkHeaders = headers
+        } else if let earlier, DownloadRequest.isPlaceholder(earlier) {
+            // There was nobody else that they can have been meant for.
+            wishes.linkHeaders = wishes.headers
+        } else if earlier.map({ Origin($0) != Origin(source.url) }) ?? true {
+            wishes.linkHeaders = nil
+        }
+        wishes.link = source.url.absoluteString
+        host = source.url.host?.lowercased()
+        let moment = source.expiresAt ?? LinkExpiry.date(in: source.url)
+        linkExpiresAt = moment.flatMap { $0 > now ? $0 : nil }
+    }
+}

@@ -1,0 +1,93 @@
+public import Foundation
+internal import Synchronization
+
+/// Foundation's `Progress`, for one download, a group or all: for views that are bound to it.
+///
+/// It counts bytes. While a length is unknown it is indeterminate (`totalUnitCount` below 0) for a download, and an estimate for
+/// several (``DownloadSummary/fraction``). It never goes backwards, but for a download that begins anew because another version
+/// stands at its URL, and never above 1. `pause()`, `resume()` and `cancel()` of it act on the downloads.
+extension Download {
+    /// Follows this run of the download until it ends or the `Progress` is let go of.
+    public func progress() -> Progress {
+        let progress = Progress(totalUnitCount: -1)
+        progress.kind = .file
+        progress.isPausable = true
+        progress.isCancellable = true
+        progress.pausingHandler = { Task { try? await pause() } }
+        progress.resumingHandler = { Task { try? await resume() } }
+        progress.cancellationHandler = { Task { try? await cancel() } }
+        let events = events
+        let follower = Follower(progress)
+        Task {
+            for await event in events {
+                guard follower.isHeld else { return }
+                switch event {
+                case .changed(let snapshot), .progressed(let snapshot):
+                    follower.set(snapshot.receivedBytes, of: snapshot.totalBytes)
+                case .ended(.completed(let completed)): follower.set(completed.bytes, of: completed.bytes)
+                case .ended: break
+                }
+            }
+        }
+        return progress
+    }
+}
+
+extension DownloadGroup {
+    /// Follows the group until it has ended or the `Progress` is let go of.
+    public func progress() -> Progress { downloader.progress(of: name) }
+}
+
+extension Downloader {
+    /// Follows all downloads until they have ended or the `Progress` is let go of.
+    public nonisolated func progress() -> Progress { progress(of: nil) }
+
+    nonisolated func progress(of group: String?) -> Progress {
+        let progress = Progress(totalUnitCount: Self.wholeProgress)
+        progress.isPausable = true
+        progress.isCancellable = true
+        let selection: DownloadSelection = group.map { .group($0) } ?? .all
+        progress.pausingHandler = { Task { try? await self.pause(selection) } }
+        progress.resumingHandler = { Task { try? await self.resume(selection) } }
+        progress.cancellationHandler = { Task { try? await self.cancel(selection) } }
+        let follower = Follower(progress)
+        let query = DownloadQuery(group: group)
+        let sleep = time.sleep
+        Task { [weak self] in
+            while follower.isHeld, let self {
+                // Where the store cannot be read nothing is known of progress.
+                if let summary = try? await self.summary(query) {
+                    follower.set(Int64(summary.fraction * Double(Self.wholeProgress)), of: Self.wholeProgress)
+                    if summary.state == .completed { return }
+                }
+                guard (try? await sleep(.milliseconds(250))) != nil else { return }
+            }
+        }
+        return progress
+    }
+
+    /// Units of several downloads together: a fraction of lengths that are estimated is no number of bytes.
+    private static let wholeProgress: Int64 = 1_000_000
+}
+
+/// Sets a `Progress` without keeping it.
+private final class Follower: Sendable {
+    private struct State {
+        // `Progress` guards itself; it is only not marked so.
+        nonisolated(unsafe) weak var progress: Progress?
+    }
+    private let state: Mutex<State>
+
+    init(_ progress: Progress) { state = Mutex(State(progress: progress)) }
+
+    var isHeld: Bool { state.withLock { $0.progress != nil } }
+
+    func set(_ completed: Int64, of total: Int64?) {
+        state.withLock { state in
+            guard let progress = state.progress else { return }
+            if let total, total != progress.totalUnitCount { progress.totalUnitCount = total }
+            let most = total ?? Int64.max
+            progress.completedUnitCount = min(most, max(progress.completedUnitCount, completed))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// What came of one attempt to reach a webhook's receiver.
+enum WebhookAnswer: Sendable, Equatable {
+    case answered(status: Int, retryAfter: Duration?)
+    case failed(TransportError)
+}
+
+/// Whether and when a delivery is tried again.
+struct DeliveryPlan: Sendable, Equatable {
+    enum Step: Sendable, Equatable {
+        case delivered
+        case retry(after: Duration)
+        case givenUp
+    }
+
+    private let policy: RetryPolicy
+    private var failures = 0
+    private var random: SplitMix64
+
+    init(_ policy: RetryPolicy, seed: UInt64) {
+        self.policy = policy
+        random = SplitMix64(seed: seed)
+    }
+
+    mutating func next(after answer: WebhookAnswer) -> Step {
+        var asked: Duration?
+        switch answer {
+        case .answered(200..<300, _): return .delivered
+        // The receiver cannot take it now: RFC 9110 §15.5.9 and §15.6, RFC 8470 §5.2, RFC 6585 §4.
+        case .answered(408, let wait), .answered(425, let wait), .answered(429, let wait),
+            .answered(500..<600, let wait):
+            asked = wait
+        // A redirect is not followed: the body is for who was named. Any other answer would come again.
+        case .answered: return .givenUp
+        // Nor would these change.
+        case .failed(let error) where error.kind == .invalidURL || error.kind == .tlsRefused: return .givenUp
+        case .failed: break
+        }
+        failures += 1
+        guard failures <= policy.attempts else { return .givenUp }
+        return .retry(after: policy.delay(failures: failures, chance: random.next(), retryAfter: asked))
+    }
+}

@@ -1,0 +1,49 @@
+internal import Foundation
+internal import Logging
+
+/// Runs a hook's program once for each message.
+struct HookCommand: Sendable {
+    let path: String
+    let arguments: [String]
+    let limits: HookLimits
+    let time: Timekeeper
+    let logger: Logger
+
+    /// Returns when the program has ended, by itself, by its time limit, or because the task was cancelled.
+    func run(_ message: HookMessage) async {
+        let program: RunningProgram
+        do throws(SystemCalls.Errno) {
+            program = try RunningProgram(
+                path,
+                arguments + message.arguments,
+                environment: message.environment(over: ProcessInfo.processInfo.environment)
+            )
+        } catch {
+            logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
+            return
+        }
+        let sleep = time.sleep
+        let limit = HookLimits.bounded(limits.commandTime)
+        // Cancelled to go on at once.
+        let patience = Task { try? await sleep(limit) }
+        let watchdog = Task {
+            await patience.value
+            program.send(SIGTERM)
+            // Cancelled when the program has ended: then the signal goes nowhere.
+            try? await sleep(HookLimits.grace)
+            program.send(SIGKILL)
+        }
+        let ending = await withTaskCancellationHandler {
+            await program.ending()
+        } onCancel: {
+            patience.cancel()
+        }
+        watchdog.cancel()
+        patience.cancel()
+        switch ending {
+        case .exited(status: 0), .unknown: break
+        case .exited(let status): logger.debug("hook \(path): ended with status \(status)")
+        case .killed(let signal): logger.debug("hook \(path): ended by signal \(signal)")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// A message as a program is given it.
+extension HookMessage {
+    /// A variable that is longer may keep a program from being started: Linux takes 128 KiB for one.
+    static let longestValue = 64 << 10
+
+    /// The path of the finished file, and nothing otherwise: where a download failed, something else may stand there.
+    var arguments: [String] {
+        guard event == .completed, case .download(let download) = subject, let path = download.path else { return [] }
+        return [path]
+    }
+
+    /// The environment of the process with the variables of ``Hook/command(path:arguments:on:)``.
+    ///
+    /// - Parameter base: the environment of this process. Variables of ours in it are another hook's, and do not stay.
+    func environment(over base: [String: String]) -> [String: String] {
+        var environment = base
+        for (name, value) in variables {
+            // Text with a zero byte in it would be cut there, and mean something else.
+            environment[name] = value.flatMap {
+                $0.utf8.count <= Self.longestValue && !$0.utf8.contains(0) ? $0 : nil
+            }
+        }
+        return environment
+    }
+
+    /// Every variable of ours; nil for those without a value.
+    private var variables: [(String, String?)] {
+        var (download, counts) = (nil as HookedDownload?, nil as HookCounts?)
+        switch subject {
+        case .download(let one): download = one
+        case .all(let all): counts = all
+        }
+        return [
+            ("HAUL_EVENT", event.rawValue),
+            ("HAUL_ID", download?.id.description),
+            ("HAUL_URL", download?.url.masked),
+            ("HAUL_PATH", download?.path),
+            ("HAUL_BYTES", download.map { "\($0.bytes)" }),
+            ("HAUL_KEY", download?.key),
+            ("HAUL_GROUP", download?.group),
+            ("HAUL_OWNER", download?.owner),
+            ("HAUL_METADATA", download?.metadata?.json),
+            ("HAUL_WAS_THERE", download?.wasThere == true ? "1" : nil),
+            ("HAUL_ERROR_CODE", download?.error?.code.rawValue),
+            ("HAUL_ERROR", download?.error?.message),
+            ("HAUL_COMPLETED", counts.map { "\($0.completed)" }),
+            ("HAUL_FAILED", counts.map { "\($0.failed)" }),
+        ]
+    }
+}

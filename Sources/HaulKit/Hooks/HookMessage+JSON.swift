@@ -1,0 +1,81 @@
+internal import Foundation
+
+/// A message as a receiver on the network is sent it.
+extension HookMessage {
+    /// The JSON object of ``Hook/webhook(_:secret:on:)``, its keys in alphabetical order but for `metadata`, which is last.
+    var json: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Texts, whole numbers and truth values only: there is nothing in it that could not be encoded.
+        guard var object = (try? encoder.encode(fields)).map(Array.init) else { return [] }
+        guard case .download(let download) = subject, let metadata = download.metadata,
+            let value = Self.value(metadata, encoder)
+        else { return object }
+        // As it stands, since reading numbers and writing them again would change some. `event` is always before it.
+        object.removeLast()
+        return object + Array(#","metadata":"#.utf8) + value + [UInt8(ascii: "}")]
+    }
+
+    /// JSON that may stand inside other JSON: text that is none becomes a string.
+    private static func value(_ metadata: Metadata, _ encoder: JSONEncoder) -> [UInt8]? {
+        let bytes = Array(metadata.json.utf8)
+        // A reader may allow a byte order mark and other codings than UTF-8, which other JSON cannot hold (RFC 8259 §8.1).
+        let isPlain = !bytes.starts(with: [0xEF, 0xBB, 0xBF]) && !bytes.contains(0)
+        // Text that is no JSON is told so by an error.
+        let read = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+        if read != nil, isPlain { return bytes }
+        // A string can always be encoded.
+        return (try? encoder.encode(metadata.json)).map(Array.init)
+    }
+
+    private struct Fields: Encodable {
+        struct Failure: Encodable {
+            var code: String
+            var message: String
+            var status: Int?
+        }
+        var event: String
+        var time: String
+        var id: String?
+        var url: String?
+        var path: String?
+        var bytes: Int64?
+        var total: Int64?
+        var key: String?
+        var group: String?
+        var owner: String?
+        var wasThere: Bool?
+        var error: Failure?
+        var startedAt: String?
+        var endedAt: String?
+        var completed: Int?
+        var failed: Int?
+    }
+
+    private var fields: Fields {
+        var fields = Fields(event: event.rawValue, time: Self.text(time))
+        switch subject {
+        case .download(let download):
+            fields.id = download.id.description
+            fields.url = download.url.masked
+            fields.path = download.path
+            fields.bytes = download.bytes
+            fields.total = download.total
+            fields.key = download.key
+            fields.group = download.group
+            fields.owner = download.owner
+            fields.wasThere = download.wasThere ? true : nil
+            fields.error = download.error.map { .init(code: $0.code.rawValue, message: $0.message, status: $0.status) }
+            fields.startedAt = download.startedAt.map(Self.text)
+            fields.endedAt = download.endedAt.map(Self.text)
+        case .all(let counts):
+            fields.completed = counts.completed
+            fields.failed = counts.failed
+        }
+        return fields
+    }
+
+    private static func text(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

@@ -1,0 +1,60 @@
+internal import Foundation
+
+/// What hooks are told, whatever way it takes.
+struct HookMessage: Sendable, Equatable {
+    enum Subject: Sendable, Equatable {
+        case download(HookedDownload)
+        case all(HookCounts)
+    }
+
+    var event: HookEvent
+    var time: Date
+    var subject: Subject
+}
+
+/// A download at the moment of an event.
+struct HookedDownload: Sendable, Equatable {
+    var id: DownloadID
+    var url: URL
+    /// Where the file is or will be, once that is known.
+    var path: String?
+    /// Bytes of the file that are here.
+    var bytes: Int64
+    /// Complete length in bytes.
+    var total: Int64?
+    var key: String?
+    var group: String?
+    var owner: String?
+    var metadata: Metadata?
+    var wasThere = false
+    var error: DownloadError?
+    var startedAt: Date?
+    var endedAt: Date?
+}
+
+/// How the downloads ended that ended since nothing ran the last time.
+struct HookCounts: Sendable, Equatable {
+    var completed = 0
+    var failed = 0
+}
+
+// MARK: For people
+
+extension HookMessage {
+    /// What a notification says.
+    var notice: (title: String, body: String) {
+        switch subject {
+        case .all(let counts) where counts.failed == 0:
+            return ("Downloads complete", counts.completed == 1 ? "1 file" : "\(counts.completed) files")
+        case .all(let counts):
+            return ("Downloads ended", "\(counts.completed) complete, \(counts.failed) failed")
+        case .download(let download):
+            let name = download.path.map(FilePaths.name) ?? download.url.masked
+            switch event {
+            case .started: return ("Download started", name)
+            case .completed, .allCompleted: return ("Download complete", name)
+            case .failed: return ("Download failed", download.error.map { "\(name): \($0.message)" } ?? name)
+            }
+        }
+    }
+}

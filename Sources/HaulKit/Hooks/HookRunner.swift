@@ -1,0 +1,120 @@
+internal import Foundation
+internal import Logging
+internal import Synchronization
+
+/// Tells hooks what happened, each in its own way and at its own pace. Who tells it never waits, and hears of no failure.
+final class HookRunner: Sendable {
+    private struct State {
+        var hooks: [Hook]
+        /// One a webhook: each receiver gets its messages in order, and a slow one holds up no other.
+        var webhooks: [Hook: HookLane] = [:]
+        var random: SplitMix64
+    }
+
+    private let limits: HookLimits
+    private let notifier: (any Notifier)?
+    private let poster: (any WebhookPoster)?
+    private let time: Timekeeper
+    private let logger: Logger
+    private let commands: HookLane
+    private let notifications: HookLane
+    private let state: Mutex<State>
+
+    /// - Parameter poster: nil: webhooks are told nothing.
+    init(_ configuration: Configuration, poster: (any WebhookPoster)?, time: Timekeeper, seed: UInt64) {
+        limits = configuration.hookLimits
+        notifier = configuration.notifier
+        logger = configuration.logger
+        self.poster = poster
+        self.time = time
+        commands = HookLane(width: limits.commandsAtOnce, mostWaiting: limits.mostWaiting)
+        notifications = HookLane(width: 1, mostWaiting: limits.mostWaiting)
+        state = Mutex(State(hooks: configuration.hooks, random: SplitMix64(seed: seed)))
+    }
+
+    /// Whether there is anybody to be told anything.
+    var isWanted: Bool { state.withLock { !$0.hooks.isEmpty } }
+
+    /// From now on these are told; what was told to others still reaches them.
+    func replace(with hooks: [Hook]) {
+        state.withLock { state in
+            state.hooks = hooks
+            state.webhooks = state.webhooks.filter { hooks.contains($0.key) || !$0.value.isIdle }
+        }
+    }
+
+    func tell(_ message: HookMessage) {
+        for hook in state.withLock(\.hooks) where hook.events.contains(message.event) {
+            let isTaken =
+                switch hook {
+                case .command(let path, let arguments, _): run(path, arguments, message)
+                case .webhook(let url, let secret, _): send(to: url, secret, message, hook)
+                case .desktopNotification: show(message)
+                }
+            if !isTaken { logger.debug("\(hook): a message was dropped") }
+        }
+    }
+
+    /// Waits for what is under way, and for what waits behind it.
+    ///
+    /// - Returns: false when the time was up first.
+    func settle(within limit: Duration) async -> Bool {
+        let lanes = lanes
+        if lanes.allSatisfy(\.isIdle) { return true }
+        let sleep = time.sleep
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for lane in lanes { await lane.idle() }
+                return true
+            }
+            group.addTask {
+                // Ends early only by cancellation, and then nobody asks for the result.
+                try? await sleep(HookLimits.bounded(limit))
+                return false
+            }
+            let isSettled = await group.next() ?? true
+            group.cancelAll()
+            return isSettled
+        }
+    }
+
+    /// The same, and the end: what is not done by then is broken off, its programs are ended, and nothing more is told.
+    func finish(within limit: Duration) async {
+        _ = await settle(within: limit)
+        let lanes = lanes
+        for lane in lanes { lane.close() }
+        // A program has its moment to put things in order.
+        _ = await settle(within: HookLimits.grace + .seconds(1))
+    }
+
+    // MARK: Ways
+
+    private var lanes: [HookLane] { [commands, notifications] + state.withLock { $0.webhooks.values.map(\.self) } }
+
+    private func run(_ path: String, _ arguments: [String], _ message: HookMessage) -> Bool {
+        let command = HookCommand(path: path, arguments: arguments, limits: limits, time: time, logger: logger)
+        return commands.add { await command.run(message) }
+    }
+
+    private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Hook) -> Bool {
+        guard let poster else { return false }
+        let (lane, seed) = state.withLock { state in
+            let lane = state.webhooks[hook] ?? HookLane(width: 1, mostWaiting: limits.mostWaiting)
+            state.webhooks[hook] = lane
+            return (lane, state.random.next())
+        }
+        let webhook = Webhook(url: url, secret: secret, limits: limits, poster: poster, time: time, logger: logger)
+        let delivery = UUID()
+        return lane.add { await webhook.deliver(message, as: delivery, seed: seed) }
+    }
+
+    private func show(_ message: HookMessage) -> Bool {
+        guard let notifier else { return false }
+        let (notice, logger) = (message.notice, logger)
+        return notifications.add {
+            if await !notifier.notify(title: notice.title, body: notice.body) {
+                logger.debug("desktop notification: nobody shows any")
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import CHaulSystem
+internal import Foundation
+internal import Synchronization
+
+/// A program that was started, until it has ended and been reaped. Nothing of it is left behind.
+final class RunningProgram: Sendable {
+    enum Ending: Sendable, Hashable {
+        case exited(status: Int32)
+        case killed(signal: Int32)
+        /// Somebody else in this process waits for every child, and was first.
+        case unknown
+    }
+
+    private struct State {
+        var ending: Ending?
+        var wasSignalled = false
+        var waiting: [CheckedContinuation<Ending, Never>] = []
+    }
+
+    private let process: Int32
+    private let state = Mutex(State())
+
+    /// Starts it without a shell: no word of its arguments is read by anybody else.
+    ///
+    /// - Throws: why it cannot be started.
+    init(_ path: String, _ arguments: [String], environment: [String: String]) throws(SystemCalls.Errno) {
+        var process: Int32 = 0
+        let words = [path] + arguments
+        let code = Self.withPointers(words) { words in
+            Self.withPointers(environment.map { "\($0)=\($1)" }) { haul_spawn(path, words, $0, &process) }
+        }
+        guard code == 0 else { throw SystemCalls.Errno(code: code) }
+        self.process = process
+        // A thread of its own for each, of which there are few: a wait for a process holds up whatever it shares a thread with.
+        Thread.detachNewThread { [self] in awaitEnd() }
+    }
+
+    /// How it ended, once it has.
+    func ending() async -> Ending {
+        await withCheckedContinuation { continuation in
+            let ending = state.withLock { state in
+                if state.ending == nil { state.waiting.append(continuation) }
+                return state.ending
+            }
+            if let ending { continuation.resume(returning: ending) }
+        }
+    }
+
+    /// Sends a signal to it and to what it started, unless it has ended.
+    func send(_ signal: Int32) {
+        state.withLock { state in
+            guard state.ending == nil else { return }
+            state.wasSignalled = true
+            _ = haul_signal_group(process, signal)
+        }
+    }
+
+    private func awaitEnd() {
+        _ = haul_await_end(process)
+        let (ending, waiting) = state.withLock { state in
+            // Told to end, it may have left others behind that do not. While it is not reaped the group's number is its own.
+            if state.wasSignalled { _ = haul_signal_group(process, SIGKILL) }
+            let status = haul_reap(process)
+            let ending: Ending =
+                status < 0 ? .unknown : status < 256 ? .exited(status: status) : .killed(signal: status - 256)
+            state.ending = ending
+            defer { state.waiting = [] }
+            return (ending, state.waiting)
+        }
+        for continuation in waiting { continuation.resume(returning: ending) }
+    }
+
+    /// Calls `body` with the texts as C has them, ended by a null pointer.
+    private static func withPointers<Value>(
+        _ texts: [String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+    ) -> Value {
+        let pointers = texts.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import Logging
+
+/// Sends one POST request. Redirects are not followed.
+protocol WebhookPoster: Sendable {
+    /// - Parameter now: to which a `Retry-After` date is compared.
+    func post(_ body: [UInt8], to url: URL, _ headers: [HeaderField], within limit: Duration, now: Date) async
+        -> WebhookAnswer
+}
+
+/// Brings messages to one receiver, each as often as its plan says.
+struct Webhook: Sendable {
+    let url: URL
+    let secret: String?
+    let limits: HookLimits
+    let poster: any WebhookPoster
+    let time: Timekeeper
+    let logger: Logger
+
+    /// Returns when the receiver has it, when it is given up, or when the task is cancelled.
+    func deliver(_ message: HookMessage, as delivery: UUID, seed: UInt64) async {
+        let body = message.json
+        var plan = DeliveryPlan(limits.webhookRetry, seed: seed)
+        while !Task.isCancelled {
+            let now = time.date()
+            let headers = WebhookHeaders.fields(
+                message.event,
+                delivery: delivery,
+                time: now,
+                body: body,
+                secret: secret
+            )
+            let answer = await poster.post(
+                body,
+                to: url,
+                headers,
+                within: HookLimits.bounded(limits.webhookTime),
+                now: now
+            )
+            switch plan.next(after: answer) {
+            case .delivered: return
+            case .givenUp:
+                logger.debug("webhook \(Origin(url).text): \(delivery) is given up, \(answer)")
+                return
+            case .retry(let wait):
+                logger.debug("webhook \(Origin(url).text): \(delivery) again in \(wait), \(answer)")
+                // Ends early only by cancellation, which the loop sees.
+                try? await time.sleep(HookLimits.bounded(wait))
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+internal import GRDB
+
+/// Adding downloads up where they are stored.
+extension DownloadStore {
+    private static let sums = """
+        count(*) AS n, status, sum(coalesce(CASE status WHEN 'completed' THEN total ELSE received END, 0)) AS bytes,
+        sum(coalesce(total, 0)) AS total, sum(total IS NULL) AS unknown
+        FROM download LEFT JOIN progress ON progress.downloadID = download.id
+        """
+
+    func summary(_ condition: StoreCondition) async throws(DownloadError) -> DownloadSummary {
+        try await reading { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: "SELECT \(Self.sums) WHERE \(condition.sql) GROUP BY status",
+                arguments: condition.bound
+            )
+            return rows.reduce(into: DownloadSummary()) { $0.add($1) }
+        }
+    }
+
+    /// By the groups' names; those of no group come first.
+    func groups() async throws(DownloadError) -> [GroupSummary] {
+        try await reading { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: "SELECT groupName, \(Self.sums) GROUP BY groupName, status ORDER BY groupName"
+            )
+            var groups: [(name: String?, summary: DownloadSummary)] = []
+            for row in rows {
+                let name: String? = row["groupName"]
+                if groups.isEmpty || groups[groups.count - 1].name != name { groups.append((name, DownloadSummary())) }
+                groups[groups.count - 1].summary.add(row)
+            }
+            return groups.map { GroupSummary(group: $0.name, summary: $0.summary) }
+        }
+    }
+
+    /// Whether any download of a group waits or runs.
+    func isOpen(group: String) async throws(DownloadError) -> Bool {
+        try await reading { database in
+            try Bool.fetchOne(
+                database,
+                sql: "SELECT EXISTS (SELECT 1 FROM download WHERE groupName = ? AND status = 'queued')",
+                arguments: [group]
+            ) ?? false
+        }
+    }
+}
+
+extension DownloadSummary {
+    fileprivate mutating func add(_ row: Row) {
+        let count: Int = row["n"] ?? 0
+        switch row["status"] as String? {
+        case "paused": paused += count
+        case "failed": failed += count
+        case "completed": completed += count
+        default: open += count
+        }
+        receivedBytes += row["bytes"] ?? 0
+        knownTotalBytes += row["total"] ?? 0
+        unknownTotals += row["unknown"] ?? 0
+    }
+}

@@ -1,0 +1,81 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import Synchronization
+
+/// Requests that tell rather than ask.
+extension HTTPTransport: WebhookPoster {
+    func post(_ body: [UInt8], to url: URL, _ fields: [HeaderField], within limit: Duration, now: Date) async
+        -> WebhookAnswer
+    {
+        guard url.isAskable else { return .failed(TransportError(.invalidURL)) }
+        var headers = HTTPHeaders(fields.map { ($0.name, $0.value) })
+        headers.replaceOrAdd(name: "User-Agent", value: options.userAgent)
+        if let user = url.user(percentEncoded: false) {
+            let credentials = Data("\(user):\(url.password(percentEncoded: false) ?? "")".utf8)
+            headers.add(name: "Authorization", value: "Basic " + credentials.base64EncodedString())
+        }
+        let bare = url.withoutUserInfo()
+        let route = Route(to: bare, options.proxies)
+        route.add(to: &headers, for: bare)
+        let receipt = Receipt()
+        do {
+            let request = try HTTPClient.Request(
+                url: route.address(of: bare),
+                method: .POST,
+                headers: headers,
+                body: .bytes(body)
+            )
+            let task = client(for: route).execute(
+                request: request,
+                delegate: receipt,
+                deadline: .now() + TimeAmount(limit)
+            )
+            try await withTaskCancellationHandler {
+                try await task.futureResult.get()
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            // The head of the answer says all there is to know, whatever becomes of its body.
+            guard receipt.head.withLock({ $0 == nil }) else { return receipt.answer(now: now) }
+            return .failed(TransportError(error))
+        }
+        return receipt.answer(now: now)
+    }
+
+    /// The head of an answer. Of the body only as much is read as keeps the connection.
+    private final class Receipt: HTTPClientResponseDelegate {
+        typealias Response = Void
+
+        let head = Mutex<HTTPResponseHead?>(nil)
+        private let bodyBytes = Mutex(0)
+        private static let mostBodyBytes = 64 << 10
+        private struct EnoughOfBody: Error {}
+
+        func answer(now: Date) -> WebhookAnswer {
+            guard let head = head.withLock(\.self) else { return .failed(TransportError(.connectionLost)) }
+            return .answered(
+                status: Int(head.status.code),
+                retryAfter: head.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, now: now) }
+            )
+        }
+
+        func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+            self.head.withLock { $0 = head }
+            return task.eventLoop.makeSucceededVoidFuture()
+        }
+
+        func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+            let count = bodyBytes.withLock { bytes in
+                bytes += buffer.readableBytes
+                return bytes
+            }
+            return count > Self.mostBodyBytes
+                ? task.eventLoop.makeFailedFuture(EnoughOfBody()) : task.eventLoop.makeSucceededVoidFuture()
+        }
+
+        func didFinishRequest(task: HTTPClient.Task<Void>) throws {}
+    }
+}

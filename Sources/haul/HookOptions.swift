@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+
+/// Who is told when downloads begin and end.
+struct HookOptions: ParsableArguments {
+    @Option(help: "Run this program when a download begins. No shell reads it. Repeatable.", completion: .file())
+    var onStart: [String] = []
+
+    @Option(
+        help: "Run this program when a file is complete; its path is the argument. Repeatable.",
+        completion: .file()
+    )
+    var onComplete: [String] = []
+
+    @Option(help: "Run this program when a download fails. Repeatable.", completion: .file())
+    var onError: [String] = []
+
+    @Option(help: "Run this program when all downloads have ended. Repeatable.", completion: .file())
+    var onAllComplete: [String] = []
+
+    @Option(help: "Seconds that such a program may take (default: 60).")
+    var hookTimeout: Double?
+
+    @Option(help: "Send each of these events to a URL, as JSON. Repeatable.")
+    var webhook: [String] = []
+
+    @Option(help: "Sign what is sent with the secret in this file.", completion: .file())
+    var webhookSecretFile: String?
+
+    @Flag(help: "Show a desktop notification when all downloads have ended.")
+    var notify = false
+
+    func validate() throws {
+        if let hookTimeout, !(hookTimeout > 0 && hookTimeout < 1e6) {
+            throw ValidationError("--hook-timeout takes a number of seconds above 0.")
+        }
+        if webhookSecretFile != nil, webhook.isEmpty {
+            throw ValidationError("--webhook-secret-file is for --webhook.")
+        }
+    }
+
+    func apply(to configuration: inout Configuration) {
+        if let hookTimeout { configuration.hookLimits.commandTime = .seconds(hookTimeout) }
+    }
+
+    func hooks() throws -> [Hook] {
+        let programs: [(HookEvent, [String])] = [
+            (.started, onStart), (.completed, onComplete), (.failed, onError), (.allCompleted, onAllComplete),
+        ]
+        var hooks = try programs.flatMap { event, paths in
+            try paths.map { Hook.command(path: try Self.program($0), on: [event]) }
+        }
+        let secret = try webhookSecretFile.map(Self.secret)
+        hooks += try webhook.map { .webhook(try Self.receiver($0), secret: secret, on: Set(HookEvent.allCases)) }
+        if notify { hooks.append(.desktopNotification(on: [.allCompleted])) }
+        return hooks
+    }
+
+    /// Told now rather than after hours of downloading, when nobody hears it.
+    private static func program(_ path: String) throws -> String {
+        let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder), !isFolder.boolValue,
+            FileManager.default.isExecutableFile(atPath: absolute)
+        else {
+            throw Complaint("\(path) is no program that can be run. Hooks take a path, and no shell reads it.", .usage)
+        }
+        return absolute
+    }
+
+    private static func receiver(_ text: String) throws -> URL {
+        let url = try GetOptions.url(text)
+        guard ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false else {
+            throw Complaint("--webhook takes an http or https URL.", .usage)
+        }
+        return url
+    }
+
+    private static func secret(_ path: String) throws -> String {
+        let text: String
+        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
+            throw Complaint("\(path) cannot be read.", .usage)
+        }
+        // Editors end a file with a line break, which nobody means.
+        let secret = text.trimmingCharacters(in: .newlines)
+        guard !secret.isEmpty else { throw Complaint("\(path) holds no secret.", .usage) }
+        return secret
+    }
+}

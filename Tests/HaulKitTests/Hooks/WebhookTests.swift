@@ -1,0 +1,156 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// Bringing messages to a receiver that misbehaves.
+@Suite(.timeLimit(.minutes(2)))
+struct WebhookTests {
+    /// A runner with one webhook, and whoever receives it.
+    private func run(
+        tls: TestCertificate? = nil,
+        limits change: (inout HookLimits) -> Void = { _ in },
+        receiving handler: @escaping @Sendable (TestRequest) -> TestReply,
+        _ test: (HookRunner, TestServer) async throws -> Void
+    ) async throws {
+        let server = try await TestServer.start(tls: tls, handler: handler)
+        let transport = try HTTPTransport(
+            .init(
+                connectTimeout: .seconds(10),
+                stallTimeout: .seconds(10),
+                proxies: .direct,
+                netrc: nil,
+                userAgent: "haul/test"
+            ),
+            certificateAuthorities: tls?.certificatePath
+        )
+        var configuration = Configuration(stateFolder: "/nowhere")
+        configuration.hookLimits.webhookRetry.base = .milliseconds(1)
+        change(&configuration.hookLimits)
+        let url = try #require(URL(string: server.url("/hook?token=1").replacing("://", with: "://ada:pw@")))
+        configuration.hooks = [.webhook(url, secret: "secret", on: [.started, .completed, .allCompleted])]
+        let runner = HookRunner(configuration, poster: transport, time: Timekeeper(ContinuousClock()), seed: 1)
+        var failure: (any Error)?
+        do { try await test(runner, server) } catch { failure = error }
+        await runner.finish(within: .zero)
+        await transport.shutDown()
+        await server.stop()
+        if let failure { throw failure }
+    }
+
+    @Test func bringsMessagesInOrderAndSigned() async throws {
+        try await run(receiving: { _ in .empty(204, "No Content") }) { runner, server in
+            let messages: [HookMessage] = [
+                try .sample(.started), try .sample(.failed), try .sample(.completed), .all(completed: 1, failed: 0),
+            ]
+            for message in messages { runner.tell(message) }
+            #expect(await runner.settle(within: .seconds(30)))
+            let requests = server.requests
+            // It did not ask for failures.
+            #expect(requests.map { $0["Haul-Event"] } == ["started", "completed", "all-completed"])
+            #expect(requests.map(\.body) == [messages[0], messages[2], messages[3]].map(\.json))
+            #expect(Set(requests.map { $0["Haul-Delivery"] }).count == 3)
+            for request in requests {
+                #expect(request.method == "POST")
+                #expect(request.target == "/hook?token=1")
+                #expect(request["Content-Type"] == "application/json")
+                #expect(request["User-Agent"] == "haul/test")
+                #expect(request["Authorization"] == "Basic " + Data("ada:pw".utf8).base64EncodedString())
+                let timestamp = try #require(request["Haul-Timestamp"])
+                let signature = WebhookHeaders.signature(timestamp, request.body, secret: "secret")
+                #expect(request["Haul-Signature"] == signature)
+            }
+        }
+    }
+
+    @Test func triesAgainWithTheSameDeliveryBeforeItGoesOn() async throws {
+        try await run(receiving: { request in
+            request.requestNumber <= 2
+                ? .empty(503, "Service Unavailable", headers: [("Retry-After", "0")]) : .empty(200, "OK")
+        }) { runner, server in
+            runner.tell(try .sample(.started))
+            runner.tell(try .sample(.completed))
+            #expect(await runner.settle(within: .seconds(30)))
+            let requests = server.requests
+            #expect(requests.map { $0["Haul-Event"] } == ["started", "started", "started", "completed"])
+            #expect(Set(requests.prefix(3).map { $0["Haul-Delivery"] }).count == 1)
+            #expect(Set(requests.prefix(3).map(\.body)).count == 1)
+        }
+    }
+
+    @Test func asksAgainWhereNoAnswerComesInTime() async throws {
+        try await run(
+            limits: {
+                $0.webhookTime = .milliseconds(200)
+                // As many as a busy machine may need.
+                $0.webhookRetry.attempts = 1000
+            },
+            receiving: { $0.requestNumber == 1 ? TestReply([.stall]) : .empty(200, "OK") }
+        ) { runner, server in
+            runner.tell(try .sample(.started))
+            runner.tell(try .sample(.completed))
+            #expect(await runner.settle(within: .seconds(50)))
+            let events = server.requests.compactMap { $0["Haul-Event"] }
+            #expect(events.filter { $0 == "started" }.count >= 2)
+            #expect(events.last == "completed")
+        }
+    }
+
+    @Test func takesTheHeadOfAnEndlessAnswerForTheAnswer() async throws {
+        let head = TestStep.head(status: 200, reason: "OK", headers: [("Transfer-Encoding", "chunked")])
+        let content = TestContent(seed: 1, count: 1 << 20)
+        let reply = TestReply([head, .chunked(0..<content.count, of: content, terminated: false), .stall])
+        try await run(receiving: { _ in reply }) { runner, server in
+            runner.tell(try .sample(.started))
+            #expect(await runner.settle(within: .seconds(30)))
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func followsNoRedirect() async throws {
+        try await run(receiving: { _ in .redirect(to: "/elsewhere", status: 307) }) { runner, server in
+            runner.tell(try .sample(.started))
+            #expect(await runner.settle(within: .seconds(30)))
+            #expect(server.requests.map(\.path) == ["/hook"])
+        }
+    }
+
+    @Test func trustsTheCertificatesThatTheDownloaderTrusts() async throws {
+        try await run(tls: try .shared(), receiving: { _ in .empty(200, "OK") }) { runner, server in
+            runner.tell(try .sample(.started))
+            #expect(await runner.settle(within: .seconds(30)))
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func breaksOffWhatIsUnderWayWhenTheTimeIsUp() async throws {
+        try await run(receiving: { _ in TestReply([.stall]) }) { runner, _ in
+            runner.tell(try .sample(.started))
+            #expect(await !runner.settle(within: .milliseconds(1)))
+            await runner.finish(within: .zero)
+            #expect(await runner.settle(within: .zero))
+        }
+    }
+
+    private final class ListeningNotifier: Notifier {
+        let bodies = Mutex<[String]>([])
+        func notify(title: String, body: String) async -> Bool {
+            bodies.withLock { $0.append(body) }
+            return true
+        }
+    }
+
+    @Test func showsNoticesToWhoIsThere() async throws {
+        let notifier = ListeningNotifier()
+        var configuration = Configuration(stateFolder: "/nowhere")
+        configuration.hooks = [.desktopNotification(on: [.completed])]
+        configuration.notifier = notifier
+        let runner = HookRunner(configuration, poster: nil, time: Timekeeper(ContinuousClock()), seed: 1)
+        for name in ["a", "b"] { runner.tell(try .sample(.completed) { $0.path = "/data/\(name)" }) }
+        runner.tell(try .sample(.failed))
+        #expect(await runner.settle(within: .seconds(30)))
+        #expect(notifier.bodies.withLock(\.self) == ["a", "b"])
+    }
+}

@@ -1,0 +1,376 @@
+import Foundation
+import NIOHTTP1
+import Testing
+
+@testable import HaulKit
+
+/// Links that expire: when the application is asked, and what becomes of what is here.
+struct MachineSourceTests {
+    typealias Action = DownloadMachine.Action
+    static let old = "https://files.example/a.iso?s=1"
+    static let fresh = "https://files.example/a.iso?s=2"
+    static let elsewhere = "https://cdn.example/x?s=2"
+
+    private func driver(_ url: String = old, _ change: (inout DownloadMachine.Settings) -> Void = { _ in })
+        -> MachineDriver
+    {
+        MachineDriver {
+            $0.url = link(url)
+            $0.canAskForSource = true
+            change(&$0)
+        }
+    }
+
+    /// Half of the file is here, over a link that is about to be asked for again.
+    private func half(_ change: (inout DownloadMachine.Settings) -> Void = { _ in }, _ head: ResponseHead = .whole)
+        -> MachineDriver
+    {
+        var driver = driver(Self.old, change)
+        driver.connect()
+        driver.answer(head)
+        driver.breakOff(at: 500)
+        driver.wakeUp()
+        return driver
+    }
+
+    private func refuse(_ driver: inout MachineDriver, _ status: Int = 403) -> [Action] {
+        driver.send(.headReceived(driver.id, .answer(status, from: Self.old, asked: Self.old), retryAfter: nil))
+    }
+
+    private func find(_ driver: inout MachineDriver, _ url: String = fresh, lasting: Duration? = nil) -> [Action] {
+        driver.send(.sourceFound(driver.ask, .init(url: link(url), expiresAt: lasting.map { driver.now + $0 })))
+    }
+
+    // MARK: No URL yet
+
+    @Test func asksForAURLWhenItGetsItsSlot() {
+        var driver = driver("haul-source:lesson")
+        driver.send(.slotGranted)
+        #expect(driver.send(.recovered(nil)) == [.askForSource(driver.ask, .noneYet), .report])
+        #expect(driver.place == .asking)
+        let actions = find(&driver)
+        #expect(actions == [.open(driver.id, driver.question), .report] && !driver.question.goesOn)
+        #expect(driver.machine.sources.url == link(Self.fresh) && driver.machine.settings.url == link(Self.fresh))
+        driver.answer(.whole)
+        #expect(driver.place == .transferring)
+    }
+
+    @Test func failsAtOnceWithoutAURLAndAnybodyToAsk() {
+        var driver = driver("haul-source:lesson") { $0.canAskForSource = false }
+        driver.connect()
+        #expect(driver.place == .failed && driver.error?.code == .sourceFailed)
+    }
+
+    @Test func asksAgainAWhileAfterNobodyKnewOne() {
+        var driver = driver("haul-source:lesson") { $0.retry.attemptsBeforeFirstAnswer = 9 }
+        driver.connect()
+        for _ in 0..<Patience.mostLinks {
+            driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
+            #expect(driver.place == .resting)
+            driver.wakeUp()
+            #expect(driver.place == .asking)
+        }
+        driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
+        #expect(driver.place == .failed && driver.error?.code == .sourceFailed)
+        driver.send(.resumeRequested)
+        driver.connect()
+        #expect(driver.place == .asking)
+    }
+
+    // MARK: Refused
+
+    @Test(arguments: [400, 401, 403, 404, 410])
+    func asksForAFreshLinkWhenTheFirstRequestIsRefused(_ status: Int) {
+        var driver = half()
+        let id = driver.id
+        let actions = refuse(&driver, status)
+        #expect(actions == [.close(id), .askForSource(driver.ask, .refused(status: status)), .report])
+        _ = find(&driver)
+        // The same place under another signature: the strong tag is enough.
+        #expect(driver.question.offset == 500 && driver.question.overlap == 0)
+        #expect(driver.question.condition == .ifRange("\"a\""))
+        driver.answer(.rest(from: 500))
+        #expect(driver.machine.mark.count == 500 && driver.place == .transferring)
+    }
+
+    @Test(arguments: [402, 405, 406, 409, 451, 501])
+    func failsWhereAFreshLinkWouldNotHelp(_ status: Int) {
+        var driver = half()
+        _ = refuse(&driver, status)
+        #expect(driver.place == .failed && driver.error?.status == status)
+    }
+
+    @Test func takesA400ForALinksOnlyWhereItHasAQuery() {
+        var driver = driver("https://files.example/a.iso")
+        driver.connect()
+        _ = refuse(&driver, 400)
+        #expect(driver.place == .failed)
+    }
+
+    @Test func asksForAFreshLinkWhenALoginPageComes() {
+        var driver = half()
+        let page = ResponseHead.answer(
+            200,
+            ["Content-Type": "text/html", "Content-Length": "9"],
+            from: Self.old,
+            asked: Self.old
+        )
+        driver.send(.headReceived(driver.id, page, retryAfter: nil))
+        #expect(driver.place == .asking && driver.reason == .refused(status: 200))
+    }
+
+    @Test func failsWithTheServersWordWhenEveryLinkIsRefused() {
+        var driver = half()
+        var asks = 0
+        _ = refuse(&driver)
+        while driver.place == .asking, asks < 50 {
+            asks += 1
+            _ = find(&driver, "https://files.example/a.iso?s=\(asks + 1)")
+            driver.send(.headReceived(driver.id, .answer(410), retryAfter: nil))
+        }
+        #expect(driver.place == .failed && driver.error?.status == 410 && driver.error?.code == .refusedByServer)
+        #expect(asks == Patience.mostLinks && driver.machine.mark.count == 500)
+    }
+
+    @Test func saysBothWhatTheServerSaidAndThatThereIsNoOther() {
+        var driver = half { $0.retry.attempts = 1 }
+        _ = refuse(&driver)
+        driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no", cause: "the course is over")))
+        #expect(driver.place == .failed && driver.error?.code == .sourceFailed && driver.error?.status == 403)
+        #expect(driver.error?.cause == "the course is over")
+    }
+
+    @Test func asksNobodyWhereThereIsNobody() {
+        var driver = half { $0.canAskForSource = false }
+        let id = driver.id
+        #expect(refuse(&driver) == [.close(id), .checkpoint, .releaseFile, .report])
+    }
+
+    @Test func asksAMirrorBeforeItSaysThatThereIsNoLink() {
+        var driver = half {
+            $0.mirrors = [Metalink.Source(link("https://mirror.example/a.iso"))]
+            $0.retry.attempts = 0
+        }
+        // The broken connection led to the mirror; it has nothing, and home again.
+        driver.breakOff()
+        _ = refuse(&driver)
+        driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
+        #expect(driver.place == .connecting || driver.place == .failed)
+    }
+
+    // MARK: Expiring
+
+    @Test func asksInGoodTimeWhileBytesArrive() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .seconds(60))
+        driver.answer(.whole)
+        driver.now = driver.now + .seconds(54)
+        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
+        driver.now = driver.now + .seconds(2)
+        #expect(driver.send(.bytesLanded(driver.mark(200))) == [.askForSource(driver.ask, .expiring)])
+        #expect(driver.send(.bytesLanded(driver.mark(300))).isEmpty)
+        // The connection goes on over the old one.
+        #expect(find(&driver, lasting: .seconds(60)).isEmpty && driver.place == .transferring)
+        driver.breakOff(at: 300)
+        driver.wakeUp()
+        #expect(driver.question.link == 2)
+    }
+
+    @Test func asksForAShortLinkInProportion() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .seconds(2))
+        driver.answer(.whole)
+        driver.now = driver.now + .milliseconds(1400)
+        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
+        driver.now = driver.now + .milliseconds(200)
+        #expect(driver.send(.bytesLanded(driver.mark(200))) == [.askForSource(driver.ask, .expiring)])
+    }
+
+    @Test func asksBeforeItOpensAConnectionOverALinkThatHasExpired() {
+        var driver = driver()
+        driver.machine.learn(linkExpiresAt: driver.now, at: driver.now)
+        driver.send(.slotGranted)
+        #expect(driver.send(.recovered(nil)) == [.askForSource(driver.ask, .expiring), .report])
+    }
+
+    @Test func usesAFreshLinkEvenIfItSaysThatItHasExpired() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .seconds(-600))
+        #expect(driver.place == .connecting)
+        driver.answer(.whole)
+        #expect(driver.send(.bytesLanded(driver.mark(200))).isEmpty)
+    }
+
+    /// A server that cuts what runs when the link expires.
+    @Test func goesOnWithoutAPauseWhenAnExpiredLinkWasCutOff() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .milliseconds(100))
+        driver.answer(.whole)
+        driver.now = driver.now + .seconds(1)
+        let actions = driver.breakOff(at: 300)
+        #expect(actions == [.askForSource(driver.ask, .expiring), .report] && driver.place == .asking)
+        _ = find(&driver)
+        #expect(driver.question.offset == 300)
+    }
+
+    @Test func countsACutThatBroughtNothingAsAFailure() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .milliseconds(100))
+        driver.answer(.whole)
+        driver.now = driver.now + .seconds(1)
+        driver.breakOff(at: 0)
+        #expect(driver.place == .resting)
+    }
+
+    @Test func carriesOnWhenNobodyKnowsTheNextLinkInTime() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        _ = find(&driver, lasting: .seconds(40))
+        driver.answer(.whole)
+        driver.now = driver.now + .seconds(38)
+        driver.send(.bytesLanded(driver.mark(100)))
+        #expect(driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no"))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.mark(200))).isEmpty)
+        // And asks again after a while.
+        driver.now = driver.now + .seconds(11)
+        #expect(driver.send(.bytesLanded(driver.mark(300))) == [.askForSource(driver.ask, .expiring)])
+        #expect(
+            driver.send(.connectionEnded(driver.id, .finished(driver.mark(1000)))).first == .cancelSource(driver.ask)
+        )
+        #expect(driver.place == .verifying)
+    }
+
+    // MARK: Is it the same file?
+
+    @Test func keepsTheBytesAndFailsWhenTheNewLinkLeadsToAFileOfAnotherLength() {
+        for (status, fields) in [
+            (206, ["Content-Range": "bytes 500-1999/2000", "ETag": "\"b\""]), (200, ["Content-Length": "2000"]),
+            (416, ["Content-Range": "bytes */20"]),
+        ] as [(Int, KeyValuePairs<String, String>)] {
+            var driver = half()
+            _ = refuse(&driver)
+            _ = find(&driver)
+            driver.answer(.answer(status, fields, from: Self.fresh, asked: Self.fresh))
+            #expect(driver.place == .failed && driver.error?.code == .contentChanged, "\(status)")
+            #expect(driver.machine.mark.count == 500)
+        }
+    }
+
+    @Test func followsAnotherVersionAtTheSamePlace() {
+        var driver = half()
+        _ = refuse(&driver)
+        _ = find(&driver)
+        driver.answer(.whole(of: "b"))
+        #expect(driver.place == .transferring && driver.machine.mark == .zero)
+    }
+
+    @Test func comparesBytesWhereThePlaceIsAnother() {
+        var driver = half()
+        _ = refuse(&driver)
+        _ = find(&driver, Self.elsewhere)
+        #expect(driver.question.overlap == 500 && driver.question.condition == .none && driver.question.isVouchedFor)
+        var head = ResponseHead.answer(
+            206,
+            ["Content-Range": "bytes 0-999/1000", "ETag": "\"other\""],
+            from: Self.elsewhere,
+            asked: Self.elsewhere
+        )
+        let actions = driver.answer(head)
+        #expect(actions.contains(.admit(driver.id, at: 500, compare: 500, limit: 500)))
+        // Until the bytes have been compared, it is the old version that is here.
+        #expect(driver.machine.resource?.validator.entityTag?.text == "\"a\"")
+        driver.send(.bytesLanded(driver.mark(600)))
+        #expect(driver.machine.resource?.validator.entityTag?.text == "\"other\"")
+        driver.breakOff(at: 600)
+        driver.wakeUp()
+        #expect(driver.question.condition == .ifRange("\"other\"") && driver.question.overlap == 0)
+        head.headers.replaceOrAdd(name: "Content-Range", value: "bytes 600-999/1000")
+        driver.answer(head)
+        #expect(driver.machine.mark.count == 600)
+    }
+
+    @Test func startsOverWhereTheBytesOfAnotherPlaceDiffer() {
+        var driver = half()
+        _ = refuse(&driver)
+        _ = find(&driver, Self.elsewhere)
+        driver.answer(.answer(206, ["Content-Range": "bytes 0-999/1000"], from: Self.elsewhere, asked: Self.elsewhere))
+        driver.send(.connectionEnded(driver.id, .overlapDiffers))
+        #expect(
+            driver.question
+                == {
+                    var whole = RangeQuestion.whole; whole.link = 1; return whole
+                }()
+        )
+    }
+
+    @Test func comparesBytesWhereTheServerNamesNoVersion() {
+        var driver = half({ _ in }, .answer(200, ["Content-Length": "1000"]))
+        // Without anybody's word that it is the same file it would be fetched anew.
+        #expect(!driver.question.goesOn)
+        _ = refuse(&driver)
+        _ = find(&driver)
+        #expect(driver.question.offset == 500 && driver.question.overlap == 500)
+        let actions = driver.answer(
+            .answer(206, ["Content-Range": "bytes 0-999/1000"], from: Self.fresh, asked: Self.fresh)
+        )
+        #expect(actions.contains(.admit(driver.id, at: 500, compare: 500, limit: 500)))
+    }
+
+    @Test func remembersAfterARestartWhereTheBytesCameFrom() {
+        var first = half()
+        _ = refuse(&first)
+        _ = find(&first, Self.elsewhere)
+        let machine = DownloadMachine(
+            first.machine.settings,
+            resource: first.machine.resource,
+            mark: first.machine.mark,
+            seed: 2
+        )
+        #expect(machine.isFromOtherPlace)
+    }
+
+    // MARK: Unasked
+
+    private func replace(_ driver: inout MachineDriver, _ url: String = fresh) -> [Action] {
+        driver.send(.sourceReplaced(.init(url: link(url), expiresAt: nil)))
+    }
+
+    @Test(arguments: MachineDriver.Place.allCases)
+    func takesALinkInEveryState(_ place: MachineDriver.Place) {
+        var driver = MachineDriver(at: place)
+        let (before, id, timer, ask) = (driver.machine, driver.id, driver.timer, driver.ask)
+        let actions = replace(&driver)
+        switch place {
+        case .completed, .cancelled: #expect(driver.machine == before && actions.isEmpty)
+        case .asking: #expect(actions == [.cancelSource(ask), .open(driver.id, driver.question), .report])
+        case .connecting: #expect(actions == [.close(id), .open(driver.id, driver.question), .report])
+        case .resting: #expect(actions == [.cancelTimer(timer), .open(driver.id, driver.question), .report])
+        // What brings bytes goes on.
+        default: #expect(actions.isEmpty && driver.place == place)
+        }
+        if place != .completed, place != .cancelled { #expect(driver.machine.sources.url == link(Self.fresh)) }
+    }
+
+    @Test func leavesAConnectionThatHasGoneQuiet() {
+        var driver = MachineDriver(at: .transferring)
+        let id = driver.id
+        driver.now = driver.now + .seconds(30)
+        #expect(replace(&driver) == [.close(id), .open(driver.id, driver.question), .report])
+        #expect(driver.question.offset == 500 && driver.place == .connecting)
+    }
+
+    @Test func goesOnOverTheNewLinkWhenResumed() {
+        var driver = MachineDriver(at: .failed)
+        _ = replace(&driver)
+        #expect(driver.place == .failed)
+        driver.send(.resumeRequested)
+        driver.send(.slotGranted)
+        driver.send(.recovered(.init(written: 500, synced: 500)))
+        #expect(driver.question.link == 1 && driver.question.offset == 500)
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// Listening to everything, to a group, by closures and by Foundation's `Progress`.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct DownloaderEventTests {
+    @Test func tellsOfEveryDownloadAndOnceThatAllAreFinished() async throws {
+        try await ManagerRig.run { rig in
+            let events = rig.downloader.events
+            let results = await rig.downloader.add([
+                try rig.named("a"), try rig.named("b"), try rig.named("c", "missing"),
+            ])
+            var ended: [DownloadID: Int] = [:]
+            var finished: [DownloadSummary] = []
+            for await event in events {
+                switch event {
+                case .ended(let snapshot, _): ended[snapshot.id, default: 0] += 1
+                case .finished(let summary): finished.append(summary)
+                case .changed, .progressed, .changedTogether: break
+                }
+                if !finished.isEmpty { break }
+            }
+            #expect(ended == Dictionary(uniqueKeysWithValues: try results.map { (try $0.get().id, 1) }))
+            #expect(finished.map(\.state) == [.failed])
+            #expect(finished.first?.completed == 2)
+        }
+    }
+
+    @Test func tellsOfAGroupAlone() async throws {
+        try await ManagerRig.run { rig in
+            let events = rig.downloader.group("g").events
+            _ = await rig.downloader.add([
+                try rig.named("a") { $0.group = "g" }, try rig.named("b"), try rig.named("c", "slow"),
+                try rig.named("d") { $0.group = "g" },
+            ])
+            for await event in events {
+                switch event {
+                case .changed(let snapshot), .progressed(let snapshot), .ended(let snapshot, _):
+                    #expect(snapshot.group == "g")
+                case .changedTogether: break
+                case .finished(let summary):
+                    #expect(summary.completed == 2)
+                    #expect(summary.count == 2)
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func severalListenersHearTheSame() async throws {
+        try await ManagerRig.run { rig in
+            let listeners = (0..<3).map { _ in rig.downloader.events }
+            try await rig.download(try rig.named("a"))
+            for events in listeners {
+                var ends = 0
+                for await event in events {
+                    if case .ended = event { ends += 1 }
+                    if case .finished = event { break }
+                }
+                #expect(ends == 1)
+            }
+        }
+    }
+
+    @Test func endsWhenTheDownloaderShutsDown() async throws {
+        try await ManagerRig.run { rig in
+            let events = rig.downloader.events
+            await rig.downloader.shutDown()
+            for await _ in events {}
+        }
+    }
+
+    @Test func callsBackInAChain() async throws {
+        try await ManagerRig.run { rig in
+            let calls = Mutex<[String]>([])
+            @Sendable func note(_ call: String) { calls.withLock { $0.append(call) } }
+            let download = try await rig.downloader.add(try rig.named("a"))
+                .onProgress(on: .anywhere) { _ in }
+                .onSuccess { _ in
+                    MainActor.assertIsolated()
+                    note("success")
+                }
+                .onFailure { _ in note("failure") }
+            _ = try await download.result()
+            // What is attached late is told at once.
+            await withCheckedContinuation { continuation in
+                download.onCompletion(on: .anywhere) { result in
+                    if case .success = result { note("late") }
+                    continuation.resume()
+                }
+            }
+            await withCheckedContinuation { continuation in
+                [download].onCompletion { results in
+                    #expect(results.count == 1)
+                    continuation.resume()
+                }
+            }
+            while calls.withLock({ $0.count }) < 2 { await Task.yield() }
+            #expect(calls.withLock { $0.sorted() } == ["late", "success"])
+        }
+    }
+
+    @Test func tellsOfFailureByClosure() async throws {
+        try await ManagerRig.run { rig in
+            let download = try await rig.downloader.add(try rig.named("a", "missing"))
+            let error = await withCheckedContinuation { continuation in
+                _ = download.onSuccess { _ in Issue.record("no file is there") }
+                    .onFailure(on: .anywhere) { continuation.resume(returning: $0) }
+            }
+            #expect(error.code == .refusedByServer)
+        }
+    }
+
+    @Test func progressOfFoundationReachesTheEnd() async throws {
+        try await ManagerRig.run { rig in
+            let download = try await rig.downloader.add(try rig.named("a"))
+            let progress = download.progress()
+            _ = try await download.result()
+            while !progress.isFinished { await Task.yield() }
+            #expect(progress.totalUnitCount == ManagerRig.content.count)
+            #expect(progress.fractionCompleted == 1)
+            let all = rig.downloader.progress()
+            while !all.isFinished { await Task.yield() }
+            #expect(all.fractionCompleted == 1)
+        }
+    }
+
+    @Test func progressOfFoundationPausesAndCancels() async throws {
+        try await ManagerRig.run { rig in
+            let download = try await rig.downloader.add(try rig.named("a", "slow"))
+            await download.reaches(1000)
+            let progress = download.progress()
+            progress.pause()
+            for await event in download.events {
+                if case .changed(let snapshot) = event, snapshot.state == .paused { break }
+            }
+            progress.cancel()
+            let error = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(error?.code == .cancelled)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Keys of the application's own, and adding what is there already.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct IdentityTests {
+    @Test func findsADownloadByItsKeyWhateverItsURL() async throws {
+        try await ManagerRig.run { rig in
+            let first = try await rig.downloader.add(try rig.named("lesson") { $0.key = "course/lesson 1" })
+            _ = try await first.result()
+            let again = try await rig.downloader.add(
+                try rig.named("elsewhere", "fast") { $0.key = "course/lesson 1" }
+            )
+            #expect(again.id == first.id)
+            #expect(try await rig.downloader.download(key: "course/lesson 1")?.id == first.id)
+            #expect(try await rig.downloader.download(key: "course/lesson 2") == nil)
+        }
+    }
+
+    @Test func keepsKeysAcrossRestarts() async throws {
+        try await ManagerRig.run { rig in
+            let first = try await rig.downloader.add(try rig.named("a", "slow") { $0.key = "k" })
+            try await first.pause()
+            try await rig.reopened { next async throws in
+                let found = try #require(try await next.download(key: "k"))
+                #expect(found.id == first.id)
+                #expect(found.snapshot.key == "k")
+                #expect(found.snapshot.state == .paused)
+            }
+        }
+    }
+
+    @Test func twoOfOneKeyInAListAreOneDownload() async throws {
+        try await ManagerRig.run { rig in
+            let results = await rig.downloader.add([
+                try rig.named("a") { $0.key = "k" }, try rig.named("b") { $0.key = "k" }, try rig.named("c"),
+            ])
+            let ids = try results.map { try $0.get().id }
+            #expect(ids[0] == ids[1])
+            #expect(ids[2] != ids[0])
+            #expect(try await rig.downloader.count() == 2)
+        }
+    }
+
+    @Test func refusesWhatIsThereWhenAsked() async throws {
+        try await ManagerRig.run { rig in
+            _ = try await rig.download(try rig.named("a"))
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.add(try rig.named("a") { $0.whenPresent = .refuse })
+            }
+            #expect(error?.code == .alreadyAdded)
+        }
+    }
+
+    @Test func addsBesideWhenAsked() async throws {
+        try await ManagerRig.run { rig in
+            func request() throws -> DownloadRequest {
+                try rig.request("/fast/x.bin") {
+                    $0.destination = .folder(path: rig.folder)
+                    $0.whenPresent = .addBeside
+                }
+            }
+            let first = try await rig.downloader.add(try request())
+            let second = try await rig.downloader.add(try request())
+            #expect(first.id != second.id)
+            _ = try await first.result()
+            _ = try await second.result()
+            #expect(try rig.names() == ["x (1).bin", "x.bin"])
+            // A named file has room for one only.
+            let named = try rig.named("y") { $0.whenPresent = .addBeside }
+            _ = try await rig.download(named)
+            let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(named) }
+            #expect(error?.code == .alreadyAdded)
+        }
+    }
+
+    @Test func givesBackMetadataAsItsType() async throws {
+        struct Episode: Codable, Equatable {
+            var title: String
+            var season: Int
+        }
+        try await ManagerRig.run { rig in
+            let episode = Episode(title: "Pilot \"1\"", season: 3)
+            var request = try rig.named("a") { $0.owner = "ada" }
+            request.metadata = try Metadata(episode)
+            let download = try await rig.downloader.add(request)
+            _ = try await download.result()
+            try await rig.reopened { next async throws in
+                let found = try #require(try await next.list(DownloadQuery(owner: "ada")).first)
+                #expect(try found.metadata?.decoded(as: Episode.self) == episode)
+                #expect(throws: DecodingError.self) { try found.metadata?.decoded(as: [Int].self) }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Pages of downloads, by whatever is asked.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ListTests {
+    private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
+        try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig in
+            let kinds = ["fast", "slow", "missing", "slow", "fast", "fast"]
+            var downloads: [Download] = []
+            for (number, kind) in kinds.enumerated() {
+                let request = try rig.named("100%_file\(number)", kind) { request in
+                    request.group = number < 3 ? "first" : nil
+                    request.owner = number % 2 == 0 ? "even" : "odd"
+                    request.priority = number == 5 ? 1 : 0
+                }
+                let download = try await rig.downloader.add(request)
+                downloads.append(download)
+                // Each has come to where it stays before the next one is added.
+                if kind == "slow" {
+                    await download.reaches(1000)
+                } else if number < 3 {
+                    _ = try? await download.result()
+                }
+            }
+            try await test(rig, downloads)
+        }
+    }
+
+    private func numbers(_ rig: FaultRig, _ downloads: [Download], _ query: DownloadQuery) async throws -> [Int] {
+        try await rig.downloader.list(query).compactMap { found in downloads.firstIndex { $0.id == found.id } }
+    }
+
+    @Test func listsByStateGroupOwnerAndText() async throws {
+        try await run { rig, downloads in
+            func list(_ query: DownloadQuery) async throws -> [Int] { try await numbers(rig, downloads, query) }
+            #expect(try await list(DownloadQuery()) == [0, 1, 2, 3, 4, 5])
+            #expect(try await list(DownloadQuery(states: [.completed])) == [0])
+            #expect(try await list(DownloadQuery(states: [.transferring])) == [1, 3])
+            #expect(try await list(DownloadQuery(states: [.failed])) == [2])
+            #expect(try await list(DownloadQuery(states: [.queued])) == [4, 5])
+            #expect(try await list(DownloadQuery(states: [.queued, .transferring, .failed])) == [1, 2, 3, 4, 5])
+            #expect(try await list(DownloadQuery(states: [])) == [])
+            #expect(try await list(DownloadQuery(group: "first")) == [0, 1, 2])
+            #expect(try await list(DownloadQuery(owner: "odd")) == [1, 3, 5])
+            #expect(try await list(DownloadQuery(text: "FILE3")) == [3])
+            #expect(try await list(DownloadQuery(text: "%_FILE")) == [0, 1, 2, 3, 4, 5])
+            #expect(try await list(DownloadQuery(text: "100__")) == [])
+            #expect(try await list(DownloadQuery(states: [.queued], order: .queue)) == [5, 4])
+        }
+    }
+
+    @Test func pagesAndCounts() async throws {
+        try await run { rig, downloads in
+            let page = DownloadQuery(isDescending: true, offset: 1, limit: 2)
+            #expect(try await numbers(rig, downloads, page) == [4, 3])
+            #expect(try await rig.downloader.count(DownloadQuery(owner: "even", limit: 1)) == 3)
+            #expect(try await numbers(rig, downloads, DownloadQuery(offset: 9)) == [])
+            #expect(try await numbers(rig, downloads, DownloadQuery(offset: -1, limit: -1)) == [])
+        }
+    }
+
+    @Test func listsByDate() async throws {
+        try await run { rig, downloads in
+            let added = downloads[3].snapshot.addedAt
+            let later = added.addingTimeInterval(3600)
+            #expect(try await numbers(rig, downloads, DownloadQuery(added: later..<later + 1)) == [])
+            #expect(
+                try await numbers(rig, downloads, DownloadQuery(added: added.addingTimeInterval(-3600)..<later)).count
+                    == 6
+            )
+            #expect(
+                try await numbers(rig, downloads, DownloadQuery(ended: added.addingTimeInterval(-3600)..<later)) == [
+                    0, 2,
+                ]
+            )
+        }
+    }
+
+    @Test func addsUpGroups() async throws {
+        try await run { rig, downloads in
+            let groups = try await rig.downloader.groups()
+            #expect(groups.map(\.group) == [nil, "first"])
+            let first = try await rig.downloader.group("first").summary()
+            #expect((first.completed, first.failed, first.open, first.count) == (1, 1, 1, 3))
+            #expect(first.state == .running)
+            #expect(first.unknownTotals == 1)
+            let size = ManagerRig.content.count
+            #expect(first.knownTotalBytes == 2 * size)
+            #expect(first.receivedBytes >= size)
+            try await rig.downloader.group("first").cancel()
+            let rest = try await rig.downloader.group("first").summary()
+            #expect(rest.state == .completed)
+            #expect(rest.fraction == 1)
+        }
+    }
+}

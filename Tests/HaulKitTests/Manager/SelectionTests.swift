@@ -1,0 +1,135 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Pausing, resuming, cancelling and removing many at once, whether they run, wait in memory or lie in the store.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct SelectionTests {
+    /// One that stands still holds the only slot; more wait than are kept in memory.
+    private static let count = Downloader.readTogether + 40
+
+    private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
+        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig in
+            let requests = try (0..<Self.count).map { number in
+                try rig.named("file\(number)", number == 0 ? "slow" : "fast") { $0.group = "group \(number % 2)" }
+            }
+            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+            await downloads[0].reaches(1000)
+            try await test(rig, downloads)
+        }
+    }
+
+    private func count(_ rig: FaultRig, _ states: Set<DownloadSnapshot.State>) async throws -> Int {
+        try await rig.downloader.count(DownloadQuery(states: states))
+    }
+
+    @Test func keepsOnlyTheNextOnesInMemory() async throws {
+        try await run { rig, _ in
+            #expect(await rig.downloader.entries.count <= Downloader.readTogether + 1)
+            #expect(try await rig.downloader.count() == Self.count)
+        }
+    }
+
+    @Test func pausesAndResumesAll() async throws {
+        try await run { rig, downloads in
+            #expect(try await rig.downloader.pause(.all) == Self.count)
+            #expect(try await count(rig, [.paused]) == Self.count)
+            #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
+            #expect(await rig.downloader.entries.isEmpty)
+            #expect(try await rig.downloader.resume(.all) == Self.count)
+            #expect(try await count(rig, [.paused]) == 0)
+            try await downloads[0].cancel()
+            for download in downloads.dropFirst() { _ = try await download.result() }
+            #expect(try await count(rig, [.completed]) == Self.count - 1)
+        }
+    }
+
+    @Test func pausesAGroupAndLeavesTheOther() async throws {
+        try await run { rig, downloads in
+            try await rig.downloader.pause(.group("group 1"))
+            #expect(try await count(rig, [.paused]) == Self.count / 2)
+            #expect(downloads[1].snapshot.state == .paused)
+            #expect(downloads[2].snapshot.state == .queued)
+            try await downloads[0].cancel()
+            _ = try await downloads[Self.count - 2].result()
+            #expect(downloads[Self.count - 1].snapshot.state == .paused)
+        }
+    }
+
+    @Test func pausesWhatAPredicateFinds() async throws {
+        try await run { rig, downloads in
+            let paused = try await rig.downloader.pause(.where { $0.url.lastPathComponent == "file7" })
+            #expect(paused == 1)
+            #expect(downloads[7].snapshot.state == .paused)
+        }
+    }
+
+    @Test func cancelsAllThatIsUnfinished() async throws {
+        try await run { rig, downloads in
+            try await rig.downloader.pause(.group("group 1"))
+            #expect(try await rig.downloader.cancel(.all) == Self.count)
+            #expect(try await rig.downloader.count() == 0)
+            #expect(try rig.names().isEmpty)
+            for download in downloads {
+                let error = await #expect(throws: DownloadError.self) { try await download.result() }
+                #expect(error?.code == .cancelled)
+            }
+        }
+    }
+
+    @Test func removesFinishedFilesToo() async throws {
+        try await run { rig, downloads in
+            try await rig.downloader.pause(.ids(downloads.dropFirst(3).map(\.id)))
+            try await downloads[0].cancel()
+            _ = try await downloads[1].result()
+            _ = try await downloads[2].result()
+            try await rig.downloader.remove(.ids([downloads[1].id]))
+            try await rig.downloader.remove(.ids([downloads[2].id]), deletingFiles: true)
+            #expect(try rig.names() == ["file1"])
+            #expect(try await count(rig, [.completed]) == 0)
+        }
+    }
+
+    @Test func retriesWhatFailed() async throws {
+        try await ManagerRig.run { rig in
+            let missing = try await rig.downloader.add(try rig.named("a", "missing"))
+            let paused = try await rig.downloader.add(try rig.named("b", "slow"))
+            await #expect(throws: DownloadError.self) { try await missing.result() }
+            await paused.reaches(1000)
+            try await paused.pause()
+            let asked = rig.server.requests.count
+            #expect(try await rig.downloader.retry() == 1)
+            await #expect(throws: DownloadError.self) { try await missing.result() }
+            #expect(rig.server.requests.count > asked)
+            #expect(paused.snapshot.state == .paused)
+        }
+    }
+
+    @Test func goesOnWithWhatWaitedWhenItIsOpenedAgain() async throws {
+        try await run { rig, downloads in
+            try await rig.downloader.pause(.ids([downloads[5].id]))
+            try await downloads[0].cancel()
+            try await rig.reopened { next async throws in
+                for download in downloads.dropFirst() where download.id != downloads[5].id {
+                    _ = try await #require(try await next.download(download.id)).result()
+                }
+                #expect(try await next.list(DownloadQuery(states: [.paused])).map(\.id) == [downloads[5].id])
+                #expect(try rig.names().count == Self.count - 2)
+            }
+        }
+    }
+
+    @Test func waitsWhenItIsOpenedAgainIfConfiguredSo() async throws {
+        try await run { rig, downloads in
+            var configuration = rig.configuration
+            configuration.resumesAtStart = false
+            try await rig.reopened(configuration) { next async throws in
+                #expect(try await next.count(DownloadQuery(states: [.paused])) == Self.count)
+                try await next.resume(downloads[1].id)
+                _ = try await #require(try await next.download(downloads[1].id)).result()
+            }
+        }
+    }
+}
