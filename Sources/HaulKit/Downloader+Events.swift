@@ -49,12 +49,12 @@ extension Downloader {
     /// Says once that nothing waits or runs any more, when all that has ended has been told.
     func noteIdle() {
         tellHooksWhenIdle()
-        let isBusy = queue.waitingCount > 0 || queue.runningCount > 0
+        let isBusy = queue.waitingCount > 0 || queue.runningCount > 0 || !space.isEmpty
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !isShuttingDown else { return }
         Task {
             for entry in Array(entries.values) { await settled(entry) }
-            guard queue.waitingCount == 0, queue.runningCount == 0, !isShuttingDown else { return }
+            guard queue.waitingCount == 0, queue.runningCount == 0, space.isEmpty, !isShuttingDown else { return }
             do throws(DownloadError) {
                 let summary = try await summary()
                 guard broadcast.isHeard else { return }

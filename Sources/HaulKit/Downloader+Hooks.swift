@@ -53,7 +53,7 @@ extension Downloader {
     /// Tells hooks that all downloads have ended, if they have and it has not been told: to be called whenever that may have
     /// become true.
     func tellHooksWhenIdle() {
-        let othersWait = queue.waitingCount > 0 || queue.runningCount > 0
+        let othersWait = queue.waitingCount > 0 || queue.runningCount > 0 || !space.isEmpty
         guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: othersWait) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))
     }

@@ -242,7 +242,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .hold(let reason):
             hold = reason
             state = .paused
-            return [.checkpoint, .releaseFile, .report]
+            return link.stopAsking() + [.checkpoint, .releaseFile, .report]
         case .pause:
             state = .paused
             return link.stopAsking() + [.checkpoint, .releaseFile, .report]

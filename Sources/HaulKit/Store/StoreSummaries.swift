@@ -37,12 +37,13 @@ extension DownloadStore {
         }
     }
 
-    /// Whether any download of a group waits or runs.
+    /// Whether any download of a group waits or runs, or will go on by itself.
     func isOpen(group: String) async throws(DownloadError) -> Bool {
         try await reading { database in
             try Bool.fetchOne(
                 database,
-                sql: "SELECT EXISTS (SELECT 1 FROM download WHERE groupName = ? AND status = 'queued')",
+                sql:
+                    "SELECT EXISTS (SELECT 1 FROM download WHERE groupName = ? AND (status = 'queued' OR hold IS NOT NULL))",
                 arguments: [group]
             ) ?? false
         }

@@ -19,37 +19,34 @@ extension DownloadStore {
         var condition = StoreCondition()
         if !ids.isEmpty { condition.add(isIn: ids.map(\.description), "id", isNot: true) }
         let (where_, arguments) = (condition.sql, condition.bound)
-        return try await onWriter { store in
-            store.writeGathered()
-            return try store.file.queue.read { database in
-                // As `Entry.bytesAtRest` has it. Added up as `total`: a server may announce any length.
-                let rows = try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT status = 'completed' AS isFinished, count(*) AS files, total(bytes) AS bytes FROM (
-                            SELECT status, CASE
-                                WHEN status = 'completed'
-                                    THEN coalesce(json_extract(finished, '$.size'), download.total, 0)
-                                WHEN coalesce(received, 0) = 0 THEN 0
-                                ELSE max(coalesce(download.total, 0), received)
-                                END AS bytes
-                            FROM download LEFT JOIN progress ON progress.downloadID = download.id
-                            WHERE \(where_)
-                        ) WHERE bytes > 0 OR status = 'completed' GROUP BY isFinished
-                        """,
-                    arguments: arguments
-                )
-                var sums = Sums()
-                for row in rows {
-                    let bytes = Int64(min(max(row["bytes"] as Double? ?? 0, 0), 0x1p62))
-                    if row["isFinished"] as Bool? ?? false {
-                        (sums.finishedFiles, sums.finished) = (row["files"] ?? 0, bytes)
-                    } else {
-                        (sums.unfinishedFiles, sums.unfinished) = (row["files"] ?? 0, bytes)
-                    }
+        return try await reading { database in
+            // As `Entry.bytesAtRest` has it. Added up as `total`: a server may announce any length.
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT status = 'completed' AS isFinished, count(*) AS files, total(bytes) AS bytes FROM (
+                        SELECT status, CASE
+                            WHEN status = 'completed'
+                                THEN coalesce(json_extract(finished, '$.size'), download.total, 0)
+                            WHEN coalesce(received, 0) = 0 THEN 0
+                            ELSE max(coalesce(download.total, 0), received)
+                            END AS bytes
+                        FROM download LEFT JOIN progress ON progress.downloadID = download.id
+                        WHERE \(where_)
+                    ) WHERE bytes > 0 OR status = 'completed' GROUP BY isFinished
+                    """,
+                arguments: arguments
+            )
+            var sums = Sums()
+            for row in rows {
+                let bytes = Int64(min(max(row["bytes"] as Double? ?? 0, 0), 0x1p62))
+                if row["isFinished"] as Bool? ?? false {
+                    (sums.finishedFiles, sums.finished) = (row["files"] ?? 0, bytes)
+                } else {
+                    (sums.unfinishedFiles, sums.unfinished) = (row["files"] ?? 0, bytes)
                 }
-                return sums
             }
+            return sums
         }
     }
 }

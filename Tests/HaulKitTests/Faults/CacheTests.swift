@@ -95,12 +95,14 @@ struct CacheTests {
         }
     }
 
-    @Test(arguments: [Date.distantPast, Date(timeIntervalSince1970: -1e300), Date(timeIntervalSince1970: .nan)])
-    func removesNothingOfBeforeAllTime(_ date: Date) async throws {
+    @Test func removesNothingOfBeforeAllTime() async throws {
         try await run { rig in
             _ = try await fetch(rig, "a")
-            #expect(try await rig.downloader.removeFinished(before: date).removed.isEmpty)
-            #expect(try await rig.downloader.removeFinished(olderThan: .seconds(Int64.max)).removed.isEmpty)
+            for seconds in [-1e300, -1e11, .nan, -.infinity] {
+                let date = Date(timeIntervalSince1970: seconds)
+                #expect(try await rig.downloader.removeFinished(before: date) == CacheRemoval())
+            }
+            #expect(try await rig.downloader.removeFinished(olderThan: .seconds(Int64.max)) == CacheRemoval())
         }
     }
 

@@ -149,8 +149,9 @@ struct SpaceFaultTests {
             for number in 1...6 { downloads.append(try await rig.add(number)) }
             for download in downloads { await download.isHeld(for: .diskFull) }
             for download in downloads { await download.isSettled(in: rig.downloader) }
-            #expect(await rig.downloader.entries.isEmpty)
-            #expect(try await rig.downloader.list().allSatisfy { $0.holdReason == .diskFull && $0.error != nil })
+            #expect(await rig.downloader.awake == 0)
+            let listed = try await rig.downloader.list()
+            #expect(listed.allSatisfy { $0.holdReason == .diskFull && $0.error != nil })
             let before = rig.transport.requests.count
             rig.disk.setFreeSpace(1 << 40)
             for download in downloads { _ = try await download.result() }

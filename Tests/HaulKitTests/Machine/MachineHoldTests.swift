@@ -17,6 +17,7 @@ struct MachineHoldTests {
         let actions = driver.send(.held(reason))
         switch place {
         case .queued: #expect(actions == rest)
+        case .asking: #expect(actions.suffix(3) == rest)
         case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
         case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
         case .preparing:
