@@ -57,6 +57,7 @@ let package = Package(
         .target(
             name: "HaulTesting",
             dependencies: [
+                "HaulKit",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -78,7 +79,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HaulEndToEndTests",
-            dependencies: ["HaulKit", "HaulTesting", "haul"],
+            dependencies: [
+                "HaulKit", "HaulTesting", "haul",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: settings
         ),
     ]

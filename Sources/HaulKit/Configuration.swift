@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
     public var connectTimeout = Duration.seconds(20)
     /// Longest silence of a server, before its answer and within it.
     public var stallTimeout = Duration.seconds(60)
+    /// Which of the machine's networks connections go out through; nil leaves it to the system.
+    public var binding: NetworkBinding?
     public var proxies = ProxySettings.direct
     /// Passwords by host.
     public var netrc: Netrc?

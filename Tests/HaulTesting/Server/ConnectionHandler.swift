@@ -39,11 +39,13 @@ final class ConnectionHandler: ChannelInboundHandler {
             guard let head else { return }
             self.head = nil
             let others = answers.begin()
+            let remoteAddress = context.channel.remoteAddress?.ipAddress
             let request = log.record { requestNumber in
                 TestRequest(
                     method: head.method.rawValue,
                     target: head.uri,
                     headers: head.headers.map { ($0.name, $0.value) },
+                    remoteAddress: remoteAddress,
                     connectionNumber: number,
                     requestNumber: requestNumber,
                     othersInProgress: others

@@ -6,6 +6,8 @@ public struct TestRequest: Sendable {
     public let target: String
     /// The header fields in their order and spelling.
     public let headers: [(String, String)]
+    /// The address that it came from; nil where there was no connection.
+    public let remoteAddress: String?
     /// Which connection of the server it came on, counted from 1.
     public let connectionNumber: Int
     /// Which request of the server's life it is, counted from 1 over all connections.
@@ -18,6 +20,7 @@ public struct TestRequest: Sendable {
         method: String = "GET",
         target: String = "/",
         headers: [(String, String)] = [],
+        remoteAddress: String? = nil,
         connectionNumber: Int = 1,
         requestNumber: Int = 1,
         othersInProgress: Int = 0
@@ -25,6 +28,7 @@ public struct TestRequest: Sendable {
         self.method = method
         self.target = target
         self.headers = headers
+        self.remoteAddress = remoteAddress
         self.connectionNumber = connectionNumber
         self.requestNumber = requestNumber
         self.othersInProgress = othersInProgress
