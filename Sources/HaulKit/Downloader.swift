@@ -67,7 +67,8 @@ public actor Downloader {
                 stallTimeout: configuration.stallTimeout,
                 proxies: configuration.proxies,
                 netrc: configuration.netrc,
-                userAgent: configuration.userAgent
+                userAgent: configuration.userAgent,
+                binding: configuration.binding
             ),
             certificateAuthorities: configuration.certificateAuthorities
         )
