@@ -60,7 +60,7 @@ requirements:
 	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils
 
 test-requirements: requirements
-	@Scripts/require nginx-light openssl curl
+	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi
 
 bench-requirements:
 	@Scripts/require nginx-light openssl curl aria2 wget python3 axel

@@ -86,7 +86,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HaulEndToEndTests",
-            dependencies: ["HaulKit", "HaulTesting", "haul"],
+            dependencies: [
+                "HaulKit", "HaulTesting", "haul",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: settings
         ),
     ]

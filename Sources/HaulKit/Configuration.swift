@@ -58,6 +58,8 @@ public struct Configuration: Sendable {
     public var sourceProvider: SourceProvider?
     /// Time for one answer of ``sourceProvider``.
     public var sourceTimeout = Duration.seconds(30)
+    /// Which of the machine's networks connections go out through; nil leaves it to the system.
+    public var binding: NetworkBinding?
     public var proxies = ProxySettings.direct
     /// Passwords by host.
     public var netrc: Netrc?

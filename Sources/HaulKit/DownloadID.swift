@@ -19,9 +19,43 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
     }
     /// Reads the form that ``description`` writes.
     public init?(_ text: String) {
-        guard let uuid = UUID(uuidString: text) else { return nil }
-        rawValue = uuid
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        var digits = 0
+        let isRead = withUnsafeMutableBytes(of: &bytes) { bytes in
+            for (index, character) in text.utf8.enumerated() {
+                if Self.isHyphen(index) {
+                    guard character == UInt8(ascii: "-") else { return false }
+                    continue
+                }
+                guard let value = character.hexadecimalValue, digits < 32 else { return false }
+                bytes[digits / 2] = bytes[digits / 2] << 4 | value
+                digits += 1
+            }
+            return digits == 32
+        }
+        guard isRead else { return nil }
+        rawValue = UUID(uuid: bytes)
     }
 
-    public var description: String { rawValue.uuidString.lowercased() }
+    /// Made by hand, like what reads it: every record of the store is known by it, and each is written several times.
+    public var description: String {
+        withUnsafeBytes(of: rawValue.uuid) { bytes in
+            String(unsafeUninitializedCapacity: 36) { text in
+                var digits = 0
+                for index in 0..<36 {
+                    if Self.isHyphen(index) {
+                        text[index] = UInt8(ascii: "-")
+                        continue
+                    }
+                    let value = digits % 2 == 0 ? bytes[digits / 2] >> 4 : bytes[digits / 2] & 0x0F
+                    text[index] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+                    digits += 1
+                }
+                return 36
+            }
+        }
+    }
+
+    /// Whether a hyphen stands there: 8-4-4-4-12.
+    private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 }

@@ -8,7 +8,7 @@ extension Downloader {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     func open(_ id: ConnectionID, _ question: RangeQuestion, _ entry: Entry) {
-        let host = Origin(url(question, entry))
+        let host = source(question, entry).origin
         if hosts.take(host) {
             start(id, question, host, entry)
         } else if case .connecting = entry.machine.state {
@@ -28,15 +28,16 @@ extension Downloader {
         if let richest = counts.max(by: { $0.count < $1.count }) { send(.connectionWanted([host]), to: richest.entry) }
     }
 
-    private func url(_ question: RangeQuestion, _ entry: Entry) -> URL {
+    private func source(_ question: RangeQuestion, _ entry: Entry) -> SourceBook.Source {
         let sources = entry.machine.sources.sources
-        return sources.indices.contains(question.source) ? sources[question.source].url : entry.machine.settings.url
+        // There is always the first: the URL that was asked for.
+        return sources.indices.contains(question.source) ? sources[question.source] : sources[0]
     }
 
     private func start(_ id: ConnectionID, _ question: RangeQuestion, _ host: Origin, _ entry: Entry) {
         let date = time.date
         let entryID = entry.id
-        let url = url(question, entry)
+        let url = source(question, entry).url
         let worker = SegmentWorker(
             id,
             gathersSmallBodies: !entry.speedLimit.isEffective,
@@ -53,7 +54,7 @@ extension Downloader {
         )
         entry.workers[id] = worker
         openWorkers.add(worker, of: entryID)
-        let isMirror = host != Origin(entry.machine.settings.url)
+        let isMirror = host != entry.machine.sources.sources[0].origin
         let call = TransportRequest(
             url: url,
             // What the user says to one origin is not for another to hear.
@@ -102,8 +103,13 @@ extension Downloader {
             }
         }
         // And if nobody waits for his first one, whoever could use one more.
-        for id in queue.running where hosts.count(host) < hosts.limit {
-            if let entry = entries[id], entry.machine.transfer.wantsRoom { mark(entry) }
+        guard !roomSeekers.isEmpty, hosts.count(host) < hosts.limit else { return }
+        for id in roomSeekers where hosts.count(host) < hosts.limit {
+            guard let entry = entries[id], entry.machine.transfer.wantsRoom else {
+                roomSeekers.remove(id)
+                continue
+            }
+            mark(entry)
         }
     }
 
@@ -173,7 +179,7 @@ extension Downloader {
                 at: offset,
                 limit: limit,
                 expecting: overlap,
-                batchSize: batchSize,
+                batchSize: part.file.isInMemory ? configuration.batchBytes : batchSize,
                 speedLimit: entry.speedLimit
             ),
             into: part

@@ -177,7 +177,7 @@ extension Downloader {
         all.order = ""
         if configuration.restoration == .onRequest {
             // What other processes run is theirs.
-            all.add("owner = \(processID)")
+            all.add("(owner IS NULL OR owner = \(processID))")
         }
         let names = entries.keys.map(\.description)
         var inMemory = all

@@ -130,7 +130,9 @@ extension Downloader {
 
     /// Whether two records are of one download, begun by two processes.
     private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
-        one.url == other.url && one.folder == other.folder && one.file == other.file
+        // Added beside one another on purpose.
+        if one.wishes.isBeside == true || other.wishes.isBeside == true { return false }
+        return one.url == other.url && one.folder == other.folder && one.file == other.file
             || one.file != nil && one.file == other.file
     }
 }

@@ -10,6 +10,9 @@ extension Downloader {
     /// The next so many are in memory before they get their slots.
     private static let readAhead = 64
 
+    /// How many are in memory.
+    var awake: Int { entries.count }
+
     // MARK: One change at a time
 
     /// Changes of which downloads there are, and of rows that are not in memory, are made one after another.

@@ -37,6 +37,8 @@ public actor Downloader {
     static let positionStep: Int64 = 1 << 16
     var queue: DownloadQueue
     var hosts: HostBudget
+    /// Downloads that found no room for a further connection; some may not want it any more.
+    var roomSeekers: Set<DownloadID> = []
     /// For all downloads together; each has its own under it.
     let speedLimit: SpeedLimit
     /// Connections that a host was seen to allow.
@@ -72,7 +74,8 @@ public actor Downloader {
                 stallTimeout: configuration.stallTimeout,
                 proxies: configuration.proxies,
                 netrc: configuration.netrc,
-                userAgent: configuration.userAgent
+                userAgent: configuration.userAgent,
+                binding: configuration.binding
             ),
             certificateAuthorities: configuration.certificateAuthorities
         )
@@ -215,6 +218,7 @@ public actor Downloader {
         while next < entry.inbox.count {
             if entry.machine.mayOpenMore { entry.machine.note(room: room(entry)) }
             let actions = entry.machine.handle(entry.inbox[next], at: time.now())
+            if entry.machine.transfer.wantsRoom { roomSeekers.insert(entry.id) }
             next += 1
             for action in actions { perform(action, entry) }
             if !actions.isEmpty { hasActed = true }

@@ -34,6 +34,12 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: "Proxy for everything: http://host:port or socks5://host:port. Otherwise the usual variables count.")
     var proxy: String?
 
+    @Option(
+        name: .customLong("interface"),
+        help: ArgumentHelp("Connect from this network interface or local address.", valueName: "name|address")
+    )
+    var binding: NetworkBinding?
+
     @Flag(help: "Take user names and passwords from ~/.netrc.")
     var netrc = false
 
@@ -78,6 +84,8 @@ struct NetworkOptions: ParsableArguments {
             if let proxy { ProxySettings(try .init(proxy)) } else {
                 try .environment(ProcessInfo.processInfo.environment)
             }
+        try binding?.check()
+        configuration.binding = binding
         if netrc { configuration.netrc = try Self.readNetrc() }
         return configuration
     }
@@ -113,6 +121,13 @@ struct NetworkOptions: ParsableArguments {
 
 extension HeaderField: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
+}
+
+extension NetworkBinding: ExpressibleByArgument {
+    public init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        self.init(argument)
+    }
 }
 
 extension ByteCount: ExpressibleByArgument {

@@ -35,6 +35,16 @@ struct CommandTests {
         await server.stop()
     }
 
+    @Test func connectsFromTheAddressOrInterfaceThatIsNamed() async throws {
+        let server = try await server()
+        #expect(try await haul.run("get", "--interface", "127.0.0.9", server.url("/file.bin")).status == 0)
+        #expect(Set(server.requests.map(\.remoteAddress)) == ["127.0.0.9"])
+        let missing = try await haul.run("get", "--interface", "nosuch0", server.url("/other.bin"))
+        #expect(missing.status == 3)
+        #expect(missing.errors.contains("There is no network interface called nosuch0."))
+        await server.stop()
+    }
+
     @Test func doesNotFetchAgainWhatIsCompleteAndUnchanged() async throws {
         let server = try await server()
         _ = try await haul.run("get", server.url("/file.bin"))

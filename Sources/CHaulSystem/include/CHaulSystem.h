@@ -36,3 +36,17 @@ int haul_await_end(int32_t process);
 // The exit status of a child that has ended, or 256 and the signal that ended it; -1 when somebody else has asked already.
 int haul_reap(int32_t process);
 int haul_signal_group(int32_t group, int signal);
+
+// A connection to a socket of this machine, by path or (Linux) by abstract name, without a NUL in either case. The
+// descriptor does not block and does not survive exec.
+int haul_connect_local(const char *name, uint64_t length, int is_abstract);
+// 0 if a socket can have this local address of 4 or 16 bytes; EADDRNOTAVAIL where no interface has it.
+int haul_try_address(const uint8_t *bytes, int count);
+
+// rtnetlink(7), Linux only; ENOSYS elsewhere. Opens a socket that is told of every change of links, addresses and routes. It
+// does not block and does not survive exec.
+int haul_netlink_open(void);
+// Asks for everything there is of a kind, RTM_GETLINK and the like. The kernel answers messages with this sequence.
+int haul_netlink_dump(int fd, int type, uint32_t sequence);
+// The next message of the kernel's; -1 with ENOBUFS when some were lost or cut.
+int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);

@@ -184,6 +184,73 @@ enum SystemCalls {
     /// Whether a process of this number exists, ours or not.
     static func isRunning(process: Int32) -> Bool { kill(process, 0) == 0 || errno == EPERM }
 
+    // MARK: Network
+
+    /// Connects to a socket of this machine; the descriptor does not block.
+    static func connect(local name: String, isAbstract: Bool) throws(Errno) -> Int32 {
+        try retrying { haul_connect_local(name, UInt64(name.utf8.count), isAbstract ? 1 : 0) }
+    }
+
+    /// Whether a socket can have this local address; throws what forbids it.
+    static func tryAddress(_ address: IPAddress) throws(Errno) {
+        _ = try retrying { haul_try_address(address.bytes, Int32(address.bytes.count)) }
+    }
+
+    /// The interfaces of this machine with their addresses; one without any stands there with nil.
+    static func localAddresses() throws(Errno) -> [LocalAddress] {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        _ = try retrying { getifaddrs(&first) }
+        defer { freeifaddrs(first) }
+        var found: [LocalAddress] = []
+        var next = first
+        while let entry = next?.pointee {
+            let bytes: [UInt8]? = entry.ifa_addr.flatMap { address in
+                switch Int32(address.pointee.sa_family) {
+                case AF_INET:
+                    address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                        withUnsafeBytes(of: $0.pointee.sin_addr) { Array($0) }
+                    }
+                case AF_INET6:
+                    address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                        withUnsafeBytes(of: $0.pointee.sin6_addr) { Array($0) }
+                    }
+                default: nil
+                }
+            }
+            found.append(
+                LocalAddress(interface: String(cString: entry.ifa_name), address: bytes.flatMap(IPAddress.init(bytes:)))
+            )
+            next = entry.ifa_next
+        }
+        return found
+    }
+
+    /// A socket that hears of changes to links, addresses and routes; `ENOSYS` where the system is not Linux.
+    static func openNetlink() throws(Errno) -> Int32 { try retrying { haul_netlink_open() } }
+
+    static func requestDump(_ descriptor: Int32, _ kind: LinkTable.Dump, sequence: UInt32) throws(Errno) {
+        _ = try retrying { haul_netlink_dump(descriptor, Int32(kind.rawValue), sequence) }
+    }
+
+    /// - Returns: how many bytes came; nil when there is nothing to read. Throws `ENOBUFS` when messages were lost.
+    static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) throws(Errno) -> Int? {
+        do {
+            return Int(
+                try retrying {
+                    buffer.withUnsafeMutableBytes {
+                        haul_netlink_receive(descriptor, $0.baseAddress, UInt64($0.count))
+                    }
+                }
+            )
+        } catch {
+            guard error.code == EAGAIN else { throw error }
+            return nil
+        }
+    }
+
+    /// Messages were lost between the kernel and us.
+    static func isOverrun(_ error: Errno) -> Bool { error.code == ENOBUFS }
+
     static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
     static func kind(ofErrno code: Int32) -> DiskError.Kind {

@@ -70,6 +70,8 @@ final class SegmentSink: Sendable {
 
     func take(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> Intake {
         var bytes = bytes
+        // There a write waits for nothing, and the bytes are copied where they belong at once.
+        let isInMemory = part.file.isInMemory
         return state.withLock { state in
             guard state.failure == nil, !state.isShut else { return .failed }
             guard Self.compare(&bytes, &state) else { return .overlapDiffers }
@@ -88,10 +90,14 @@ final class SegmentSink: Sendable {
                 Self.append(bytes, to: &state)
             } else {
                 // More than one piece may come before anybody waits.
-                state.held.writeImmutableBuffer(bytes)
+                if isInMemory, state.held.readableBytes == 0 {
+                    state.held = bytes
+                } else {
+                    state.held.writeImmutableBuffer(bytes)
+                }
                 passOn(&state, on: eventLoop)
             }
-            if state.batchBytes >= batchSize { submit(&state) }
+            if state.batchBytes >= batchSize || isInMemory { submit(&state) }
             if isEnough { return .enough }
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
             if !isDiskBehind { scheduleFlush(&state, on: eventLoop) }

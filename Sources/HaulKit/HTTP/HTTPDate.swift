@@ -33,32 +33,32 @@ enum HTTPDate {
 // MARK: - The three forms
 
 extension HTTPDate {
-    private static let shortWeekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let longWeekdays = [
+    private static let shortWeekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let longWeekdays: [StaticString] = [
         "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
     ]
-    private static let months = [
+    private static let months: [StaticString] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`
     private static func fixdate(_ bytes: [UInt8]) -> Date? {
-        var cursor = Cursor(rest: bytes[...])
+        var cursor = Cursor(bytes: bytes)
         guard cursor.name(of: shortWeekdays) != nil, cursor.take(", "), let day = cursor.number(digits: 2),
             cursor.take(" "), let month = cursor.name(of: months), cursor.take(" "),
             let year = cursor.number(digits: 4), cursor.take(" "), let time = cursor.time(), cursor.take(" GMT"),
-            cursor.rest.isEmpty
+            cursor.isAtEnd
         else { return nil }
         return date(year: year, month: month + 1, day: day, time: time)
     }
 
     /// `Sunday, 06-Nov-94 08:49:37 GMT`
     private static func rfc850(_ bytes: [UInt8], now: Date) -> Date? {
-        var cursor = Cursor(rest: bytes[...])
+        var cursor = Cursor(bytes: bytes)
         guard cursor.name(of: longWeekdays) != nil, cursor.take(", "), let day = cursor.number(digits: 2),
             cursor.take("-"), let month = cursor.name(of: months), cursor.take("-"),
             let twoDigits = cursor.number(digits: 2), cursor.take(" "), let time = cursor.time(), cursor.take(" GMT"),
-            cursor.rest.isEmpty
+            cursor.isAtEnd
         else { return nil }
 
         let present = wholeSeconds(now)
@@ -72,35 +72,44 @@ extension HTTPDate {
 
     /// `Sun Nov  6 08:49:37 1994`
     private static func asctime(_ bytes: [UInt8]) -> Date? {
-        var cursor = Cursor(rest: bytes[...])
+        var cursor = Cursor(bytes: bytes)
         guard cursor.name(of: shortWeekdays) != nil, cursor.take(" "), let month = cursor.name(of: months),
             cursor.take(" "), let day = cursor.take(" ") ? cursor.number(digits: 1) : cursor.number(digits: 2),
             cursor.take(" "), let time = cursor.time(), cursor.take(" "), let year = cursor.number(digits: 4),
-            cursor.rest.isEmpty
+            cursor.isAtEnd
         else { return nil }
         return date(year: year, month: month + 1, day: day, time: time)
     }
 }
 
-/// The bytes not read yet.
+/// The bytes, and how many of them have been read.
 private struct Cursor {
-    var rest: ArraySlice<UInt8>
+    let bytes: [UInt8]
+    var position = 0
 
-    mutating func take(_ literal: String) -> Bool {
-        guard rest.starts(with: literal.utf8) else { return false }
-        rest = rest.dropFirst(literal.utf8.count)
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func take(_ literal: StaticString) -> Bool {
+        let count = literal.utf8CodeUnitCount
+        guard bytes.count - position >= count else { return false }
+        for index in 0..<count where bytes[position + index] != literal.utf8Start[index] { return false }
+        position += count
         return true
     }
 
-    mutating func name(of names: [String]) -> Int? {
+    mutating func name(of names: [StaticString]) -> Int? {
         names.firstIndex { take($0) }
     }
 
     mutating func number(digits: Int) -> Int? {
-        let text = rest.prefix(digits)
-        guard text.count == digits, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        rest = rest.dropFirst(digits)
-        return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        guard bytes.count - position >= digits else { return nil }
+        var number = 0
+        for byte in bytes[position..<position + digits] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            number = number * 10 + Int(byte - 0x30)
+        }
+        position += digits
+        return number
     }
 
     /// Seconds since midnight. The only 60th second is the one behind 23:59:59, a leap second.

@@ -150,7 +150,7 @@ enum RangeAnswer: Sendable, Equatable {
     /// A first answer that is a page although the URL named another kind of file, after a redirect to a differently
     /// named place: what captive portals and expired sessions do.
     private static func looksLikeLoginPage(_ head: ResponseHead) -> Bool {
-        guard head.isWebPage, head.isRedirected else { return false }
+        guard head.isRedirected, head.isWebPage else { return false }
         let asked = head.requested.pathExtension.lowercased()
         let pages: Set = ["", "html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "do", "pl"]
         return !pages.contains(asked) && head.url.lastPathComponent != head.requested.lastPathComponent

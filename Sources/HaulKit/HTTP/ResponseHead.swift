@@ -15,8 +15,8 @@ struct ResponseHead: Sendable, Equatable {
     /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
     var contentLength: Int64? {
         guard !headers.contains(name: "Transfer-Encoding") else { return nil }
-        let values = Set(headers["Content-Length"])
-        guard values.count == 1, let text = values.first, !text.isEmpty,
+        let values = headers["Content-Length"]
+        guard let text = values.first, values.allSatisfy({ $0 == text }), !text.isEmpty,
             text.utf8.allSatisfy({ (48...57).contains($0) })
         else { return nil }
         return Int64(text)

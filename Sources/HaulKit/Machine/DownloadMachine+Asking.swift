@@ -220,6 +220,7 @@ extension DownloadMachine {
             // A range that ends within the overlap brings nothing.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
             let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
+            if machine.transfer.isTooShortToShare { return [admit, .report] }
             let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
             return [admit] + further + [.report] + machine.follow(outcome, at: now)
         }

@@ -115,6 +115,7 @@ extension DownloadMachine {
             }
             return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
         }
+        if kind == .finished, transfer.isDone(with: id, mark) { return verify() }
         let isOfMirror = transfer.lines[id].map { sources.isMirror($0.source) } ?? false
         let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
         // The failure of a mirror is not held against the home source, which is asked again.

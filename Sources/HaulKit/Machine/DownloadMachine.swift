@@ -169,7 +169,9 @@ struct DownloadMachine: Sendable, Equatable {
     /// Whether the next event may lead to further connections.
     var mayOpenMore: Bool {
         switch state {
-        case .preparing, .transferring: true
+        case .preparing(_, let preparation, _):
+            settings.pieces != nil || preparation.resource.total ?? .max > settings.limits.smallestPiece
+        case .transferring: true
         default: false
         }
     }

@@ -102,6 +102,25 @@ extension Transfer {
         return actions
     }
 
+    /// Whether the file is so short that no part of it is worth a connection of its own.
+    var isTooShortToShare: Bool {
+        guard let plan, pieces == nil else { return false }
+        return plan.total <= terms.limits.smallestPiece
+    }
+
+    /// The only connection has ended and every byte is here: nothing is to be planned any more.
+    ///
+    /// - Returns: false, and nothing changes, unless that is so.
+    mutating func isDone(with id: ConnectionID, _ mark: Mark) -> Bool {
+        guard lines.count == 1, lines[id] != nil, pieces == nil, uncompared == nil, let plan,
+            mark.written.containsAll(of: 0..<plan.total)
+        else { return false }
+        lines = [:]
+        self.plan = nil
+        stumbles = 0
+        return true
+    }
+
     mutating func forget(_ range: Range<Int64>) -> [Action] {
         plan?.forget(range)
         return [.forget(range)]

@@ -32,11 +32,12 @@ struct Resource: Sendable, Hashable, Codable {
 
     /// Reads what a 200 answer says.
     init(whole head: ResponseHead) {
-        self.init(total: head.contentLength, validator: Validator(head))
+        let length = head.contentLength
+        self.init(total: length, validator: Validator(head))
         contentType = head.mediaType
         contentCoding = head.contentCoding
         if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { advisesAgainstRanges = true }
-        isFramed = head.isFramed
+        isFramed = length != nil || head.isFramed
         digest = head.digest
     }
 }

@@ -15,6 +15,8 @@ enum FailureTable {
         return switch failure.kind {
         case .invalidURL:  // it will not become valid
             verdict(false, .invalidURL, "This URL cannot be downloaded.")
+        case .bindingFailed:  // a tunnel that is being set up again
+            verdict(true, .connectionFailed, "The network that connections are to go out through cannot be used.")
         case .nameNotResolved:  // Wi-Fi that is just coming back fails like this
             verdict(true, .nameNotResolved, "The name \(host) could not be found. Check the spelling and the network.")
         case .connectionRefused:  // a server that restarts

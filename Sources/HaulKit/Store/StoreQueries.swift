@@ -107,15 +107,17 @@ extension DownloadStore {
     func find(ids: [DownloadID]) async throws(DownloadError) -> [Saved] {
         let condition = StoreCondition.ids(ids)
         return try await reading { database in
-            let rows = try Row.fetchAll(
+            let rows = try Row.fetchCursor(
                 database,
-                sql: "SELECT * FROM download WHERE \(condition.sql)",
+                sql: "\(RowReader.sql) WHERE \(condition.sql)",
                 arguments: condition.bound
             )
-            return try rows.compactMap { row in
-                guard let record = try? DownloadRecord(row: row) else { return nil }
-                return Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
+            var reader = RowReader()
+            var all: [Saved] = []
+            while let row = try rows.next() {
+                if let saved = reader.saved(row, database) { all.append(saved) }
             }
+            return all
         }
     }
 

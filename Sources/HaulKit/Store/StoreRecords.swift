@@ -25,6 +25,8 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         var bytesPerSecond: Int64?
         /// The partial file was a file of the user's.
         var isRepair: Bool?
+        /// Another download of the same URL into the same folder may be there.
+        var isBeside: Bool?
         var onConflict: DownloadRequest.ConflictPolicy?
         var suggestedName: String?
         var failsOnChange: Bool
@@ -132,6 +134,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.size = wishes.size
         request.bytesPerSecond = wishes.bytesPerSecond
         request.isRepair = wishes.isRepair ?? false
+        request.whenPresent = wishes.isBeside == true ? .addBeside : .join
         request.onConflict = wishes.onConflict
         request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
@@ -152,6 +155,7 @@ extension DownloadRecord.Wishes {
         size = request.size
         bytesPerSecond = request.bytesPerSecond
         isRepair = request.isRepair ? true : nil
+        isBeside = request.whenPresent == .addBeside ? true : nil
         onConflict = request.onConflict
         suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange

@@ -31,22 +31,29 @@ final class HTTPExchange: Exchange {
 
     /// Asks, and follows where that leads; the receiver's `ended` is the last word. Everything after this call happens on the
     /// event loop of the connection: no task has to be woken for it.
-    func start(client: @escaping @Sendable (Route) -> HTTPClient) {
+    func start(client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
         ask(RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects), client)
     }
 
-    private func ask(_ redirects: RedirectPolicy, _ client: @escaping @Sendable (Route) -> HTTPClient) {
+    /// - Parameter sources: the addresses to connect from that are left to try; nil to find them out.
+    private func ask(
+        _ redirects: RedirectPolicy,
+        _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient,
+        from sources: ArraySlice<String>? = nil
+    ) {
         let url = redirects.url.withoutUserInfo()
         let route = Route(to: url, options.proxies)
         var headers = headers(redirects)
         route.add(to: &headers, for: url)
         let call: HTTPClient.Request
+        let left: ArraySlice<String>
         do {
+            left = try sources ?? options.binding?.sources()[...] ?? []
             call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
         } catch { return receiver.ended(TransportError(error)) }
         let delegate = ResponseDelegate(url: redirects.url, requested: request.url, receiver: receiver)
-        let task = client(route).execute(request: call, delegate: delegate)
+        let task = client(.init(route: route, source: left.first)).execute(request: call, delegate: delegate)
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
@@ -59,7 +66,11 @@ final class HTTPExchange: Exchange {
             {
             case .success(.delivered): receiver.ended(nil)
             case .success(.redirected(let location)): follow(location, redirects, client)
-            case .failure(let error): receiver.ended(TransportError(error))
+            case .failure(let error):
+                if left.count > 1, TransportError.isOfOtherVersion(error) {
+                    return ask(redirects, client, from: left.dropFirst())
+                }
+                receiver.ended(TransportError(error, from: left.first))
             }
         }
     }
@@ -67,7 +78,7 @@ final class HTTPExchange: Exchange {
     private func follow(
         _ location: String,
         _ before: RedirectPolicy,
-        _ client: @escaping @Sendable (Route) -> HTTPClient
+        _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient
     ) {
         var redirects = before
         do throws(TransportError) {

@@ -27,7 +27,7 @@ extension HTTPTransport: WebhookPoster {
                 headers: headers,
                 body: .bytes(body)
             )
-            let task = client(for: route).execute(
+            let task = client(for: Way(route: route)).execute(
                 request: request,
                 delegate: receipt,
                 deadline: .now() + TimeAmount(limit)

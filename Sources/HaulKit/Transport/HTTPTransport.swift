@@ -16,12 +16,20 @@ final class HTTPTransport: Transport {
         var proxies: ProxySettings
         var netrc: Netrc?
         var userAgent: String
+        /// Connections have a local address of its; see ``NetworkBinding``.
+        var binding: NetworkBinding?
     }
 
     let options: Options
     private let tls: TLSConfiguration
-    /// One client a way out: the library takes its proxy at birth.
-    private let clients = Mutex<[Route: HTTPClient]>([:])
+    /// What the library takes at birth.
+    struct Way: Sendable, Hashable {
+        var route: Route
+        /// The address to connect from; nil for whichever the system takes.
+        var source: String?
+    }
+    /// One client a way out.
+    private let clients = Mutex<[Way: HTTPClient]>([:])
 
     /// - Throws: when the file of certificates cannot be read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
@@ -48,7 +56,7 @@ final class HTTPTransport: Transport {
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
-        exchange.start { [self] route in client(for: route) }
+        exchange.start { [self] way in client(for: way) }
         return exchange
     }
 
@@ -62,19 +70,19 @@ final class HTTPTransport: Transport {
         }
     }
 
-    func client(for route: Route) -> HTTPClient {
+    func client(for way: Way) -> HTTPClient {
         clients.withLock { clients in
-            if let client = clients[route] { return client }
+            if let client = clients[way] { return client }
             let client = HTTPClient(
                 eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration(route)
+                configuration: configuration(way)
             )
-            clients[route] = client
+            clients[way] = client
             return client
         }
     }
 
-    private func configuration(_ route: Route) -> HTTPClient.Configuration {
+    private func configuration(_ way: Way) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
             redirectConfiguration: .disallow,
@@ -89,7 +97,9 @@ final class HTTPTransport: Transport {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
-        switch route {
+        // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.
+        configuration.localAddress = way.source
+        switch way.route {
         case .direct: break
         case .forward: configuration.http1_1ConnectionDebugInitializer = { AbsoluteFormHandler.add(to: $0) }
         case .tunnel(let proxy) where proxy.kind == .http:

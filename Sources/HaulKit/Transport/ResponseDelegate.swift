@@ -68,6 +68,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
 
     private func note(holdingBackFor future: EventLoopFuture<Void>) -> EventLoopFuture<Void> {
+        // A loop has one future that is fulfilled already, and to wait for that is to wait for nothing.
+        if future === future.eventLoop.makeSucceededVoidFuture() { return future }
         state.withLock { $0.isHoldingBack = true }
         return future.always { _ in
             self.state.withLock { state in

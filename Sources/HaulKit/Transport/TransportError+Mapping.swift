@@ -30,6 +30,27 @@ extension TransportError {
         }
     }
 
+    /// The same for a connection that was to come from a local address.
+    init(_ error: any Error, from source: String?) {
+        guard let source, Self.errnos(error).contains(EADDRNOTAVAIL) else {
+            self.init(error)
+            return
+        }
+        self = NetworkBinding.isNotHere(source)
+    }
+
+    /// Whether no attempt came further than to a local address of the other version of IP than the server's.
+    static func isOfOtherVersion(_ error: any Error) -> Bool {
+        let errnos = errnos(error)
+        return !errnos.isEmpty && errnos.allSatisfy { $0 == EINVAL || $0 == EAFNOSUPPORT }
+    }
+
+    /// What the attempts of a connection failed with; 0 for one that the system did not refuse.
+    private static func errnos(_ error: any Error) -> [Int32] {
+        guard let error = error as? NIOConnectionError else { return (error as? IOError).map { [$0.errnoCode] } ?? [] }
+        return error.connectionErrors.map { ($0.error as? IOError)?.errnoCode ?? 0 }
+    }
+
     private init(client error: HTTPClientError) {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout: self.init(.connectTimeout)

@@ -3,6 +3,8 @@ struct TransportError: Error, Sendable, Hashable {
     enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The URL cannot be asked at all: no host, a scheme that is not HTTP.
         case invalidURL
+        /// The interface or local address to connect from is not there; the detail is a sentence.
+        case bindingFailed
         case nameNotResolved, connectionRefused, connectionFailed
         case connectTimeout, responseTimeout, stalled
         /// The connection ended before the body did.

@@ -20,7 +20,7 @@ struct AddManyTests {
     }
 
     @Test func downloadsEachAndAnswersInTheirOrder() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig in
+        try await FaultRig.run(serving: Self.serve) { rig async throws in
             let targets = (0..<300).map { "/file-\($0).bin" }
             let added = await rig.downloader.add(try requests(rig, targets))
             #expect(added.count == 300)
@@ -31,14 +31,14 @@ struct AddManyTests {
                 #expect(try Self.content(target).matches(fileAt: done.path))
             }
             #expect(try rig.names().count == 300)
-            #expect(await rig.downloader.list().map(\.url.path) == targets)
-            #expect(await rig.downloader.list().allSatisfy { $0.state == .completed })
+            #expect(try await rig.downloader.list().map(\.url.path) == targets)
+            #expect(try await rig.downloader.list().allSatisfy { $0.state == .completed })
         }
     }
 
     @Test func numbersEqualNamesInTheOrderOfTheList() async throws {
         // Answers come in any order; the first request is answered last.
-        try await FaultRig.run(serving: Self.serve) { rig in
+        try await FaultRig.run(serving: Self.serve) { rig async throws in
             let targets = ["/1/a.bin", "/2/a.bin", "/3/a.bin"]
             let added = await rig.downloader.add(try requests(rig, targets))
             let paths = try await added.asyncMap { try await $0.get().result().path }
@@ -48,7 +48,7 @@ struct AddManyTests {
     }
 
     @Test func takesOneURLTwiceForOneDownload() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig in
+        try await FaultRig.run(serving: Self.serve) { rig async throws in
             let added = await rig.downloader.add(try requests(rig, ["/a.bin", "/b.bin", "/a.bin"]))
             let downloads = try added.map { try $0.get() }
             #expect(downloads[0].id == downloads[2].id)
@@ -59,7 +59,7 @@ struct AddManyTests {
     }
 
     @Test func refusesOnlyWhatCannotBe() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig in
+        try await FaultRig.run(serving: Self.serve) { rig async throws in
             var list = try requests(rig, ["/a.bin", "/b.bin", "/c.bin", "/d.bin"])
             list[1].url = try #require(URL(string: "ftp://server.test/b.bin"))
             list[2].destination = .file(path: rig.path)
@@ -74,7 +74,7 @@ struct AddManyTests {
     }
 
     @Test func fetchesOnlyWhatIsNotThereInASecondRun() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig in
+        try await FaultRig.run(serving: Self.serve) { rig async throws in
             let targets = (0..<40).map { "/file-\($0).bin" }
             for result in await rig.downloader.add(try requests(rig, targets)) { _ = try await result.get().result() }
             await rig.downloader.shutDown()
@@ -93,7 +93,7 @@ struct AddManyTests {
         var resource = FileResource(content: content, etag: "\"a\"")
         resource.bodyLimit = 30_000
         resource.ending = .stall
-        try await FaultRig.run(serving: { [resource] in resource.reply(to: $0) }) { rig in
+        try await FaultRig.run(serving: { [resource] in resource.reply(to: $0) }) { rig async throws in
             let request = try requests(rig, ["/file.bin"])[0]
             let download = try await rig.downloader.add(request)
             while try rig.names() != ["file.bin.haulpart"] { try await Task.sleep(for: .milliseconds(5)) }
@@ -113,7 +113,7 @@ struct AddManyTests {
                 resource.ending = .stall
             }
             return resource.reply(to: request)
-        } _: { rig in
+        } _: { rig async throws in
             let download = try await rig.downloader.add(try requests(rig, ["/file.bin"])[0])
             while rig.server.bodyBytesSent < 30_000 { try await Task.sleep(for: .milliseconds(5)) }
             // Nothing of it is on the disk yet, and the answer's end will not come.

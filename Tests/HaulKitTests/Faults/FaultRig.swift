@@ -109,7 +109,7 @@ struct FaultRig: Sendable {
             let download = try await downloader.add(request)
             do { _ = try await download.result() } catch {
                 // A failed download is as good as paused; this only waits until its file has been put away.
-                await download.pause()
+                try await download.pause()
                 throw error
             }
         }

@@ -95,8 +95,8 @@ struct OwnershipTests {
                 store.giveUpName()
             }
             let downloader = try await Downloader(configuration)
-            let id = try #require(await downloader.list().first?.id)
-            _ = try await #require(await downloader.download(id)).result()
+            let id = try #require(try await downloader.list().first?.id)
+            _ = try await #require(try await downloader.download(id)).result()
             #expect(try rig.holdsOnly(content))
             await downloader.shutDown()
         }

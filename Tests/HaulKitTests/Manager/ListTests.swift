@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ListTests {
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig in
+        try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig async throws in
             let kinds = ["fast", "slow", "missing", "slow", "fast", "fast"]
             var downloads: [Download] = []
             for (number, kind) in kinds.enumerated() {
@@ -35,7 +35,7 @@ struct ListTests {
     }
 
     @Test func listsByStateGroupOwnerAndText() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             func list(_ query: DownloadQuery) async throws -> [Int] { try await numbers(rig, downloads, query) }
             #expect(try await list(DownloadQuery()) == [0, 1, 2, 3, 4, 5])
             #expect(try await list(DownloadQuery(states: [.completed])) == [0])
@@ -54,7 +54,7 @@ struct ListTests {
     }
 
     @Test func pagesAndCounts() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             let page = DownloadQuery(isDescending: true, offset: 1, limit: 2)
             #expect(try await numbers(rig, downloads, page) == [4, 3])
             #expect(try await rig.downloader.count(DownloadQuery(owner: "even", limit: 1)) == 3)
@@ -64,7 +64,7 @@ struct ListTests {
     }
 
     @Test func listsByDate() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             let added = downloads[3].snapshot.addedAt
             let later = added.addingTimeInterval(3600)
             #expect(try await numbers(rig, downloads, DownloadQuery(added: later..<later + 1)) == [])
@@ -81,7 +81,7 @@ struct ListTests {
     }
 
     @Test func addsUpGroups() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             let groups = try await rig.downloader.groups()
             #expect(groups.map(\.group) == [nil, "first"])
             let first = try await rig.downloader.group("first").summary()

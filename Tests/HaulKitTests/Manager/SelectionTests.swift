@@ -11,7 +11,7 @@ struct SelectionTests {
     private static let count = Downloader.readTogether + 40
 
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig in
+        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
             let requests = try (0..<Self.count).map { number in
                 try rig.named("file\(number)", number == 0 ? "slow" : "fast") { $0.group = "group \(number % 2)" }
             }
@@ -26,18 +26,18 @@ struct SelectionTests {
     }
 
     @Test func keepsOnlyTheNextOnesInMemory() async throws {
-        try await run { rig, _ in
-            #expect(await rig.downloader.entries.count <= Downloader.readTogether + 1)
+        try await run { rig, _ async throws in
+            #expect(await rig.downloader.awake <= Downloader.readTogether + 1)
             #expect(try await rig.downloader.count() == Self.count)
         }
     }
 
     @Test func pausesAndResumesAll() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             #expect(try await rig.downloader.pause(.all) == Self.count)
             #expect(try await count(rig, [.paused]) == Self.count)
             #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
-            #expect(await rig.downloader.entries.isEmpty)
+            #expect(await rig.downloader.awake == 0)
             #expect(try await rig.downloader.resume(.all) == Self.count)
             #expect(try await count(rig, [.paused]) == 0)
             try await downloads[0].cancel()
@@ -47,7 +47,7 @@ struct SelectionTests {
     }
 
     @Test func pausesAGroupAndLeavesTheOther() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             try await rig.downloader.pause(.group("group 1"))
             #expect(try await count(rig, [.paused]) == Self.count / 2)
             #expect(downloads[1].snapshot.state == .paused)
@@ -59,7 +59,7 @@ struct SelectionTests {
     }
 
     @Test func pausesWhatAPredicateFinds() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             let paused = try await rig.downloader.pause(.where { $0.url.lastPathComponent == "file7" })
             #expect(paused == 1)
             #expect(downloads[7].snapshot.state == .paused)
@@ -67,7 +67,7 @@ struct SelectionTests {
     }
 
     @Test func cancelsAllThatIsUnfinished() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             try await rig.downloader.pause(.group("group 1"))
             #expect(try await rig.downloader.cancel(.all) == Self.count)
             #expect(try await rig.downloader.count() == 0)
@@ -80,7 +80,7 @@ struct SelectionTests {
     }
 
     @Test func removesFinishedFilesToo() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             try await rig.downloader.pause(.ids(downloads.dropFirst(3).map(\.id)))
             try await downloads[0].cancel()
             _ = try await downloads[1].result()
@@ -93,7 +93,7 @@ struct SelectionTests {
     }
 
     @Test func retriesWhatFailed() async throws {
-        try await ManagerRig.run { rig in
+        try await ManagerRig.run { rig async throws in
             let missing = try await rig.downloader.add(try rig.named("a", "missing"))
             let paused = try await rig.downloader.add(try rig.named("b", "slow"))
             await #expect(throws: DownloadError.self) { try await missing.result() }
@@ -108,7 +108,7 @@ struct SelectionTests {
     }
 
     @Test func goesOnWithWhatWaitedWhenItIsOpenedAgain() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             try await rig.downloader.pause(.ids([downloads[5].id]))
             try await downloads[0].cancel()
             try await rig.reopened { next async throws in
@@ -122,7 +122,7 @@ struct SelectionTests {
     }
 
     @Test func waitsWhenItIsOpenedAgainIfConfiguredSo() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             var configuration = rig.configuration
             configuration.resumesAtStart = false
             try await rig.reopened(configuration) { next async throws in

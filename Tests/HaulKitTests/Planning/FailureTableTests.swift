@@ -4,7 +4,8 @@ import Testing
 
 struct FailureTableTests {
     private static let table: [(TransportError.Kind, retries: Bool, DownloadError.Code)] = [
-        (.invalidURL, false, .invalidURL), (.nameNotResolved, true, .nameNotResolved),
+        (.invalidURL, false, .invalidURL), (.bindingFailed, true, .connectionFailed),
+        (.nameNotResolved, true, .nameNotResolved),
         (.connectionRefused, true, .connectionFailed), (.connectionFailed, true, .connectionFailed),
         (.connectTimeout, true, .timedOut), (.responseTimeout, true, .timedOut), (.stalled, true, .timedOut),
         (.connectionLost, true, .connectionLost), (.tlsRefused, false, .tlsFailed),

@@ -41,12 +41,14 @@ final class ConnectionHandler: ChannelInboundHandler {
             self.head = nil
             defer { body = [] }
             let others = answers.begin()
+            let remoteAddress = context.channel.remoteAddress?.ipAddress
             let request = log.record { requestNumber in
                 TestRequest(
                     method: head.method.rawValue,
                     target: head.uri,
                     headers: head.headers.map { ($0.name, $0.value) },
                     body: body,
+                    remoteAddress: remoteAddress,
                     connectionNumber: number,
                     requestNumber: requestNumber,
                     othersInProgress: others

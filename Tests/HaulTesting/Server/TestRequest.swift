@@ -8,6 +8,8 @@ public struct TestRequest: Sendable {
     public let headers: [(String, String)]
     /// The body.
     public let body: [UInt8]
+    /// The address that it came from; nil where there was no connection.
+    public let remoteAddress: String?
     /// Which connection of the server it came on, counted from 1.
     public let connectionNumber: Int
     /// Which request of the server's life it is, counted from 1 over all connections.
@@ -21,6 +23,7 @@ public struct TestRequest: Sendable {
         target: String = "/",
         headers: [(String, String)] = [],
         body: [UInt8] = [],
+        remoteAddress: String? = nil,
         connectionNumber: Int = 1,
         requestNumber: Int = 1,
         othersInProgress: Int = 0
@@ -29,6 +32,7 @@ public struct TestRequest: Sendable {
         self.target = target
         self.headers = headers
         self.body = body
+        self.remoteAddress = remoteAddress
         self.connectionNumber = connectionNumber
         self.requestNumber = requestNumber
         self.othersInProgress = othersInProgress

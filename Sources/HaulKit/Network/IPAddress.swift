@@ -1,0 +1,42 @@
+internal import Foundation
+
+/// An IPv4 or IPv6 address, without a zone.
+struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// 4 or 16, most significant first.
+    let bytes: [UInt8]
+
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads the usual notations; no names, no brackets, no port.
+    init?(_ text: String) {
+        // C would read only as far as the NUL.
+        guard !text.utf8.contains(0) else { return nil }
+        var read = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &read) == 1 {
+            bytes = Array(read.prefix(4))
+        } else if inet_pton(AF_INET6, text, &read) == 1 {
+            bytes = read
+        } else {
+            return nil
+        }
+    }
+
+    var isVersion4: Bool { bytes.count == 4 }
+
+    /// 127.0.0.0/8 and ::1.
+    var isLoopback: Bool { isVersion4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
+
+    /// fe80::/10. Every interface has one, whether it leads anywhere or not.
+    var isVersion6LinkLocal: Bool { !isVersion4 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
+
+    /// The canonical notation (RFC 5952 for IPv6).
+    var description: String {
+        if isVersion4 { return bytes.map(String.init).joined(separator: ".") }
+        var text = [CChar](repeating: 0, count: 64)
+        guard inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,161 @@
+/// One message of the kernel's about links, addresses or routes (rtnetlink(7)), as far as anything here asks.
+struct NetlinkMessage: Sendable, Equatable {
+    enum Content: Sendable, Equatable {
+        case link(index: Int32, name: String?, isUp: Bool, hasCarrier: Bool, isLoopback: Bool)
+        case linkGone(index: Int32)
+        /// One that is still being checked for duplicates, or failed that, is not usable.
+        case address(AddressKey, isUsable: Bool)
+        case addressGone(AddressKey)
+        /// A default route that leads somewhere was added or, outside of a dump, changed or removed.
+        case defaultRoute(isUsable: Bool)
+        /// The end of a dump.
+        case done
+        /// A request was refused, with this errno.
+        case refused(Int32)
+        /// Messages were lost.
+        case overrun
+        case other
+    }
+
+    /// The same address may stand there twice with two prefixes.
+    struct AddressKey: Sendable, Hashable {
+        var index: Int32
+        var address: IPAddress
+        var prefixLength: UInt8
+    }
+
+    /// That of the request that it answers; 0 for news.
+    var sequence: UInt32
+    /// The tables changed while they were being dumped: what came may contradict itself.
+    var wasInterrupted = false
+    var content: Content
+
+    /// Reads one datagram. What does not fit its own lengths ends the reading; nothing is read beyond them.
+    static func parse(_ datagram: ArraySlice<UInt8>) -> [NetlinkMessage] {
+        var messages: [NetlinkMessage] = []
+        var rest = NativeBytes(datagram)
+        while let length = rest.uint32(at: 0).flatMap({ Int(exactly: $0) }), length >= 16, length <= rest.count,
+            let type = rest.uint16(at: 4), let flags = rest.uint16(at: 6), let sequence = rest.uint32(at: 8)
+        {
+            let body = rest.part(from: 16, to: length)
+            messages.append(
+                NetlinkMessage(
+                    sequence: sequence,
+                    wasInterrupted: flags & 0x10 != 0,
+                    content: content(type, body)
+                )
+            )
+            // Messages begin at multiples of four.
+            rest = rest.part(from: min((length + 3) & ~3, rest.count), to: rest.count)
+        }
+        return messages
+    }
+
+    private static func content(_ type: UInt16, _ body: NativeBytes) -> Content {
+        switch type {
+        case 2: body.int32(at: 0).map { $0 == 0 ? .other : .refused($0 == .min ? .max : -$0) } ?? .other
+        case 3: .done
+        case 4: .overrun
+        case 16, 17: link(body, isGone: type == 17)
+        case 20, 21: address(body, isGone: type == 21)
+        case 24, 25: route(body, isGone: type == 25)
+        default: .other
+        }
+    }
+
+    /// `struct ifinfomsg`: family, type, index, flags, change.
+    private static func link(_ body: NativeBytes, isGone: Bool) -> Content {
+        // Another family speaks of a bridge's ports: one that leaves its bridge is not gone.
+        guard body.byte(at: 0) == 0, let index = body.int32(at: 4), let flags = body.uint32(at: 8) else {
+            return .other
+        }
+        if isGone { return .linkGone(index: index) }
+        var name: String?
+        var operational: UInt8 = 0
+        for (kind, value) in body.attributes(from: 16) {
+            if kind == 3 { name = String(decoding: value.bytes.prefix { $0 != 0 }, as: UTF8.self) }
+            if kind == 16 { operational = value.byte(at: 0) ?? 0 }
+        }
+        // RFC 2863's states: unknown and up. A dormant one has a carrier that carries nothing yet, Wi-Fi before its login.
+        let isOperational = operational == 0 || operational == 6
+        return .link(
+            index: index,
+            name: name,
+            isUp: flags & 0x1 != 0,
+            hasCarrier: flags & 0x10000 != 0 && isOperational,
+            isLoopback: flags & 0x8 != 0
+        )
+    }
+
+    /// `struct ifaddrmsg`: family, prefix length, flags, scope, index.
+    private static func address(_ body: NativeBytes, isGone: Bool) -> Content {
+        guard let prefixLength = body.byte(at: 1), let short = body.byte(at: 2), let index = body.int32(at: 4) else {
+            return .other
+        }
+        var flags = UInt32(short)
+        var own: IPAddress?
+        var given: IPAddress?
+        for (kind, value) in body.attributes(from: 8) {
+            switch kind {
+            case 1: given = IPAddress(bytes: Array(value.bytes))
+            // Where both stand, the other one is the far end of a line.
+            case 2: own = IPAddress(bytes: Array(value.bytes))
+            case 8: flags = value.uint32(at: 0) ?? flags
+            default: break
+            }
+        }
+        guard let address = own ?? given else { return .other }
+        let key = AddressKey(index: index, address: address, prefixLength: prefixLength)
+        // IFA_F_TENTATIVE and IFA_F_DADFAILED.
+        return isGone ? .addressGone(key) : .address(key, isUsable: flags & 0x48 == 0)
+    }
+
+    /// `struct rtmsg`: family, lengths of destination and source, type of service, table, protocol, scope, type, flags.
+    private static func route(_ body: NativeBytes, isGone: Bool) -> Content {
+        // 2 and 10 are IPv4 and IPv6; others route multicast.
+        guard let family = body.byte(at: 0), family == 2 || family == 10, body.byte(at: 1) == 0,
+            let type = body.byte(at: 7), let flags = body.uint32(at: 8)
+        else { return .other }
+        // RTN_UNICAST: not one that forbids. RTM_F_CLONED is a cache; RTNH_F_DEAD and RTNH_F_LINKDOWN lead nowhere now.
+        return .defaultRoute(isUsable: !isGone && type == 1 && flags & 0x211 == 0)
+    }
+}
+
+/// Bytes with numbers in the machine's own order, none of which lies outside of them.
+struct NativeBytes {
+    let bytes: ArraySlice<UInt8>
+    var count: Int { bytes.count }
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    func byte(at offset: Int) -> UInt8? { offset < count ? bytes[bytes.startIndex + offset] : nil }
+
+    func uint16(at offset: Int) -> UInt16? { load(at: offset) }
+    func uint32(at offset: Int) -> UInt32? { load(at: offset) }
+    func int32(at offset: Int) -> Int32? { load(at: offset) }
+
+    private func load<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Number? {
+        let size = MemoryLayout<Number>.size
+        guard offset >= 0, size <= count, offset <= count - size else { return nil }
+        return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
+    }
+
+    /// `from` and `to` lie within.
+    func part(from: Int, to: Int) -> NativeBytes {
+        NativeBytes(bytes[(bytes.startIndex + from)..<(bytes.startIndex + to)])
+    }
+
+    /// What follows a message's fixed part: length, type, value; each at a multiple of four.
+    func attributes(from start: Int) -> [(kind: UInt16, value: NativeBytes)] {
+        var found: [(UInt16, NativeBytes)] = []
+        var offset = start
+        while let length = uint16(at: offset).map(Int.init), length >= 4, length <= count - offset,
+            let kind = uint16(at: offset + 2)
+        {
+            // The upper two bits are flags.
+            found.append((kind & 0x3fff, part(from: offset + 4, to: offset + length)))
+            offset += (length + 3) & ~3
+        }
+        return found
+    }
+}

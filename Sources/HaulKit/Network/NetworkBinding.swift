@@ -1,0 +1,78 @@
+internal import Foundation
+
+/// Which of the machine's networks connections go out through.
+///
+/// A connection gets its local address from the binding; the way of its packets is then the system's to choose. Where two
+/// networks have a default route each, the system needs a rule by source address to send them through the other one.
+public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
+    /// The interface of this name, `eth1` or `tun0`: the addresses it has when a connection is made.
+    case interface(String)
+    /// The interface with this address, IPv4 or IPv6.
+    case localAddress(String)
+
+    /// Takes an address for an address, and anything else for an interface's name.
+    public init(_ text: String) { self = IPAddress(text) == nil ? .interface(text) : .localAddress(text) }
+
+    public var description: String {
+        switch self {
+        case .interface(let name): name
+        case .localAddress(let address): address
+        }
+    }
+
+    /// Whether a connection could be made by it now.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/connectionFailed`` when there is no such interface or
+    ///   address, or the interface has no address.
+    public func check() throws(DownloadError) {
+        do throws(TransportError) {
+            if case .localAddress(let text) = self, let address = IPAddress(text) {
+                do throws(SystemCalls.Errno) { try SystemCalls.tryAddress(address) } catch {
+                    throw Self.isNotHere(text)
+                }
+            } else {
+                _ = try sources()
+            }
+        } catch { throw DownloadError(.connectionFailed, error.detail) }
+    }
+
+    /// The local addresses to connect from, in the order in which they are to be tried: one of each version.
+    func sources() throws(TransportError) -> [String] {
+        guard case .interface = self else { return try sources(among: []) }
+        let present: [LocalAddress]
+        do throws(SystemCalls.Errno) { present = try SystemCalls.localAddresses() } catch {
+            throw TransportError(.bindingFailed, SystemCalls.describe(errno: error.code))
+        }
+        return try sources(among: present)
+    }
+
+    func sources(among present: [LocalAddress]) throws(TransportError) -> [String] {
+        switch self {
+        case .localAddress(let text):
+            guard let address = IPAddress(text) else {
+                throw TransportError(.bindingFailed, "\(text) is no IP address to connect from.")
+            }
+            return [address.description]
+        case .interface(let name):
+            let own = present.filter { $0.interface == name }
+            if own.isEmpty { throw TransportError(.bindingFailed, "There is no network interface called \(name).") }
+            // A link-local one would need its zone, and leads nowhere that a download would go.
+            let addresses = own.compactMap(\.address).filter { !$0.isVersion6LinkLocal }
+            let sources = [true, false].compactMap { four in addresses.first { $0.isVersion4 == four }?.description }
+            if sources.isEmpty {
+                throw TransportError(.bindingFailed, "The network interface \(name) has no address; it may be down.")
+            }
+            return sources
+        }
+    }
+
+    static func isNotHere(_ address: String) -> TransportError {
+        TransportError(.bindingFailed, "No network interface of this machine has the address \(address).")
+    }
+}
+
+/// An address of an interface; nil for one that has none.
+struct LocalAddress: Sendable, Equatable {
+    var interface: String
+    var address: IPAddress?
+}

@@ -1,0 +1,65 @@
+internal import Synchronization
+
+/// Puts the two halves of a status together, and hands it to whoever listens.
+final class StatusHub: Sendable {
+    private struct State {
+        var links: NetworkStatus?
+        /// Nil as long as nobody has tried to find out.
+        var isMetered: Bool??
+        var listeners: [Int: AsyncStream<NetworkStatus>.Continuation] = [:]
+        var lastListener = 0
+        var hasEnded = false
+
+        /// Nil until both halves are there: a download must not begin on a metered network for not having asked.
+        var status: NetworkStatus? {
+            guard var status = links, let isMetered else { return nil }
+            status.isMetered = isMetered
+            return status
+        }
+    }
+    private let state = Mutex(State())
+
+    func setLinks(_ links: NetworkStatus) { change { $0.links = links } }
+    func setMetered(_ isMetered: Bool?) { change { $0.isMetered = .some(isMetered) } }
+
+    func statuses() -> AsyncStream<NetworkStatus> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: NetworkStatus.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        let number: Int? = state.withLock { state in
+            guard !state.hasEnded else { return nil }
+            state.lastListener += 1
+            state.listeners[state.lastListener] = continuation
+            if let status = state.status { continuation.yield(status) }
+            return state.lastListener
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { $0.listeners[number] = nil }
+        }
+        return stream
+    }
+
+    func finish() {
+        let listeners = state.withLock { state in
+            state.hasEnded = true
+            defer { state.listeners = [:] }
+            return state.listeners
+        }
+        // Outside of the lock: ending calls back at once.
+        for listener in listeners.values { listener.finish() }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            let before = state.status
+            change(&state)
+            guard let status = state.status, status != before else { return }
+            for listener in state.listeners.values { listener.yield(status) }
+        }
+    }
+}
