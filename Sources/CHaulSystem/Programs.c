@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int haul_spawn(const char *path, char *const arguments[], char *const environment[], int32_t *process) {
+int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
+               int32_t *process) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -21,8 +22,11 @@ int haul_spawn(const char *path, char *const arguments[], char *const environmen
         posix_spawn_file_actions_destroy(&actions);
         return code;
     }
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && code == 0; fd++)
-        code = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && code == 0; fd++) {
+        int output = fd == STDIN_FILENO ? -1 : outputs[fd - STDOUT_FILENO];
+        code = output < 0 ? posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0)
+                          : posix_spawn_file_actions_adddup2(&actions, output, fd);
+    }
     // What other parts of the process opened without O_CLOEXEC.
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
     if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);

@@ -46,6 +46,7 @@ extension Downloader {
         }
         send(.sourceReplaced(adopt(source, entry)), to: entry)
         recordLink(entry)
+        entry.hub.progressed(entry.snapshot(at: time.now()))
         await settled(entry)
         letGo(entry)
     }

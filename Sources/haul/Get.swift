@@ -14,7 +14,7 @@ struct Get: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "What to download: http or https.")
+    @Argument(help: "What to download: http or https; haul-source:KEY with --refresh-command.")
     var urls: [String] = []
 
     @Option(
@@ -32,6 +32,15 @@ struct Get: AsyncParsableCommand {
 
     @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Files at once.")
     var jobs: Int = 3
+
+    @Option(
+        help: """
+            Ask this program for a URL when a link is refused or about to expire, and for each haul-source:KEY. No shell reads it, \
+            and it gets no arguments.
+            """,
+        completion: .file()
+    )
+    var refreshCommand: String?
 
     @OptionGroup var options: GetOptions
 
@@ -78,6 +87,10 @@ struct Get: AsyncParsableCommand {
         var configuration = try network.configuration()
         disk.apply(to: &configuration)
         hooks.apply(to: &configuration)
+        if let refreshCommand {
+            let command = RefreshCommand(path: try HookOptions.program(refreshCommand))
+            configuration.sourceProvider = { try await command.source($0) }
+        }
         configuration.activeDownloads = jobs
         configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
         return configuration
@@ -92,6 +105,9 @@ struct Get: AsyncParsableCommand {
         var requests = try texts.map { text in
             var request = try options.request(text)
             network.apply(to: &request)
+            guard !request.needsSource || refreshCommand != nil else {
+                throw ValidationError("\(text) has no URL: name the program that knows one with --refresh-command.")
+            }
             return request
         }
         for metalink in metalinks {

@@ -37,6 +37,7 @@ struct GetOptions: ParsableArguments {
 
     /// - Parameter text: a URL, perhaps with its mirrors behind it, separated by tabs.
     func request(_ text: String) throws -> DownloadRequest {
+        if let key = Self.key(text) { return try request(key: key) }
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
         let urls = try (texts + mirror).map(Self.url)
         guard let url = urls.first else { throw Self.unreadable }
@@ -46,6 +47,24 @@ struct GetOptions: ParsableArguments {
         request.onConflict = onConflict
         apply(to: &request)
         return request
+    }
+
+    /// A file whose URL is asked for.
+    private func request(key: String) throws -> DownloadRequest {
+        var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
+        request.mirrors = try mirror.map(Self.url).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
+        request.checksum = checksum
+        request.onConflict = onConflict
+        apply(to: &request)
+        return request
+    }
+
+    /// What stands behind `haul-source:`.
+    private static func key(_ text: String) -> String? {
+        let scheme = "haul-source:"
+        guard text.hasPrefix(scheme), text.count > scheme.count else { return nil }
+        let key = String(text.dropFirst(scheme.count))
+        return key.removingPercentEncoding ?? key
     }
 
     /// The files of a Metalink; a named output is for a single one.

@@ -58,13 +58,13 @@ struct HookOptions: ParsableArguments {
     }
 
     /// Told now rather than after hours of downloading, when nobody hears it.
-    private static func program(_ path: String) throws -> String {
+    static func program(_ path: String) throws -> String {
         let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder), !isFolder.boolValue,
             FileManager.default.isExecutableFile(atPath: absolute)
         else {
-            throw Complaint("\(path) is no program that can be run. Hooks take a path, and no shell reads it.", .usage)
+            throw Complaint("\(path) is no program that can be run. A path is wanted, and no shell reads it.", .usage)
         }
         return absolute
     }

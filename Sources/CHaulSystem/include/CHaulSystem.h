@@ -28,9 +28,11 @@ int haul_unlock(int fd);
 int64_t haul_birth_time(int fd, const char *path);
 // open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);
-// Starts a program as the leader of a process group of its own, with /dev/null as its standard streams, no other open file,
-// and no signal ignored or blocked. Returns 0 or an errno; both lists end with a null pointer.
-int haul_spawn(const char *path, char *const arguments[], char *const environment[], int32_t *process);
+// Starts a program as the leader of a process group of its own, with no other open files than its standard streams and no signal
+// ignored or blocked. Standard output and standard error are the two descriptors of `outputs`, the input is /dev/null, and so is
+// an output below 0. Returns 0 or an errno; both lists end with a null pointer.
+int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
+               int32_t *process);
 // Waits until a child has ended, and leaves it to haul_reap: until then nobody else gets its number.
 int haul_await_end(int32_t process);
 // The exit status of a child that has ended, or 256 and the signal that ended it; -1 when somebody else has asked already.

@@ -22,12 +22,21 @@ final class RunningProgram: Sendable {
 
     /// Starts it without a shell: no word of its arguments is read by anybody else.
     ///
+    /// - Parameter outputs: descriptors for its standard output and standard error; what goes below 0 is lost.
     /// - Throws: why it cannot be started.
-    init(_ path: String, _ arguments: [String], environment: [String: String]) throws(SystemCalls.Errno) {
+    init(
+        _ path: String,
+        _ arguments: [String],
+        environment: [String: String],
+        outputs: (Int32, Int32) = (-1, -1)
+    ) throws(SystemCalls.Errno) {
         var process: Int32 = 0
+        let outputs = [outputs.0, outputs.1]
         let words = [path] + arguments
         let code = Self.withPointers(words) { words in
-            Self.withPointers(environment.map { "\($0)=\($1)" }) { haul_spawn(path, words, $0, &process) }
+            Self.withPointers(environment.map { "\($0)=\($1)" }) {
+                haul_spawn(path, words, $0, outputs, &process)
+            }
         }
         guard code == 0 else { throw SystemCalls.Errno(code: code) }
         self.process = process

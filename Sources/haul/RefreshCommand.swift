@@ -1,0 +1,60 @@
+import Foundation
+import HaulKit
+
+/// `--refresh-command`: a program that prints a URL.
+///
+/// It is told what is wanted by its environment (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`), and prints the URL on
+/// its first line; further lines are header fields for it, `Name: value`. Without any the download keeps those that it has.
+struct RefreshCommand: Sendable {
+    let path: String
+
+    /// Why there is no URL.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    func source(_ query: SourceQuery) async throws -> DownloadSource {
+        let environment = Self.environment(query, over: ProcessInfo.processInfo.environment)
+        let output = try await ProgramOutput.of(path, environment: environment)
+        guard output.status == 0 else {
+            let end = output.status < 256 ? "with status \(output.status)" : "by signal \(output.status - 256)"
+            let complaint = output.complaint.isEmpty ? "" : ": \(output.complaint)"
+            throw Failure(description: "\(path) ended \(end)\(complaint)")
+        }
+        return try source(output.text)
+    }
+
+    /// - Parameter text: what the program printed.
+    func source(_ text: String) throws -> DownloadSource {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+        guard let first = lines.first, !first.isEmpty else { throw Failure(description: "\(path) printed no URL") }
+        guard let url = URL(string: first), ["http", "https"].contains(url.scheme?.lowercased()) else {
+            // It may hold a secret: it is not shown.
+            throw Failure(description: "the first line that \(path) printed is no http or https URL")
+        }
+        let fields = try lines.dropFirst().filter { !$0.isEmpty }.map { line in
+            guard let field = HeaderField(line) else {
+                throw Failure(description: "\(path) printed a line that is no header field, as 'Name: value'")
+            }
+            return field
+        }
+        return DownloadSource(url, headers: fields.isEmpty ? nil : fields)
+    }
+
+    /// - Parameter base: variables of ours in it are another command's, and do not stay.
+    static func environment(_ query: SourceQuery, over base: [String: String]) -> [String: String] {
+        var environment = base
+        environment["HAUL_ID"] = query.id.description
+        environment["HAUL_KEY"] = query.key
+        environment["HAUL_URL"] = query.url?.absoluteString
+        environment["HAUL_STATUS"] = nil
+        switch query.reason {
+        case .noneYet: environment["HAUL_REASON"] = "none-yet"
+        case .refused(let status):
+            environment["HAUL_REASON"] = "refused"
+            environment["HAUL_STATUS"] = "\(status)"
+        case .expiring: environment["HAUL_REASON"] = "expiring"
+        }
+        return environment
+    }
+}

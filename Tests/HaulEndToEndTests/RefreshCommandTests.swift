@@ -1,0 +1,105 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// `haul get --refresh-command`: a program that prints URLs.
+@Suite(.timeLimit(.minutes(3)))
+struct RefreshCommandTests {
+    static let content = TestContent(seed: 9, count: 3_000_000)
+
+    let folder: TemporaryFolder
+    let haul: HaulCommand
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    /// A program that says what it was asked in the file `asked`, and then does as it is told; `$n` counts its runs.
+    private func program(_ lines: String) throws -> String {
+        let scripts = try FileManager.default.url(
+            for: .itemReplacementDirectory,
+            in: .userDomainMask,
+            appropriateFor: URL(fileURLWithPath: folder.path),
+            create: true
+        ).path
+        let text = """
+            #!/bin/sh
+            echo "$HAUL_REASON|$HAUL_STATUS|$HAUL_KEY|$HAUL_URL|$#" >> \(scripts)/asked
+            n=$(wc -l < \(scripts)/asked)
+            \(lines)
+            """
+        let path = scripts + "/link"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        return path
+    }
+
+    private func asked(_ program: String) throws -> [String] {
+        let path = URL(fileURLWithPath: program).deletingLastPathComponent().path + "/asked"
+        return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    @Test func asksTheProgramForTheFirstURLAndForAFreshOne() async throws {
+        let server = try await TestServer.start { request in
+            var resource = FileResource(content: Self.content, etag: "\"v1\"")
+            guard request["X-Token"] == "t" + (request.target.split(separator: "=").last ?? "") else {
+                return .empty(401, "Unauthorized")
+            }
+            if request.target.hasSuffix("=1") {
+                // It breaks off, and is not taken a second time.
+                if request.range != nil { return .empty(403, "Forbidden") }
+                resource.bodyLimit = 1_000_000
+                resource.ending = .close
+            }
+            return resource.reply(to: request)
+        }
+        let link = try program("echo; echo '\(server.url("/file.bin"))?token='$n; echo \"X-Token: t$n\"; echo")
+        let result = try await haul.run("get", "-c", "1", "--refresh-command", link, "haul-source:course%2Fone")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output == folder("file.bin") + "\n")
+        #expect(try Self.content.matches(fileAt: folder("file.bin")))
+        #expect(
+            try asked(link) == ["none-yet||course/one||0", "refused|403|course/one|\(server.url("/file.bin"))?token=1|0"]
+        )
+        #expect(server.requests.compactMap(\.range).count == 2, "\(server.requests.map(\.target))")
+
+        let again = try await haul.run("get", "--refresh-command", link, "haul-source:course%2Fone")
+        #expect(again.errors.contains("was there already"), "\(again.errors)")
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        ("echo 'the course is over' >&2; exit 3", "ended with status 3: the course is over"), ("exit 0", "printed no URL"),
+        ("echo nonsense", "is no http or https URL"), ("echo http://127.0.0.1:1/f; echo oops", "'Name: value'"),
+        ("kill -9 $$", "ended by signal 9"),
+    ])
+    func saysWhyThereIsNoURL(_ lines: String, _ reason: String) async throws {
+        let link = try program(lines)
+        let result = try await haul.run("get", "--retries", "0", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 1)
+        #expect(result.errors.contains(reason), "\(result.errors)")
+        #expect(try asked(link).count == 1)
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test func readsNoShellWordsOutOfTheProgram() async throws {
+        let link = try program("exit 0")
+        let result = try await haul.run("get", "--refresh-command", link + " --verbose", "haul-source:a")
+        #expect(result.status == 64 && result.errors.contains("is no program that can be run"), "\(result.errors)")
+    }
+
+    @Test func wantsAProgramForAFileWithoutAURL() async throws {
+        let result = try await haul.run("get", "haul-source:a")
+        #expect(result.status == 64 && result.errors.contains("--refresh-command"), "\(result.errors)")
+    }
+
+    @Test func endsAProgramThatHangsWhenItIsInterrupted() async throws {
+        let link = try program("sleep 600")
+        let running = try haul.start(["get", "--refresh-command", link, "haul-source:a"])
+        // The file is there once it has begun.
+        while (try? asked(link)) == nil { try await Task.sleep(for: .milliseconds(20)) }
+        running.send(SIGINT)
+        #expect(await running.result().status == 130)
+    }
+}
