@@ -19,6 +19,15 @@ public struct Configuration: Sendable {
     /// Whether what ran when an earlier process ended runs again by itself, with ``Restoration/everything``. Otherwise it is
     /// paused. What the user paused stays paused either way.
     public var resumesAtStart = true
+    /// Hours in which downloads run, and how fast all together; nil for always.
+    public var timetable: Timetable?
+    /// Whether downloads pause by themselves while there is no network to go out through, and go on when there is. Those from
+    /// this machine itself are not regarded, nor is a machine without any network.
+    public var waitsForNetwork = true
+    /// Whether downloads may run while somebody pays for what goes through the network, where the system says so.
+    public var allowsMetered = true
+    /// Says how the network is; nil for the system's own word.
+    public var networkMonitor: (any NetworkMonitor)?
     /// Downloads that run at once; the others wait in the order of their priority, and then in that in which they were added.
     public var activeDownloads = 3
     /// Downloads that run at once from one host; nil for no limit but ``activeDownloads``.

@@ -187,7 +187,7 @@ extension Downloader {
         return (present, all)
     }
 
-    private func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
+    func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
         switch selection.kind {
         case .ids(let ids): return ids
         case .query(let query): return try await store.ids(condition(query))

@@ -29,6 +29,10 @@ public actor Downloader {
     var entries: [DownloadID: Entry] = [:]
     let hubs = HubRegistry()
     let broadcast = Broadcast()
+    var gates = Gates()
+    var networkMonitor: (any NetworkMonitor)?
+    var timetable: Timetable?
+    var timetableTimer: Task<Void, Never>?
     /// Whether anything waited or ran when it was last looked at.
     var wasBusy = false
     /// The place of the download that was added last.
@@ -122,7 +126,9 @@ public actor Downloader {
         let poster = transport as? any WebhookPoster
         hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())
+        timetable = configuration.timetable
         position = try await store.lastPosition()
+        watchGates()
         if configuration.restoration == .everything {
             try await restoreAll()
             askQueue()
@@ -141,6 +147,7 @@ public actor Downloader {
         for entry in all { await settled(entry) }
         ticker?.cancel()
         queueTimer?.task.cancel()
+        stopWatchingGates()
         spacePoll?.cancel()
         for (id, hub) in hubs.all where !hub.hasEnded {
             // Paused and waiting ones too: nobody shall wait for what can no longer happen.

@@ -65,6 +65,7 @@ struct NetworkOptions: ParsableArguments {
         configuration.restoration = .onRequest
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
+        configuration.waitsForNetwork = false
         configuration.bytesPerSecond = limitRate?.bytes
         if let retries {
             configuration.retry.attempts = retries

@@ -60,7 +60,9 @@ struct RefreshCommandTests {
         #expect(result.output == folder("file.bin") + "\n")
         #expect(try Self.content.matches(fileAt: folder("file.bin")))
         #expect(
-            try asked(link) == ["none-yet||course/one||0", "refused|403|course/one|\(server.url("/file.bin"))?token=1|0"]
+            try asked(link) == [
+                "none-yet||course/one||0", "refused|403|course/one|\(server.url("/file.bin"))?token=1|0",
+            ]
         )
         #expect(server.requests.compactMap(\.range).count == 2, "\(server.requests.map(\.target))")
 
@@ -70,7 +72,8 @@ struct RefreshCommandTests {
     }
 
     @Test(arguments: [
-        ("echo 'the course is over' >&2; exit 3", "ended with status 3: the course is over"), ("exit 0", "printed no URL"),
+        ("echo 'the course is over' >&2; exit 3", "ended with status 3: the course is over"),
+        ("exit 0", "printed no URL"),
         ("echo nonsense", "is no http or https URL"), ("echo http://127.0.0.1:1/f; echo oops", "'Name: value'"),
         ("kill -9 $$", "ended by signal 9"),
     ])

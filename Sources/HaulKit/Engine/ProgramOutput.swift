@@ -17,7 +17,9 @@ package struct ProgramOutput: Sendable {
     ///
     /// - Parameter environment: in place of that of this process.
     /// - Throws: ``DownloadError`` when it cannot be started; `CancellationError`.
-    package static func of(_ path: String, _ arguments: [String] = [], environment: [String: String]) async throws -> Self {
+    package static func of(_ path: String, _ arguments: [String] = [], environment: [String: String]) async throws
+        -> Self
+    {
         // Files rather than pipes: who is left running in the background keeps nobody waiting for the end of a pipe.
         let (output, complaint) = (try ScratchFile(), try ScratchFile())
         let program: RunningProgram

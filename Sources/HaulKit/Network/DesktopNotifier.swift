@@ -83,3 +83,7 @@ struct DesktopNotifier: Sendable {
         )
     }
 }
+
+extension DesktopNotifier: Notifier {
+    func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
+}

@@ -131,7 +131,7 @@ extension DownloadStore {
         }
     }
 
-    private func writing<Value: Sendable>(_ write: @escaping @Sendable (Database) throws -> Value)
+    func writing<Value: Sendable>(_ write: @escaping @Sendable (Database) throws -> Value)
         async throws(DownloadError) -> Value
     {
         try await onWriter { store in

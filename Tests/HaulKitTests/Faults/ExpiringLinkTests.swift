@@ -33,7 +33,10 @@ struct ExpiringLinkTests {
     private func expectOnce(_ rig: FaultRig, connections: Int, cuts: Int) {
         let extra = rig.server.bodyBytesSent - content.count
         let inFlight = Int64(cuts * connections * 2 * 65_536)
-        #expect(extra <= content.count / 100 + inFlight, "\(extra) bytes too many in \(rig.server.requests.count) requests")
+        #expect(
+            extra <= content.count / 100 + inFlight,
+            "\(extra) bytes too many in \(rig.server.requests.count) requests"
+        )
     }
 
     @Test(arguments: [true, false], [1, 4])

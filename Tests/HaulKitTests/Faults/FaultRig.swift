@@ -70,6 +70,8 @@ struct FaultRig: Sendable {
         // What these tests are about happens on one connection, unless they say otherwise.
         configuration.connectionsPerDownload = 1
         configuration.markInterval = .milliseconds(20)
+        // Whether this machine has a network is nothing to them.
+        configuration.waitsForNetwork = false
         return configuration
     }
 

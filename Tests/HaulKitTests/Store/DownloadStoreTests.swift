@@ -63,7 +63,7 @@ struct DownloadStoreTests {
         let store = try store()
         let records = [30, 10, 20].map { record(createdAt: $0) }
         for record in records { try await store.commit(record, nil) }
-        #expect(try await store.all().map(\.record.id) == [records[1].id, records[2].id, records[0].id])
+        #expect(try await store.all().map(\.record.id) == records.map(\.id))
     }
 
     @Test func findsTheNewestDownloadOfTheSameTarget() async throws {

@@ -1,0 +1,109 @@
+internal import Foundation
+internal import Logging
+
+/// When downloads may run at all: by the timetable, by what kind of network there is, and whether there is any.
+extension Downloader {
+    /// What keeps everything from running now.
+    struct Gates {
+        var isOutsideHours = false
+        var isOffline = false
+        var isMetered = false
+
+        /// The reasons that hold, the one first that downloads are told.
+        var reasons: [HoldReason] {
+            (isOffline ? [.offline] : []) + (isMetered ? [.metered] : []) + (isOutsideHours ? [.outsideHours] : [])
+        }
+    }
+
+    /// Begins to look at network and clock, as configured.
+    func watchGates() {
+        followTimetable()
+        guard configuration.waitsForNetwork || !configuration.allowsMetered else { return }
+        let monitor = configuration.networkMonitor ?? SystemNetworkMonitor()
+        networkMonitor = monitor
+        Task { [weak self] in
+            for await status in monitor.statuses() {
+                guard let self else { return }
+                await self.take(status)
+            }
+        }
+    }
+
+    func stopWatchingGates() {
+        networkMonitor?.stop()
+        timetableTimer?.cancel()
+    }
+
+    private func take(_ status: NetworkStatus) {
+        // A machine that has nothing but itself is not offline: it never was anything else.
+        let hasNetworks = status.interfaces?.contains { !$0.isLoopback } ?? false
+        gates.isOffline =
+            configuration.waitsForNetwork && hasNetworks && !status.isOnline(via: configuration.binding)
+        gates.isMetered = !configuration.allowsMetered && status.isMetered == true
+        moveGates()
+    }
+
+    // MARK: Hours
+
+    /// Gives downloads other hours and rates, from now on; nil for none.
+    public func setTimetable(_ timetable: Timetable?) {
+        self.timetable = timetable
+        followTimetable()
+    }
+
+    private func followTimetable() {
+        timetableTimer?.cancel()
+        timetableTimer = nil
+        guard let timetable else {
+            if gates.isOutsideHours {
+                gates.isOutsideHours = false
+                moveGates()
+            }
+            return
+        }
+        let now = time.date()
+        switch timetable.rule(at: now) {
+        case .closed: gates.isOutsideHours = true
+        case .open(let bytesPerSecond):
+            gates.isOutsideHours = false
+            speedLimit.bytesPerSecond = bytesPerSecond
+        }
+        moveGates()
+        guard let next = timetable.nextChange(after: now) else { return }
+        let sleep = time.sleep
+        timetableTimer = Task { [weak self] in
+            // An hour at most: the clock may be set, and summer come.
+            let wait = min(max(next.timeIntervalSince(now), 0.01), 3600)
+            // Ends early only by cancellation, and then another one has been set.
+            guard (try? await sleep(.seconds(wait))) != nil else { return }
+            await self?.followTimetable()
+        }
+    }
+
+    // MARK: Opening and shutting
+
+    private func moveGates() {
+        let reasons = gates.reasons
+        queue.isShut = !reasons.isEmpty
+        if let reason = reasons.first {
+            for id in Array(queue.running) {
+                guard let entry = entries[id], !Self.isLocal(entry) || reason == .outsideHours else { continue }
+                send(.held(reason), to: entry)
+            }
+        }
+        for ended in [HoldReason.offline, .metered, .outsideHours] where !reasons.contains(ended) {
+            for entry in entries.values.filter({ $0.machine.hold == ended }).sorted(by: {
+                $0.record.position < $1.record.position
+            }) {
+                send(.holdEnded(ended), to: entry)
+            }
+        }
+        askQueue()
+    }
+
+    /// Whether a download comes from this machine itself, which is never offline to itself.
+    private static func isLocal(_ entry: Entry) -> Bool {
+        guard let host = entry.record.host else { return false }
+        return host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
+    }
+}

@@ -1,0 +1,88 @@
+/// Who goes first: priorities, order by hand, limits. Nothing here touches a transfer that runs, but for one whose slot goes to
+/// another.
+extension Downloader {
+    /// Changes how many downloads run at once, from now on. What runs goes on; the next ones wait until there are fewer.
+    ///
+    /// - Parameters:
+    ///   - active: downloads that run at once; at least one. Nil leaves it as it is.
+    ///   - perHost: of one host; 0 for no limit of its own. Nil leaves it as it is.
+    ///   - spacing: least time between two starts at one host. Nil leaves it as it is.
+    public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
+        if let active { queue.limits.active = max(1, active) }
+        if let perHost { queue.limits.activePerHost = perHost > 0 ? perHost : nil }
+        if let spacing { queue.limits.hostSpacing = max(.zero, spacing) }
+        askQueue()
+    }
+
+    /// Gives downloads another priority; see ``DownloadRequest/priority``.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, as all of these calls.
+    public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
+        try await changeRoster { downloader throws(DownloadError) in
+            let ids = try await downloader.ids(of: selection)
+            try await downloader.store.change("priority = \(priority)", .ids(ids))
+            for row in try await downloader.store.places(ids) {
+                downloader.entries[row.id]?.record.priority = priority
+                downloader.queue.change(row.id, priority: priority, position: row.position)
+            }
+            downloader.askQueue()
+        }
+    }
+
+    /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
+    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
+    public func startNow(_ id: DownloadID) async throws(DownloadError) {
+        try await resume(id)
+        queue.urge(id)
+        askQueue()
+    }
+
+    /// Where downloads are moved to.
+    public enum Place: Sendable, Hashable {
+        case first, last
+        case before(DownloadID)
+        case after(DownloadID)
+    }
+
+    /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
+    /// are and go before the order.
+    public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
+        guard !ids.isEmpty else { return }
+        try await changeRoster { downloader throws(DownloadError) in
+            var gap = try await downloader.store.gap(at: place, besides: ids)
+            if let found = gap, found.upper - found.lower <= Int64(ids.count) {
+                try await downloader.store.spread(Self.positionStep)
+                try await downloader.readPlaces()
+                gap = try await downloader.store.gap(at: place, besides: ids)
+            }
+            // A place beside a download that is not there.
+            guard let gap else { return }
+            let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
+            for (index, id) in ids.enumerated() {
+                let position = gap.lower + step * Int64(index + 1)
+                try await downloader.store.change("position = \(position)", .ids([id]))
+            }
+            try await downloader.readPlaces(of: ids)
+            downloader.askQueue()
+        }
+    }
+
+    /// Puts all downloads in another order.
+    public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
+        try await changeRoster { downloader throws(DownloadError) in
+            let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
+            try await downloader.store.spread(Self.positionStep, in: sorted.order)
+            try await downloader.readPlaces()
+            downloader.askQueue()
+        }
+    }
+
+    /// Lets memory know of places that the store has changed; all of them when none are named.
+    private func readPlaces(of ids: [DownloadID]? = nil) async throws(DownloadError) {
+        for row in try await store.places(ids) {
+            entries[row.id]?.record.position = row.position
+            queue.change(row.id, priority: row.priority, position: row.position)
+        }
+        position = max(position, try await store.lastPosition())
+    }
+}

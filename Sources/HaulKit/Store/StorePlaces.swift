@@ -1,0 +1,79 @@
+internal import GRDB
+
+/// The order of the queue, where it is stored.
+extension DownloadStore {
+    struct PlaceRow: Sendable {
+        let id: DownloadID
+        let priority: Int
+        let position: Int64
+    }
+
+    /// The places of these downloads; of all when none are named.
+    func places(_ ids: [DownloadID]?) async throws(DownloadError) -> [PlaceRow] {
+        let condition = ids.map { StoreCondition.ids($0) } ?? .all
+        return try await reading { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT id, priority, position FROM download WHERE \(condition.sql)",
+                arguments: condition.bound
+            ).compactMap { row in
+                DownloadID(row[0] as String).map { PlaceRow(id: $0, priority: row[1], position: row[2]) }
+            }
+        }
+    }
+
+    /// The free positions at a place; nil beside a download that is not there.
+    func gap(at place: Downloader.Place, besides ids: [DownloadID]) async throws(DownloadError) -> (
+        lower: Int64, upper: Int64
+    )? {
+        var others = StoreCondition()
+        others.add(isIn: ids.map(\.description), "id", isNot: true)
+        let condition = others
+        let step = Downloader.positionStep * Int64(ids.count + 1)
+        return try await reading { database in
+            func position(_ what: String, _ more: String = "1") throws -> Int64? {
+                try Int64.fetchOne(
+                    database,
+                    sql: "SELECT \(what)(position) FROM download WHERE \(condition.sql) AND \(more)",
+                    arguments: condition.bound
+                )
+            }
+            func own(_ id: DownloadID) throws -> Int64? {
+                try Int64.fetchOne(
+                    database,
+                    sql: "SELECT position FROM download WHERE id = ?",
+                    arguments: [id.description]
+                )
+            }
+            switch place {
+            case .first:
+                let first = try position("min") ?? 0
+                return (first - step, first)
+            case .last:
+                let last = try position("max") ?? 0
+                return (last, last + step)
+            case .before(let id):
+                guard let upper = try own(id) else { return nil }
+                return (try position("max", "position < \(upper)") ?? upper - step, upper)
+            case .after(let id):
+                guard let lower = try own(id) else { return nil }
+                return (lower, try position("min", "position > \(lower)") ?? lower + step)
+            }
+        }
+    }
+
+    /// Numbers all positions anew, with room between them.
+    ///
+    /// - Parameter order: SQL that names no outside value.
+    func spread(_ step: Int64, in order: String = "position, rowid") async throws(DownloadError) {
+        try await writing { database in
+            try database.execute(
+                sql: """
+                    UPDATE download SET position = place.number * \(step)
+                    FROM (SELECT id, row_number() OVER (ORDER BY \(order)) AS number FROM download) AS place
+                    WHERE download.id = place.id
+                    """
+            )
+        }
+    }
+}
