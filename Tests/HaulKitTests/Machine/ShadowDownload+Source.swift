@@ -35,7 +35,7 @@ extension ShadowDownload {
         links += 1
         var number = links
         var host =
-            ["files.example/a.iso", "files.example/a.iso", "cdn1.example/x", "cdn2.example/y"]
+            ["files.example/a.iso", "files.example/a.iso", "cdn1.example/x.iso", "cdn2.example/y.iso"]
             .randomElement(using: &random) ?? ""
         // One that the server does not take, or that leads to another file.
         if machine.link.canAsk, fails(20) { number = server.revoked }
