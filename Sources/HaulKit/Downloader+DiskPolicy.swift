@@ -40,7 +40,7 @@ extension Downloader {
     /// - Parameter here: bytes of the file that the disk has, or has set aside.
     /// - Returns: as ``makeRoom(_:_:_:)``.
     func lacksRoom(_ entry: Entry, here: Int64) async throws(DownloadError) -> DownloadMachine.Event? {
-        try await refusal(entry.machine.resource?.total ?? entry.record.wishes.size, here: here, entry)
+        try await refusal(entry.total, here: here, entry)
     }
 
     private func refusal(_ total: Int64?, here: Int64, _ entry: Entry) async throws(DownloadError)

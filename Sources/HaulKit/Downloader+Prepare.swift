@@ -7,6 +7,8 @@ extension Downloader {
     func prepare(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) async {
         do throws(DownloadError) {
             entry.record.resource = preparation.resource
+            // What finds no room now is not to be asked for again before there is enough.
+            entry.record.total = preparation.resource.total ?? entry.record.total
             if entry.part == nil {
                 guard try await createPart(preparation, entry) else { return }
             } else if !GatheredFile.isFor(preparation.resource.total) {

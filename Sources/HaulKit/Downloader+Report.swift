@@ -6,7 +6,7 @@ extension Downloader {
     func report(_ entry: Entry) {
         let state = entry.machine.state
         entry.record.resource = entry.machine.resource
-        entry.record.total = entry.size ?? entry.machine.resource?.total ?? entry.record.wishes.size
+        entry.record.total = entry.size ?? entry.total
         entry.record.error = nil
         entry.record.hold = nil
         switch state {

@@ -25,8 +25,8 @@ struct RefreshCommandTests {
         ).path
         let text = """
             #!/bin/sh
-            echo "$HAUL_REASON|$HAUL_STATUS|$HAUL_KEY|$HAUL_URL|$#" >> \(scripts)/asked
-            n=$(wc -l < \(scripts)/asked)
+            echo "$HAUL_REASON|$HAUL_STATUS|$HAUL_KEY|$HAUL_URL|$#" >> "\(scripts)/asked"
+            n=$(wc -l < "\(scripts)/asked")
             \(lines)
             """
         let path = scripts + "/link"

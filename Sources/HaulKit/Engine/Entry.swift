@@ -56,6 +56,12 @@ final class Entry {
         hub = hubs.hub(id) { DownloadSnapshot(id, record, receivedBytes: machine.mark.count) }
     }
 
+    /// Complete length. Where nothing was taken in yet, what was last heard of it.
+    var total: Int64? {
+        guard let resource = machine.resource else { return record.total ?? record.wishes.size }
+        return resource.total ?? record.wishes.size
+    }
+
     /// Size of the file under the final name.
     var size: Int64? { standing?.size ?? record.finished?.size }
 
@@ -101,7 +107,7 @@ final class Entry {
             state: state,
             path: path,
             receivedBytes: size ?? machine.mark.count,
-            totalBytes: size ?? machine.resource?.total ?? record.wishes.size,
+            totalBytes: size ?? total,
             bytesPerSecond: state == .transferring ? meter.bytesPerSecond(at: now) : 0,
             error: error,
             waitsFor: waitsFor,

@@ -28,13 +28,28 @@ struct SpaceFaultTests {
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             let log = StateLog(download)
-            await download.isHeld(for: .diskFull)
+            #expect(await download.isHeld(for: .diskFull).totalBytes == SpaceRig.size)
             await download.isSettled(in: rig.downloader)
             #expect(rig.disk.paths.isEmpty)
             #expect(rig.transport.requests.count == 1)
             rig.disk.setFreeSpace(SpaceRig.size)
             _ = try await download.result()
             #expect(await log.all.pauses == (1, 1))
+            #expect(rig.transport.requests.count == 2)
+        }
+    }
+
+    /// How long the file is was learned from the answer that found no room.
+    @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleRoom() async throws {
+        try await SpaceRig.run { rig in
+            rig.disk.setFreeSpace(1000)
+            let download = try await rig.add()
+            await download.isHeld(for: .diskFull)
+            for _ in 0..<2 {
+                try await download.resume()
+                await download.isHeld(for: .diskFull)
+            }
+            #expect(rig.transport.requests.count == 1)
         }
     }
 

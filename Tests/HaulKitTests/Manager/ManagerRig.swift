@@ -7,7 +7,7 @@ import Testing
 /// Many small downloads over a real server. The ones whose path begins with `/slow` stand still after their first bytes until the
 /// test lets go of them by pausing or cancelling; those with `/missing` are answered 404.
 enum ManagerRig {
-    static let content = TestContent.first
+    static let content = TestContent(seed: 77, count: 70_000)
 
     static func run(
         configure: (inout Configuration) throws -> Void = { _ in },
