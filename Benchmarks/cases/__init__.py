@@ -1,5 +1,5 @@
 """The cases by name, in the order in which they run: `Benchmarks/run --only NAME,…`. A module is one idea."""
-from cases import adaptive, corrupt, frozen, interrupted, limit, limited, many, memory, plain, refusing, uneven
+from cases import adaptive, corrupt, expiring, frozen, interrupted, limit, limited, many, memory, plain, refusing, uneven
 
 CASES = {
     "http": plain.http,
@@ -15,6 +15,7 @@ CASES = {
     "interrupted": interrupted.run,
     "refusing": refusing.run,
     "corrupt": corrupt.run,
+    "expiring": expiring.run,
     "limit": limit.run,
     "memory": memory.run,
 }

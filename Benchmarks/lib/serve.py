@@ -8,6 +8,8 @@
                       slower, or sends so much and then nothing, without closing
     refuse            {"above": 2, "how": "429" or "reset"}: what happens to a request while so many are being answered
     flip_every        every so many bytes one is wrong
+    links             "cut" or "run on": a request needs a query with token=NANOSECONDS, the moment (since 1970) from which it is
+                      refused with 403; a body that is under way then is cut, or runs on
 
 It speaks lines of JSON: the port first; then, for each line that comes in, the counts. The line `reset N` makes it
 count from nothing, connections too, of which number N (from 0), N + every, … will be the odd ones. It ends when its
@@ -24,6 +26,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True
@@ -102,6 +105,10 @@ class Handler(BaseHTTPRequestHandler):
             self.counts.values["requests"] += 1
             if self.counts.values["first_request"] is None:
                 self.counts.values["first_request"] = time.monotonic()
+        self.expires = self.link_expiry()
+        if self.expires is not None and time.time_ns() >= self.expires:
+            self.refuse(403)
+            return
         if not self.may_answer():
             return
         try:
@@ -123,6 +130,19 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             self.counts.end_answer()
+
+    def link_expiry(self):
+        """When the link of this request expires, in nanoseconds since 1970; None where links live for ever."""
+        if not self.server.plan.get("links"):
+            return None
+        token = parse_qs(urlsplit(self.path).query).get("token", ["0"])[0]
+        return int(token) if token.isdecimal() else 0
+
+    def refuse(self, status):
+        self.counts.add("refusals")
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def may_answer(self):
         refuse = self.server.plan.get("refuse", {})
@@ -160,6 +180,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.left_before_freeze -= count
             for pace in paces:
                 pace.take(count)
+            if self.server.plan.get("links") == "cut" and time.time_ns() >= self.expires:
+                raise ConnectionError
             self.connection.sendall(content[here:here + count])
             here += count
             self.counts.add("bytes", count)

@@ -8,36 +8,31 @@ struct RefreshCommandTests {
     static let content = TestContent(seed: 9, count: 3_000_000)
 
     let folder: TemporaryFolder
+    let scripts: TemporaryFolder
     let haul: HaulCommand
 
     init() throws {
         folder = try TemporaryFolder()
+        scripts = try TemporaryFolder()
         haul = HaulCommand(in: folder.path)
     }
 
     /// A program that says what it was asked in the file `asked`, and then does as it is told; `$n` counts its runs.
     private func program(_ lines: String) throws -> String {
-        let scripts = try FileManager.default.url(
-            for: .itemReplacementDirectory,
-            in: .userDomainMask,
-            appropriateFor: URL(fileURLWithPath: folder.path),
-            create: true
-        ).path
         let text = """
             #!/bin/sh
-            echo "$HAUL_REASON|$HAUL_STATUS|$HAUL_KEY|$HAUL_URL|$#" >> "\(scripts)/asked"
-            n=$(wc -l < "\(scripts)/asked")
+            echo "$HAUL_REASON|$HAUL_STATUS|$HAUL_KEY|$HAUL_URL|$#" >> \(scripts.path)/asked
+            n=$(wc -l < \(scripts.path)/asked)
             \(lines)
             """
-        let path = scripts + "/link"
+        let path = scripts("link")
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         return path
     }
 
-    private func asked(_ program: String) throws -> [String] {
-        let path = URL(fileURLWithPath: program).deletingLastPathComponent().path + "/asked"
-        return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+    private func asked() throws -> [String] {
+        try String(contentsOfFile: scripts("asked"), encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
     @Test func asksTheProgramForTheFirstURLAndForAFreshOne() async throws {
@@ -60,7 +55,7 @@ struct RefreshCommandTests {
         #expect(result.output == folder("file.bin") + "\n")
         #expect(try Self.content.matches(fileAt: folder("file.bin")))
         #expect(
-            try asked(link) == [
+            try asked() == [
                 "none-yet||course/one||0", "refused|403|course/one|\(server.url("/file.bin"))?token=1|0",
             ]
         )
@@ -82,7 +77,7 @@ struct RefreshCommandTests {
         let result = try await haul.run("get", "--retries", "0", "--refresh-command", link, "haul-source:a")
         #expect(result.status == 1)
         #expect(result.errors.contains(reason), "\(result.errors)")
-        #expect(try asked(link).count == 1)
+        #expect(try asked().count == 1)
         #expect(try folder.names.isEmpty)
     }
 
@@ -101,7 +96,7 @@ struct RefreshCommandTests {
         let link = try program("sleep 600")
         let running = try haul.start(["get", "--refresh-command", link, "haul-source:a"])
         // The file is there once it has begun.
-        while (try? asked(link)) == nil { try await Task.sleep(for: .milliseconds(20)) }
+        while (try? asked()) == nil { try await Task.sleep(for: .milliseconds(20)) }
         running.send(SIGINT)
         #expect(await running.result().status == 130)
     }

@@ -158,6 +158,29 @@ struct MachineSourceTests {
         #expect(driver.place == .connecting || driver.place == .failed)
     }
 
+    /// Several connections, of which only a further one hears that the link has expired.
+    @Test func goesOnWithTheOthersWhenAFurtherRequestIsRefused() {
+        var driver = driver(Self.old) {
+            $0.limits.connections = 2
+            $0.limits.start = 2
+            $0.limits.smallestPiece = 100
+        }
+        driver.connect()
+        let first = driver.id
+        driver.answer(.whole)
+        let second = driver.id
+        #expect(second != first)
+        let actions = refuse(&driver)
+        #expect(actions.contains(.close(second)) && !actions.contains(.close(first)))
+        #expect(actions.contains(.askForSource(driver.ask, .refused(status: 403))))
+        #expect(driver.place == .transferring)
+        // Nothing more is asked over a link that is not taken.
+        driver.now = driver.now + .seconds(1)
+        #expect(!driver.send(.bytesLanded(driver.mark(100))).contains { if case .open = $0 { true } else { false } })
+        _ = find(&driver)
+        #expect(driver.question.link == 1 && driver.id != second && driver.machine.transfer.lines.count == 2)
+    }
+
     // MARK: Expiring
 
     @Test func asksInGoodTimeWhileBytesArrive() {
