@@ -44,7 +44,11 @@ extension Transfer {
         var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: .milliseconds(50)) }
         hoped[id] = sources.sources[source].bytesPerSecond
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
-        guard let claim = plan.claim(for: id, speeds: speeds, most: most) ?? plan.hedge(for: id, speeds: hoped) else {
+        // Where we are the ones who make it slow, a second connection would be no faster.
+        guard
+            let claim = plan.claim(for: id, speeds: speeds, most: most)
+                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped))
+        else {
             issued -= 1
             return nil
         }
