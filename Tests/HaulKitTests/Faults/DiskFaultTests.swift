@@ -26,6 +26,15 @@ struct DiskFaultTests {
         }
     }
 
+    @Test func saysHowMuchRoomThereIsWhereNothingIsYet() throws {
+        let folder = NSTemporaryDirectory() + UUID().uuidString
+        let here = try #require(try PosixDisk().freeSpace(at: NSTemporaryDirectory()))
+        #expect(try PosixDisk().freeSpace(near: folder + "/not/there")?.volume == here.volume)
+        #expect(here.free > 0 && here.total >= here.free)
+        let error = #expect(throws: DiskError.self) { try PosixDisk().freeSpace(at: folder) }
+        #expect(error?.kind == .notFound)
+    }
+
     @Test func saysThatANameIsTooLong() async throws {
         try await FaultRig.run(serving: content.resource()) { rig async throws in
             let path = rig.folder + "/" + String(repeating: "n", count: 300)
