@@ -82,7 +82,10 @@ struct ConnectionFaultTests {
 
     @Test func getsThroughAServerThatBreaksEveryAnswer() async throws {
         let broken = content.resource().breaking(after: 90_000)
-        try await FaultRig.run(serving: { broken.reply(to: $0) }) { rig in
+        try await FaultRig.run(
+            configure: { $0.retry.attempts = 30 },
+            serving: { broken.reply(to: $0) }
+        ) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count >= 5)

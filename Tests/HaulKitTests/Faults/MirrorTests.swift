@@ -75,7 +75,7 @@ struct MirrorTests {
             try await rig.download()
             #expect(try rig.rig.holdsOnly(content))
             #expect(rig.mirrors.allSatisfy { $0.bodyBytesSent > 0 })
-            #expect(rig.bodyBytesSent < content.count * 6 / 5)
+            #expect(rig.bodyBytesSent < content.count * 8 / 5)
         }
     }
 

@@ -21,7 +21,7 @@ struct SharedFileTests {
             #expect(try rig.holdsOnly(content))
             requests = rig.server.requests
             // What is served twice is what was under way when another took over.
-            #expect(rig.server.bodyBytesSent < content.count * 2)
+            #expect(rig.server.bodyBytesSent < content.count * 3)
         }
         return requests
     }
