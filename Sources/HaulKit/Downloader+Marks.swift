@@ -7,22 +7,33 @@ extension Downloader {
     func startTicker() {
         guard ticker == nil else { return }
         let sleep = time.sleep
-        let interval = configuration.markInterval
+        let interval = configuration.markInterval / Self.looksPerMark
         ticker = Task { [weak self] in
+            var looks = 0
             while (try? await sleep(interval)) != nil {
-                guard await self?.tick() == true else { return }
+                looks += 1
+                guard await self?.tick(marks: looks % Self.looksPerMark == 0) == true else { return }
             }
         }
     }
 
-    private func tick() -> Bool {
+    private static let looksPerMark = 4
+
+    /// - Parameter marks: false between two marks, when only those that share a file among connections are looked at: what a
+    ///   slow one costs grows with the time that it is left alone.
+    private func tick(marks: Bool) -> Bool {
         var isAnyActive = false
         for id in queue.running {
             guard let entry = entries[id], case .transferring = entry.machine.state else { continue }
             isAnyActive = true
-            mark(entry)
+            if marks {
+                mark(entry)
+            } else if entry.machine.transfer.isShared, let part = entry.part {
+                entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
+                send(.bytesLanded(part.mark), to: entry)
+            }
         }
-        watchGrowth()
+        if marks { watchGrowth() }
         if !isAnyActive { ticker = nil }
         return isAnyActive
     }

@@ -29,6 +29,13 @@ struct Line: Sendable, Equatable {
         if question == nil { answered = now }
     }
 
+    /// It has not been asked for yet, and ends here.
+    mutating func askForLess(_ end: Int64) {
+        question?.end = end
+        reach = end
+        isNarrowed = false
+    }
+
     /// The answer is good: from `position` on bytes flow.
     mutating func answer(from position: Int64, at now: Instant) {
         question = nil
@@ -56,12 +63,18 @@ struct Line: Sendable, Equatable {
         return bytesPerSecond(at: now)
     }
 
-    /// Whether its speed can be held against it: a connection over a long way takes several round trips, which the time to
-    /// its answer gives an idea of, to come up to speed.
-    func isPastTrial(at now: Instant) -> Bool {
-        guard let answered else { return false }
-        return now - answered >= max(Self.shortestTrial, (answered - opened) * 4)
+    /// What part of the usual speed it must reach, or else another does better; nil while nothing can be held against it: a
+    /// connection over a long way takes several round trips, which the time to its answer gives an idea of, to come up to
+    /// speed.
+    ///
+    /// What is hopeless shows sooner than what is slow.
+    func leastShare(at now: Instant) -> Double? {
+        guard let answered else { return nil }
+        let time = now - answered
+        guard time >= max(Self.earliestTrial, (answered - opened) * 4) else { return nil }
+        return time >= Self.trial ? 0.3 : 0.15
     }
 
-    private static let shortestTrial = Duration.milliseconds(150)
+    static let earliestTrial = Duration.milliseconds(60)
+    private static let trial = Duration.milliseconds(150)
 }

@@ -39,6 +39,7 @@ extension Transfer {
         let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror || isForeignHome)
         if case .accept(let validator) = answer {
             lines[id]?.answer(from: question.offset, at: now)
+            noteAnswer(after: now - line.opened)
             if let end = head.contentRange?.end { lines[id]?.reach = min(line.reach, end) }
             if segment.end < question.end ?? segment.end { lines[id]?.isNarrowed = true }
             sources.note(validator, of: line.source)

@@ -12,7 +12,28 @@ extension Transfer {
         while controller.mayOpen(count: lines.count, at: now), let opened = openOne(&sources, at: now) {
             actions += opened
         }
-        return actions
+        return askingForLess(actions)
+    }
+
+    /// A connection that is cut short before it was asked for is asked for less: its answer ends where it owes no more, and it
+    /// can be used again.
+    private mutating func askingForLess(_ actions: [Action]) -> [Action] {
+        var asked: [Action] = []
+        var places: [ConnectionID: Int] = [:]
+        for action in actions {
+            switch action {
+            case .open(let id, _): places[id] = asked.count
+            case .narrow(let id, let end):
+                guard let place = places[id], case .open(_, var question) = asked[place] else { break }
+                question.end = end
+                asked[place] = .open(id, question)
+                lines[id]?.askForLess(end)
+                continue
+            default: break
+            }
+            asked.append(action)
+        }
+        return asked
     }
 
     mutating func openOne(_ sources: inout SourceBook, at now: Instant) -> [Action]? {
@@ -41,13 +62,13 @@ extension Transfer {
         let id = issueID()
         // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
         // connection to this source can do is known.
-        var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: .milliseconds(50)) }
+        var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
         hoped[id] = sources.sources[source].bytesPerSecond
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
         // Where we are the ones who make it slow, a second connection would be no faster.
         guard
-            let claim = plan.claim(for: id, speeds: speeds, most: most)
-                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped))
+            let claim = plan.claim(for: id, speeds: speeds, most: most, requestTime: requestTime)
+                ?? (isHeldBack ? nil : plan.hedge(for: id, speeds: hoped, requestTime: requestTime))
         else {
             issued -= 1
             return nil
@@ -103,10 +124,14 @@ extension Transfer {
             return drop(id)
         }
         guard let plan, lines.count > 1 else { return [] }
-        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
+        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now, after: Line.earliestTrial) }
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
+        // The last two have too few beside them to be compared with, and share the link with nobody.
+        func usual(_ line: Line) -> Double {
+            sorted.count >= 3 ? median : sources.sources[line.source].bytesPerSecond ?? 0
+        }
         var actions: [Action] = []
         for id in openIDs {
             guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
@@ -114,8 +139,8 @@ extension Transfer {
             // One that was not answered yet has the transport's own patience.
             let isSilent = line.isFlowing && now - line.lastByte > Self.longestSilence
             var isSlow = false
-            if replacements < Self.mostReplacements, sorted.count >= 3, line.isPastTrial(at: now),
-                let speed = speeds[id], speed < 0.3 * median
+            if replacements < Self.mostReplacements, let speed = speeds[id],
+                let share = line.leastShare(at: now), speed < share * usual(line)
             {
                 // Not worth it for what is done in a moment.
                 isSlow = Double(segment.remaining) > speed * 0.5

@@ -75,7 +75,12 @@ struct Transfer: Sendable, Equatable {
     var isHeldBack = false
     /// Slow connections that were closed for another.
     var replacements = 0
+    /// About what one more request costs before its first byte comes, as the last ones did.
+    private(set) var requestTime = SegmentPlan.usualRequestTime
     var issued = 0
+
+    /// Whether there was ever more than one connection.
+    var isShared: Bool { issued > 0 }
 
     mutating func issueID() -> ConnectionID {
         issued += 1
@@ -151,6 +156,11 @@ struct Transfer: Sendable, Equatable {
         guard let known = afterComparing else { return }
         terms.resource = known
         (afterComparing, compared, isHomeForeign) = (nil, known, false)
+    }
+
+    /// A further connection had its answer so long after it was asked for; its bytes take a little longer to flow.
+    mutating func noteAnswer(after time: Duration) {
+        requestTime = min(max((requestTime + time * 2) / 2, .milliseconds(5)), .seconds(1))
     }
 
     mutating func takeCompared() -> Resource? {

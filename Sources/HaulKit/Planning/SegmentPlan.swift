@@ -16,8 +16,10 @@ struct SegmentPlan: Sendable, Equatable {
     let total: Int64
     private(set) var landed: ByteSet
     private(set) var segments: [ConnectionID: Segment] = [:]
-    /// Bytes that hedges have asked for a second time, whether or not they came.
+    /// Bytes that were asked for a second time: those that came twice, and those that still might.
     private(set) var duplicateBytes: Int64 = 0
+    /// Where segments end whose last part was asked for a second time: once is enough.
+    private var tails: Set<Int64> = []
     private let split: SegmentSplit
 
     /// - Parameters:
@@ -119,7 +121,8 @@ struct SegmentPlan: Sendable, Equatable {
     /// For the last bytes: what is left of the slowest segment, asked for a second time. The first to have it wins.
     ///
     /// Worth it when the second request is expected to be done in two thirds of the time that the first still needs, which it
-    /// is not where both are as fast. The same bytes are asked for twice at most.
+    /// is not where both are as fast: then the part of the rest that it would have first, were the rest long enough to be cut.
+    /// The same bytes are asked for twice at most.
     ///
     /// All hedges of a file together ask for no more than one byte in a hundred. A small file may spend as much as a segment
     /// that is too short to be cut can hold: one that stands still can be replaced, then, in a file of any size.
@@ -133,19 +136,33 @@ struct SegmentPlan: Sendable, Equatable {
         let speeds = SegmentSpeeds(speeds)
         let latency = requestTime.seconds
         let allowance = max(total / 100, split.longestUncut) - duplicateBytes
+        // Where both are fast, half of the hundredth; the rest is for those that stand still.
+        let allowanceForTails = total / 200 - duplicateBytes
         var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
         for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {
             let rest = landed.firstMissing(in: segment.owed)..<segment.end
-            let count = rest.upperBound - rest.lowerBound
             let seconds = speeds.seconds(segment.remaining, by: victim)
-            let second = speeds.seconds(count, by: id)
-            guard count > 0, count <= allowance, let speed = speeds.of(victim),
-                speed == 0 || (latency + second) * 1.5 <= seconds
-            else { continue }
+            guard !rest.isEmpty, let speed = speeds.of(victim) else { continue }
+            func isWorth(_ range: Range<Int64>) -> Bool {
+                let count = range.upperBound - range.lowerBound
+                return count <= allowance
+                    && (speed == 0 || (latency + speeds.seconds(count, by: id)) * 1.5 <= seconds)
+            }
+            var range: Range<Int64>?
+            if isWorth(rest) {
+                range = rest
+            } else if !tails.contains(segment.end),
+                let tail = split.tail(of: rest, victim: speed, taker: speeds.of(id)),
+                isWorth(tail), tail.upperBound - tail.lowerBound <= allowanceForTails
+            {
+                range = tail
+            }
+            guard let range else { continue }
             if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
-            best = (rest, victim, seconds)
+            best = (range, victim, seconds)
         }
         guard let best else { return nil }
+        if best.range.lowerBound > segments[best.victim]?.position ?? 0 { tails.insert(best.range.upperBound) }
         duplicateBytes += best.range.upperBound - best.range.lowerBound
         give(best.range, to: id, isHedge: true)
         return Claim(range: best.range, narrowed: nil, isHedge: true)
@@ -165,10 +182,9 @@ struct SegmentPlan: Sendable, Equatable {
         // Segments that share bytes share their end: a hedge takes all the rest, and neither is cut from then on.
         let done = segments.filter {
             $0.value.end == segment.end && landed.firstMissing(in: $0.value.owed) == segment.end
-        }.keys
-        for id in done { segments[id] = nil }
-        promoteHedge(endingAt: segment.end)
-        return done.sorted { $0.number < $1.number }
+        }
+        for id in done.keys { remove(id) }
+        return done.keys.sorted { $0.number < $1.number }
     }
 
     /// Takes over bytes that have landed by whatever way: a connection that was cut short may have brought a little more.
@@ -199,8 +215,7 @@ struct SegmentPlan: Sendable, Equatable {
 
     /// The connection is gone. What it owed is nobody's again, unless a hedge owes it too.
     mutating func release(_ id: ConnectionID) {
-        guard let segment = segments.removeValue(forKey: id) else { return }
-        promoteHedge(endingAt: segment.end)
+        remove(id)
     }
 
     /// These bytes proved wrong and are missing again. A connection that is still to bring some of them will; those behind
@@ -223,6 +238,19 @@ struct SegmentPlan: Sendable, Equatable {
 
     private func isHedged(_ segment: Segment) -> Bool {
         segments.values.contains { $0.isHedge && $0.end == segment.end }
+    }
+
+    /// With one of two that share bytes gone, none of them comes twice any more.
+    private mutating func remove(_ id: ConnectionID) {
+        guard let segment = segments.removeValue(forKey: id) else { return }
+        if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
+            let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
+            // What the one that goes has brought of it, the other brings again, unless it is needless by now.
+            let ends = landed.firstMissing(in: other.owed) == other.end
+            let reached = ends ? min(hedge.position, main.position) : segment.position
+            duplicateBytes -= hedge.end - max(hedge.start, reached)
+        }
+        promoteHedge(endingAt: segment.end)
     }
 
     /// A hedge whose first connection is gone is a segment like any other.

@@ -34,6 +34,16 @@ struct SegmentSplit: Sendable, Equatable {
         return aligned(min(max(ideal, lowest), highest), within: lowest...highest)
     }
 
+    /// The end of a rest that is too short to be cut, for a second connection that begins there: it has it about when the
+    /// first arrives.
+    ///
+    /// - Returns: nil where that would be less than a request is worth.
+    func tail(of rest: Range<Int64>, victim: Double, taker: Double?) -> Range<Int64>? {
+        guard alignment == 1 else { return nil }
+        let count = taken(of: rest.upperBound - rest.lowerBound, victim: victim, taker: taker)
+        return count >= max(1, smallestPiece / 4) ? rest.upperBound - count..<rest.upperBound : nil
+    }
+
     private func taken(of remaining: Int64, victim: Double?, taker: Double?) -> Int64 {
         guard let victim, let taker else { return remaining / 2 }
         guard victim > 0 else { return remaining }

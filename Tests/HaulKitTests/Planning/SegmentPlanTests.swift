@@ -218,7 +218,7 @@ struct SegmentPlanTests {
 
     @Test func doesNotHedgeWhatIsFastEnough() {
         var plan = plan(18, owed: [0..<18])
-        #expect(plan.hedge(for: second, speeds: [first: 1]) == nil, "the second would be no faster")
+        #expect(plan.hedge(for: second, speeds: [first: 150]) == nil, "the second would be no faster")
         #expect(
             plan.hedge(for: second, speeds: [first: 150, second: 10_000]) == nil,
             "a request takes most of the time"
@@ -226,6 +226,35 @@ struct SegmentPlanTests {
         #expect(plan.hedge(for: second, speeds: [first: 0, second: 0]) == nil, "neither moves")
         #expect(plan.hedge(for: second, speeds: [:]) == nil, "nothing is known")
         #expect(plan.hedge(for: second, speeds: [first: 10, second: 100]) != nil)
+    }
+
+    @Test func asksForTheLastPartOnceMoreWhereBothAreFast() {
+        var plan = plan(10_000, landed: [18..<10_000])
+        #expect(plan.assign(0..<18, to: first) == true)
+        #expect(plan.hedge(for: second, speeds: [first: 1]) == .init(range: 9..<18, narrowed: nil, isHedge: true))
+        #expect(plan.advance(second, to: 18) == [second])
+        #expect(plan.hedge(for: third, speeds: [first: 1]) == nil, "once is enough")
+        #expect(plan.advance(first, to: 9) == [first], "the other one has brought the rest")
+        #expect(plan.isComplete)
+    }
+
+    @Test func asksNoLastPartOfASmallFileOnceMore() {
+        var plan = plan(18, owed: [0..<18])
+        #expect(plan.hedge(for: second, speeds: [first: 1]) == nil)
+    }
+
+    @Test func countsOnlyWhatComesTwice() {
+        var plan = plan(18, owed: [0..<18])
+        #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
+        _ = plan.advance(first, to: 3)
+        _ = plan.advance(second, to: 5)
+        #expect(plan.duplicateBytes == 18)
+        plan.release(first)
+        #expect(plan.duplicateBytes == 3)
+        #expect(plan.hedge(for: third, speeds: [second: 0])?.range == 5..<18)
+        #expect(plan.duplicateBytes == 16)
+        #expect(plan.advance(third, to: 18) == [second, third])
+        #expect(plan.duplicateBytes == 3)
     }
 
     @Test func doesNotHedgeWhileThereIsAGap() {
