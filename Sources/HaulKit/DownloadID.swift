@@ -8,7 +8,11 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
     /// A new one, in the form of RFC 9562 §5.7: it begins with the time, so that downloads that are added together, and
     /// change together, lie together in the store's index.
     public init() {
-        var bytes = UUID().uuid
+        // `UUID()` opens a device file for each.
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) { $0.storeBytes(of: .random(in: 0 ... .max), toByteOffset: 8, as: UInt64.self) }
+        (bytes.6, bytes.7) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
+        bytes.8 = bytes.8 & 0x3F | 0x80
         let milliseconds = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
         withUnsafeBytes(of: milliseconds.bigEndian) { time in
             (bytes.0, bytes.1, bytes.2) = (time[2], time[3], time[4])

@@ -195,6 +195,6 @@ extension Downloader {
     }
 
     static func absolute(_ path: String) -> String {
-        URL(fileURLWithPath: path).standardizedFileURL.path
+        FilePaths.isAbsoluteAndPlain(path) ? path : URL(fileURLWithPath: path).standardizedFileURL.path
     }
 }

@@ -34,7 +34,7 @@ extension Downloader {
     }
 
     /// Downloads that share a transaction when they are added.
-    private static let addedTogether = 512
+    private static let addedTogether = 2048
 
     private func addTogether(_ requests: [Result<DownloadRequest, DownloadError>]) async
         -> [Result<Download, DownloadError>]

@@ -179,11 +179,10 @@ extension Downloader {
             // What other processes run is theirs.
             all.add("(owner IS NULL OR owner = \(processID))")
         }
-        let names = entries.keys.map(\.description)
         var inMemory = all
-        inMemory.add(isIn: names, "id")
+        inMemory.add(isIn: entries.keys.map(\.description), "id")
         let present = try await store.ids(inMemory).compactMap { entries[$0] }
-        all.add(isIn: names, "id", isNot: true)
+        all.add(besides: entries.keys)
         return (present, all)
     }
 

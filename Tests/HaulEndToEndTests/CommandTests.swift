@@ -64,10 +64,10 @@ struct CommandTests {
 
     @Test func keepsTheStateOnInterruptAndGoesOnWithTheSameCommand() async throws {
         let server = try await server { resource, request in
-            if request.range == nil { resource.bytesPerSecond = 2_000_000 }
+            if request.range == nil { resource.bytesPerSecond = 400_000 }
         }
         let running = try haul.start(["get", server.url("/file.bin")])
-        try await until { server.bodyBytesSent > 800_000 }
+        try await until { server.bodyBytesSent > 400_000 }
         running.send(SIGINT)
         let result = await running.result()
         #expect(result.status == 130)
@@ -83,7 +83,9 @@ struct CommandTests {
     }
 
     @Test func aSecondProcessOnTheSameFileExitsSevenAndSaysWhoHasIt() async throws {
-        let server = try await server { resource, _ in resource.bytesPerSecond = 500_000 }
+        let server = try await server { resource, request in
+            if request.range == nil { resource.bytesPerSecond = 100_000 }
+        }
         let first = try haul.start(["get", server.url("/file.bin")])
         try await until {
             FileManager.default.fileExists(atPath: folder("file.bin.haulpart")) && server.bodyBytesSent > 100_000

@@ -16,6 +16,18 @@ enum FilePaths {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
+    /// Whether a path begins at the root and no part of it is empty, `.` or `..`.
+    static func isAbsoluteAndPlain(_ path: String) -> Bool {
+        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return false }
+        return path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+            switch $0.count {
+            case 0: false
+            case 1, 2: !$0.allSatisfy { $0 == UInt8(ascii: ".") }
+            default: true
+            }
+        }
+    }
+
     /// The partial file of a final path.
     static func part(of path: String) -> String { path + partSuffix }
 

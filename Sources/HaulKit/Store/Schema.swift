@@ -82,6 +82,18 @@ enum Schema {
                 table.add(column: "received", .integer).notNull().defaults(to: 0)
             }
         }
+        migrator.registerMigration("4: no index holds what is not there") { database in
+            // Most downloads have no key, no group and no partial file, and each index costs every one that is added.
+            for (name, column) in [("file", "file"), ("partPath", "partPath"), ("group", "groupName"), ("key", "key")] {
+                try database.drop(index: "download_on_\(name)")
+                try database.execute(
+                    sql: """
+                        CREATE \(name == "key" ? "UNIQUE" : "") INDEX download_on_\(name) ON download (\(column))
+                        WHERE \(column) IS NOT NULL
+                        """
+                )
+            }
+        }
         return migrator
     }
 }

@@ -52,11 +52,20 @@ struct StoreCondition: Sendable {
         arguments += values
     }
 
-    mutating func add(isIn values: [String], _ column: String, isNot: Bool = false) {
-        // One value, however many there are: SQLite allows only so many.
-        let list = "[" + values.map(Self.quoted).joined(separator: ",") + "]"
-        add("\(column) \(isNot ? "NOT IN" : "IN") (SELECT value FROM json_each(?))", list)
+    mutating func add(isIn values: [String], _ column: String) {
+        add("\(column) IN (SELECT value FROM json_each(?))", Self.list(values))
     }
+
+    /// By the numbers of the rows, which every index has: a far page is counted off without a look at the rows before it.
+    mutating func add(besides ids: some Sequence<DownloadID>) {
+        add(
+            "download.rowid NOT IN (SELECT rowid FROM download WHERE id IN (SELECT value FROM json_each(?)))",
+            Self.list(ids.map(\.description))
+        )
+    }
+
+    /// One value, however many there are: SQLite allows only so many.
+    private static func list(_ values: [String]) -> String { "[" + values.map(quoted).joined(separator: ",") + "]" }
 
     private mutating func add(_ range: Range<Date>, _ column: String) {
         let texts = [range.lowerBound, range.upperBound].map { String.fromDatabaseValue($0.databaseValue) ?? "" }
@@ -79,7 +88,7 @@ struct StoreCondition: Sendable {
             add(rows(statuses + ["queued"]))
         } else if wanted.isEmpty {
             add(rows(isQueuedWanted ? statuses + ["queued"] : statuses))
-            if isQueuedWanted, !live.isEmpty { add(isIn: live.keys.map(\.description), "id", isNot: true) }
+            if isQueuedWanted, !live.isEmpty { add(besides: live.keys) }
         } else {
             var either = StoreCondition()
             either.add(isIn: live.filter { wanted.contains($0.value) }.map(\.key.description), "id")
@@ -88,7 +97,7 @@ struct StoreCondition: Sendable {
             if isQueuedWanted {
                 var queued = StoreCondition()
                 queued.add("status = 'queued'")
-                queued.add(isIn: live.keys.map(\.description), "id", isNot: true)
+                queued.add(besides: live.keys)
                 parts.append("(\(queued.sql))")
                 either.arguments += queued.arguments
             }

@@ -27,7 +27,7 @@ extension DownloadStore {
         lower: Int64, upper: Int64
     )? {
         var others = StoreCondition()
-        others.add(isIn: ids.map(\.description), "id", isNot: true)
+        others.add(besides: ids)
         let condition = others
         let step = Downloader.positionStep * Int64(ids.count + 1)
         return try await reading { database in

@@ -13,10 +13,15 @@ extension DownloadStore {
     func list(_ condition: StoreCondition) async throws(DownloadError) -> [Listed] {
         try await reading { database in
             let order = condition.order.isEmpty ? "download.rowid" : condition.order
+            // Of the pages before it nothing but the place is read.
+            let rows =
+                condition.page.isEmpty
+                ? condition.sql
+                : "download.rowid IN (SELECT rowid FROM download WHERE \(condition.sql) ORDER BY \(order)\(condition.page))"
             let sql = """
                 SELECT download.*, progress.received AS received FROM download
                 LEFT JOIN progress ON progress.downloadID = download.id
-                WHERE \(condition.sql) ORDER BY \(order)\(condition.page)
+                WHERE \(rows) ORDER BY \(order)
                 """
             // A row that a later version wrote, or somebody edited, must not hide the others.
             return try Row.fetchAll(database, sql: sql, arguments: condition.bound).compactMap { row in

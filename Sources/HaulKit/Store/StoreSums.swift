@@ -17,7 +17,7 @@ extension DownloadStore {
     /// - Parameter ids: not counted.
     func storedBytes(besides ids: [DownloadID] = []) async throws(DownloadError) -> Sums {
         var condition = StoreCondition()
-        if !ids.isEmpty { condition.add(isIn: ids.map(\.description), "id", isNot: true) }
+        if !ids.isEmpty { condition.add(besides: ids) }
         let (where_, arguments) = (condition.sql, condition.bound)
         return try await reading { database in
             // As `Entry.bytesAtRest` has it. Added up as `total`: a server may announce any length.

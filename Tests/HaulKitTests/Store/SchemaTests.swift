@@ -72,4 +72,21 @@ struct SchemaTests {
         #expect(saved.record.request == request)
         #expect(saved.progress?.mark(bootID: "boot 1") == mark)
     }
+
+    @Test(
+        arguments: [
+            ("file = 'f'", "download_on_file"), ("partPath = 'p'", "download_on_partPath"),
+            ("key = 'k'", "download_on_key"), ("groupName = 'g'", "download_on_group"), ("url = 'u'", "download_on_url"),
+            ("key IN (SELECT value FROM json_each('[\"k\"]'))", "download_on_key"),
+            ("status = 'queued' ORDER BY rowid LIMIT 50", "download_on_status"),
+            ("status = 'queued' ORDER BY priority DESC, position", "download_on_status_order"),
+        ]
+    )
+    func findsByIndex(_ condition: String, _ index: String) async throws {
+        let plan = try await store().reading { database in
+            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN SELECT * FROM download WHERE \(condition)")
+                .map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.contains("USING INDEX \(index) ") }, "\(plan)")
+    }
 }
