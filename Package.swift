@@ -22,6 +22,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -40,6 +42,9 @@ let package = Package(
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -61,6 +66,18 @@ let package = Package(
             path: "Benchmarks/Scale",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "CourseDownloader",
+            dependencies: ["HaulKit"],
+            path: "Examples/CourseDownloader",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "ListMirror",
+            dependencies: ["HaulKit"],
+            path: "Examples/ListMirror",
+            swiftSettings: settings
+        ),
         .target(
             name: "HaulTesting",
             dependencies: [
@@ -78,6 +95,10 @@ let package = Package(
             dependencies: [
                 "HaulKit", "HaulTesting",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -87,7 +108,7 @@ let package = Package(
         .testTarget(
             name: "HaulEndToEndTests",
             dependencies: [
-                "HaulKit", "HaulTesting", "haul",
+                "HaulKit", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings

@@ -1,3 +1,4 @@
+public import CoreMetrics
 internal import Foundation
 public import Logging
 
@@ -83,10 +84,12 @@ public struct Configuration: Sendable {
     /// Who is told when downloads begin and end. ``Downloader/setHooks(_:)`` changes it later.
     public var hooks: [Hook] = []
     public var hookLimits = HookLimits()
-    /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: nobody does.
+    /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: the desktop that this user has, if any.
     public var notifier: (any Notifier)?
     /// Most bytes that go to the disk in one call.
     var batchBytes = 512 << 10
+    /// Where what happens is counted (`docs/metrics.md` says what); nil: where the process has said so.
+    public var metrics: (any MetricsFactory)?
     /// Says `debug` and below only: outcomes are events, not log lines.
     public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
 

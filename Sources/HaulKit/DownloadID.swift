@@ -10,7 +10,9 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
     public init() {
         // `UUID()` opens a device file for each.
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-        withUnsafeMutableBytes(of: &bytes) { $0.storeBytes(of: .random(in: 0 ... .max), toByteOffset: 8, as: UInt64.self) }
+        withUnsafeMutableBytes(of: &bytes) {
+            $0.storeBytes(of: .random(in: 0 ... .max), toByteOffset: 8, as: UInt64.self)
+        }
         (bytes.6, bytes.7) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
         bytes.8 = bytes.8 & 0x3F | 0x80
         let milliseconds = UInt64(max(0, Date().timeIntervalSince1970) * 1000)

@@ -9,7 +9,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         case connecting
         /// Bytes arrive.
         case transferring
-        /// Waits before the next attempt; see ``DownloadSnapshot/waitsBecause``.
+        /// Waits before the next attempt; see ``DownloadSnapshot/waitsFor``.
         case waiting
         /// Every byte is here; the digest is computed, the file synced and put under its name.
         case verifying

@@ -5,6 +5,13 @@ internal import Logging
 extension Downloader {
     /// What keeps everything from running now.
     struct Gates {
+        /// What is asked of the network; see ``Configuration/waitsForNetwork`` and ``Configuration/allowsMetered``.
+        var waitsForNetwork: Bool
+        var allowsMetered: Bool
+        /// How the network was last seen.
+        var network = NetworkStatus.unknown
+        /// What the timetable allows now; nil for any speed.
+        var bytesPerSecond: Int64?
         var isOutsideHours = false
         var isOffline = false
         var isMetered = false
@@ -18,7 +25,11 @@ extension Downloader {
     /// Begins to look at network and clock, as configured.
     func watchGates() {
         followTimetable()
-        guard configuration.waitsForNetwork || !configuration.allowsMetered else { return }
+        watchNetwork()
+    }
+
+    private func watchNetwork() {
+        guard networkMonitor == nil, gates.waitsForNetwork || !gates.allowsMetered else { return }
         let monitor = configuration.networkMonitor ?? SystemNetworkMonitor()
         networkMonitor = monitor
         Task { [weak self] in
@@ -34,12 +45,25 @@ extension Downloader {
         timetableTimer?.cancel()
     }
 
+    /// Changes on what networks downloads run, from now on; nil leaves a thing as it is. What runs on a network that is barred
+    /// now is paused, and goes on by itself where it may.
+    ///
+    /// - Parameters:
+    ///   - waitsForNetwork: see ``Configuration/waitsForNetwork``.
+    ///   - allowsMetered: see ``Configuration/allowsMetered``.
+    public func setNetworkPolicy(waitsForNetwork: Bool? = nil, allowsMetered: Bool? = nil) {
+        if let waitsForNetwork { gates.waitsForNetwork = waitsForNetwork }
+        if let allowsMetered { gates.allowsMetered = allowsMetered }
+        watchNetwork()
+        take(gates.network)
+    }
+
     private func take(_ status: NetworkStatus) {
+        gates.network = status
         // A machine that has nothing but itself is not offline: it never was anything else.
         let hasNetworks = status.interfaces?.contains { !$0.isLoopback } ?? false
-        gates.isOffline =
-            configuration.waitsForNetwork && hasNetworks && !status.isOnline(via: configuration.binding)
-        gates.isMetered = !configuration.allowsMetered && status.isMetered == true
+        gates.isOffline = gates.waitsForNetwork && hasNetworks && !status.isOnline(via: configuration.binding)
+        gates.isMetered = !gates.allowsMetered && status.isMetered == true
         moveGates()
     }
 
@@ -55,6 +79,8 @@ extension Downloader {
         timetableTimer?.cancel()
         timetableTimer = nil
         guard let timetable else {
+            gates.bytesPerSecond = nil
+            limitSpeed()
             if gates.isOutsideHours {
                 gates.isOutsideHours = false
                 moveGates()
@@ -66,7 +92,8 @@ extension Downloader {
         case .closed: gates.isOutsideHours = true
         case .open(let bytesPerSecond):
             gates.isOutsideHours = false
-            speedLimit.bytesPerSecond = bytesPerSecond
+            gates.bytesPerSecond = bytesPerSecond
+            limitSpeed()
         }
         moveGates()
         guard let next = timetable.nextChange(after: now) else { return }
@@ -78,6 +105,11 @@ extension Downloader {
             guard (try? await sleep(.seconds(wait))) != nil else { return }
             await self?.followTimetable()
         }
+    }
+
+    /// The lower of what the application says and what the timetable does.
+    func limitSpeed() {
+        speedLimit.bytesPerSecond = [ownSpeedLimit, gates.bytesPerSecond].compactMap(\.self).min()
     }
 
     // MARK: Opening and shutting

@@ -47,6 +47,7 @@ extension Downloader {
         if !isInMemory, mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
         entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
+        countBytes(entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
         let snapshot = entry.snapshot(at: now)

@@ -46,6 +46,7 @@ extension Downloader {
         default: break
         }
         noteDiskUse(entry)
+        count(entry)
         if entry.isOnlyAnAttempt {
             forget(entry)
         } else if state != .cancelled, entry.isOurs, !(entry.isUntouched && entry.record.status == .queued) {

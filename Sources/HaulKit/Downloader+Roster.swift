@@ -70,6 +70,7 @@ extension Downloader {
     func start(_ entry: Entry) {
         entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
         learnLinkExpiry(entry)
+        metrics.start()
         send(.slotGranted, to: entry)
     }
 
@@ -123,6 +124,7 @@ extension Downloader {
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wakeQueue(at: queue.nextGrant(after: now), now)
+        metrics.lines(running: queue.running.count, waiting: queue.waitingCount)
         noteIdle()
     }
 

@@ -1,6 +1,7 @@
 internal import DequeModule
 internal import Foundation
 internal import Logging
+internal import Metrics
 
 /// Runs downloads and remembers them: the one place where their state changes.
 ///
@@ -29,7 +30,7 @@ public actor Downloader {
     var entries: [DownloadID: Entry] = [:]
     let hubs = HubRegistry()
     let broadcast = Broadcast()
-    var gates = Gates()
+    var gates: Gates
     var networkMonitor: (any NetworkMonitor)?
     var timetable: Timetable?
     var timetableTimer: Task<Void, Never>?
@@ -43,6 +44,8 @@ public actor Downloader {
     var hosts: HostBudget
     /// Downloads that found no room for a further connection; some may not want it any more.
     var roomSeekers: Set<DownloadID> = []
+    /// What the application says; hours may have a lower one.
+    var ownSpeedLimit: Int64?
     /// For all downloads together; each has its own under it.
     let speedLimit: SpeedLimit
     /// Connections that a host was seen to allow.
@@ -63,6 +66,7 @@ public actor Downloader {
     var stored = StoredCount()
     let hooks: HookRunner
     var hookBook = HookBook()
+    let metrics: DownloaderMetrics
 
     // MARK: Opening and closing
 
@@ -103,6 +107,15 @@ public actor Downloader {
         )
     }
 
+    /// A downloader of its own name, with its own store, limits and downloads, and defaults for all else.
+    ///
+    /// - Throws: as ``init(_:)``.
+    public init(name: String) async throws(DownloadError) {
+        var configuration = Configuration()
+        configuration.name = name
+        try await self.init(configuration)
+    }
+
     /// With every effect handed in.
     init(
         _ configuration: Configuration,
@@ -118,11 +131,14 @@ public actor Downloader {
         self.store = store
         self.time = time
         publication = Publication(disk: disk)
+        metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
         logger = configuration.logger
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
+        ownSpeedLimit = configuration.bytesPerSecond
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
+        gates = Gates(waitsForNetwork: configuration.waitsForNetwork, allowsMetered: configuration.allowsMetered)
         let poster = transport as? any WebhookPoster
         hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())
@@ -183,11 +199,12 @@ public actor Downloader {
 
     // MARK: Speed
 
-    /// Limits the speed of all downloads together, from now on.
+    /// Limits the speed of all downloads together, from now on; where the timetable has a lower one for the hour, that holds.
     ///
     /// - Parameter bytesPerSecond: nil for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
-        speedLimit.bytesPerSecond = bytesPerSecond
+        ownSpeedLimit = bytesPerSecond
+        limitSpeed()
     }
 
     /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.

@@ -40,6 +40,9 @@ struct NetworkOptions: ParsableArguments {
     )
     var binding: NetworkBinding?
 
+    @Flag(help: "While there is no network, wait until there is one, in place of failing.")
+    var waitForNetwork = false
+
     @Flag(help: "Take user names and passwords from ~/.netrc.")
     var netrc = false
 
@@ -65,7 +68,7 @@ struct NetworkOptions: ParsableArguments {
         configuration.restoration = .onRequest
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
-        configuration.waitsForNetwork = false
+        configuration.waitsForNetwork = waitForNetwork
         configuration.bytesPerSecond = limitRate?.bytes
         if let retries {
             configuration.retry.attempts = retries

@@ -91,5 +91,5 @@ struct WaitForSpaceTests {
 }
 
 extension Data {
-    fileprivate func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
+    func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
 }

@@ -39,6 +39,8 @@ final class Entry {
     var isOurs = true
     /// Another's file at the final name, which was left alone as asked.
     var standing: FileStatus?
+    /// Bytes that the metrics know of.
+    var countedBytes: Int64 = 0
     /// The file had been there before this run.
     var wasThere = false
 

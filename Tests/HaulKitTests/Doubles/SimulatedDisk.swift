@@ -259,8 +259,14 @@ final class SimulatedDisk: Disk {
             self.path = path
         }
 
-        deinit {
-            if holdsLock.withLock(\.self) { disk.state.withLock { $0.inodes[number]?.isLocked = false } }
+        deinit { unlock() }
+
+        func unlock() {
+            let held = holdsLock.withLock { held in
+                defer { held = false }
+                return held
+            }
+            if held { disk.state.withLock { $0.inodes[number]?.isLocked = false } }
         }
 
         func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {

@@ -76,7 +76,8 @@ struct SchemaTests {
     @Test(
         arguments: [
             ("file = 'f'", "download_on_file"), ("partPath = 'p'", "download_on_partPath"),
-            ("key = 'k'", "download_on_key"), ("groupName = 'g'", "download_on_group"), ("url = 'u'", "download_on_url"),
+            ("key = 'k'", "download_on_key"), ("groupName = 'g'", "download_on_group"),
+            ("url = 'u'", "download_on_url"),
             ("key IN (SELECT value FROM json_each('[\"k\"]'))", "download_on_key"),
             ("status = 'queued' ORDER BY rowid LIMIT 50", "download_on_status"),
             ("status = 'queued' ORDER BY priority DESC, position", "download_on_status_order"),

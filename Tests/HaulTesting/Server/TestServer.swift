@@ -32,9 +32,11 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - port: the port to listen on; 0 for any.
     ///   - tls: the certificate to serve HTTPS with; nil for plain HTTP.
+    ///   - host: the address to listen on; ``url(_:)`` names 127.0.0.1 whatever it is.
     ///   - onAccept: what becomes of a connection, given its number counted from 1.
     ///   - handler: what becomes of a request. Called on a thread of the server: it must not block.
     public static func start(
+        host: String = "127.0.0.1",
         port: Int = 0,
         tls: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
@@ -43,7 +45,7 @@ public final class TestServer: Sendable {
         let log = ServerLog<TestRequest>()
         let answers = AnswerCount()
         let context = try tls.map { try $0.serverContext() }
-        let channel = try await listen(port: port) { channel in
+        let channel = try await listen(host: host, port: port) { channel in
             guard let number = log.opened(channel) else { return channel.closeTransport() }
             let pipeline = channel.pipeline.syncOperations
             let verdict = onAccept?(number) ?? .serve
@@ -77,8 +79,9 @@ public final class TestServer: Sendable {
     /// is a little ahead of the server, hence not for a shorter time.
     public var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
 
-    /// Listens on 127.0.0.1 and sets every accepted connection up on its event loop.
+    /// Listens and sets every accepted connection up on its event loop.
     static func listen(
+        host: String = "127.0.0.1",
         port: Int,
         setUp: @escaping @Sendable (any Channel) throws -> Void
     ) async throws -> any Channel {
@@ -90,7 +93,7 @@ public final class TestServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try setUp(channel) }
             }
-            .bind(host: "127.0.0.1", port: port)
+            .bind(host: host, port: port)
             .get()
     }
 }

@@ -1,0 +1,101 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// `haul get` on a machine of its own (a network namespace) whose only cable is pulled and put back.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: Cable.isPossible, "network namespaces need root and iproute2"))
+struct CutCableTests {
+    private static let content = TestContent(seed: 9, count: 3_000_000)
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Runs `haul get` beyond the cable, pulls it in the middle, puts it back once the command says that it waits, and returns
+    /// what it printed.
+    private func run(_ words: [String]) async throws -> (status: Int32, printed: String, asked: Int) {
+        let cable = try Cable()
+        let server = try await TestServer.start(host: cable.here) { request in
+            var resource = FileResource(content: Self.content, etag: "\"v1\"")
+            if request.range == nil { resource.bytesPerSecond = 400_000 }
+            return resource.reply(to: request)
+        }
+        let printed = folder("printed")
+        let url = "http://\(cable.here):\(server.port)/file.bin"
+        let script = "exec ip netns exec \"$0\" \"$1\" get \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
+        let process = try HaulCommand(in: folder.path).start(
+            ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
+            as: "/bin/bash"
+        )
+        func waits(for text: String) async throws {
+            while FileManager.default.contents(atPath: printed).map({ !$0.contains(text) }) ?? true {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        while server.bodyBytesSent < 400_000 { try await Task.sleep(for: .milliseconds(20)) }
+        try cable.pull()
+        try await waits(for: words.contains("--json") ? "\"offline\"" : "Waiting for the network.")
+        #expect(try folder.names.contains("file.bin.haulpart"))
+        try cable.putBack()
+        let result = await process.result()
+        let asked = server.requests.count
+        await server.stop()
+        return (result.status, try String(contentsOfFile: printed, encoding: .utf8), asked)
+    }
+
+    @Test func waitsForTheNetworkAndGoesOnWhereItWas() async throws {
+        let (status, printed, asked) = try await run(["--wait-for-network", "-c1"])
+        #expect(status == 0, "\(printed)")
+        #expect(try Self.content.matches(fileAt: folder("file.bin")))
+        #expect(asked == 2)
+        #expect(printed.split(separator: "\n").filter { $0.contains("Waiting for the network.") }.count == 1)
+    }
+
+    @Test func saysSoInItsEventsOnce() async throws {
+        struct Line: Decodable {
+            var event: String
+            var state: String?
+            var hold: String?
+        }
+        let (status, printed, _) = try await run(["--wait-for-network", "--json"])
+        #expect(status == 0, "\(printed)")
+        let states = try printed.split(separator: "\n")
+            .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }.filter { $0.event == "changed" }
+        #expect(states.filter { $0.state == "paused" }.map(\.hold) == ["offline"])
+        #expect(states.last?.state == "completed")
+    }
+}
+
+/// A network namespace with a cable to this machine. Needs root.
+private final class Cable: Sendable {
+    let name = "haul-\(UUID().uuidString.prefix(8))"
+    private var near: String { "h" + name.dropFirst(5) }
+    /// This machine's address at its end: of a network that is for tests (RFC 5737).
+    let here: String
+    private let there: String
+
+    static let isPossible = geteuid() == 0 && (try? Cable()) != nil
+
+    init() throws {
+        let number = Int.random(in: 0..<60) * 4
+        (here, there) = ("203.0.113.\(number + 1)", "203.0.113.\(number + 2)")
+        try SystemCommand.run("ip", "netns", "add", name)
+        do {
+            try SystemCommand.run(
+                ["ip", "link", "add", near, "type", "veth", "peer", "name", "eth0", "netns", name]
+            )
+            try SystemCommand.run("ip", "address", "add", here + "/30", "dev", near)
+            try SystemCommand.run("ip", "link", "set", near, "up")
+            try SystemCommand.run("ip", "-n", name, "address", "add", there + "/30", "dev", "eth0")
+            for device in ["lo", "eth0"] { try SystemCommand.run("ip", "-n", name, "link", "set", device, "up") }
+        } catch {
+            try? SystemCommand.run("ip", "netns", "delete", name)
+            throw error
+        }
+    }
+
+    // The cable goes with the namespace; one that stays is named so that anybody knows whose it was.
+    deinit { try? SystemCommand.run("ip", "netns", "delete", name) }
+
+    func pull() throws { try SystemCommand.run("ip", "link", "set", near, "down") }
+    func putBack() throws { try SystemCommand.run("ip", "link", "set", near, "up") }
+}

@@ -1,0 +1,361 @@
+import Foundation
+import HaulKit
+
+/// The code blocks of `HaulKit.docc`, compiled. ``DocumentationTests`` compares them with the articles to the letter.
+///
+/// Nothing here is called. What a block needs and does not show stands outside its two marker lines.
+enum DocumentationSnippets {
+    // MARK: HaulKit
+
+    static func theShortestWay(url: URL) async throws {
+        // snippet: HaulKit-1
+        let downloader = try await Downloader()
+        let download = try await downloader.add(DownloadRequest(url, to: .folder(path: "Downloads")))
+        let file = try await download.result()
+        print(file.path, file.bytes)
+        await downloader.shutDown()
+        // end
+    }
+
+    // MARK: GettingStarted
+
+    static func openAndAdd(url: URL) async throws {
+        // snippet: GettingStarted-1
+        var configuration = Configuration()
+        configuration.name = "books"
+        let downloader = try await Downloader(configuration)
+
+        let request = DownloadRequest(url, to: .folder(path: "Downloads"))
+        let completed = try await downloader.add(request).result()
+        print(completed.path, completed.bytes)
+        // end
+    }
+
+    static func sayMore(url: URL, digest: String, token: String) -> DownloadRequest? {
+        // snippet: GettingStarted-2
+        guard let checksum = Checksum("sha256:" + digest) else { return nil }
+        var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
+        request.checksum = checksum
+        request.onConflict = .overwrite
+        if let field = HeaderField("Authorization", "Bearer \(token)") { request.headers.append(field) }
+        // end
+        return request
+    }
+
+    static func follow(download: Download) async {
+        // snippet: GettingStarted-3
+        for await event in download.events {
+            switch event {
+            case .changed(let snapshot): print(snapshot.state)
+            case .progressed(let snapshot): print(snapshot.fraction ?? 0, snapshot.bytesPerSecond)
+            case .ended(.completed(let completed)): print(completed.path)
+            case .ended(.failed(let error)): print(error.message)
+            case .ended(.cancelled): print("cancelled")
+            }
+        }
+        // end
+    }
+
+    static func callBack(download: Download) {
+        // snippet: GettingStarted-4
+        download
+            .onProgress { print($0.fraction ?? 0) }
+            .onSuccess { print($0.path) }
+            .onFailure { print($0.message) }
+        // end
+    }
+
+    static func understand(download: Download) async {
+        // snippet: GettingStarted-5
+        do {
+            print(try await download.result().path)
+        } catch {
+            switch error.code {
+            case .diskFull: print("Make room, and resume it.")
+            case .refusedByServer: print("The server answered \(error.status ?? 0).")
+            default: print(error.message)
+            }
+        }
+        // end
+    }
+
+    // MARK: Resuming
+
+    static func pauseAndResume(download: Download) async throws {
+        // snippet: Resuming-1
+        try await download.pause()
+        print(download.snapshot.receivedBytes)
+        try await download.resume()
+        // end
+    }
+
+    static func goOnAfterAnEnd() async throws {
+        // snippet: Resuming-2
+        var configuration = Configuration()
+        configuration.name = "books"
+        configuration.resumesAtStart = false
+        let downloader = try await Downloader(configuration)
+        if let damaged = downloader.damagedStore { print("The store was damaged, and is now \(damaged).") }
+
+        for snapshot in try await downloader.list(DownloadQuery(states: [.paused, .failed])) {
+            print(snapshot.path ?? snapshot.url.masked, snapshot.receivedBytes)
+        }
+        try await downloader.resume(.all)
+        try await downloader.retry(.all)
+        // end
+    }
+
+    static func chooseHowToGoOn(url: URL, downloader: Downloader) async throws -> Download {
+        // snippet: Resuming-3
+        var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
+        request.failsOnChange = true
+        request.resumesUnverified = true
+        let download = try await downloader.add(request)
+        // end
+        return download
+    }
+
+    static func readTheProof(download: Download) async throws {
+        // snippet: Resuming-4
+        switch try await download.result().proof {
+        case .digest: print("its digest is the one that was given or announced")
+        case .length: print("its length is the one that was announced, and every part bears the same version")
+        case .none: print("only the end of the connection says that it is whole")
+        }
+        // end
+    }
+
+    // MARK: ExpiringLinks
+
+    static func downloadByKey(course: Course) async throws -> Download {
+        // snippet: ExpiringLinks-1
+        var configuration = Configuration()
+        configuration.sourceProvider = { query in
+            DownloadSource(try await course.link(to: query.key ?? "").url)
+        }
+        let downloader = try await Downloader(configuration)
+        let request = DownloadRequest(key: "swift/1", to: .folder(path: "Lessons"))
+        let download = try await downloader.add(request)
+        // end
+        return download
+    }
+
+    static func beginWithAURL(link: URL, downloader: Downloader) async throws -> Download {
+        // snippet: ExpiringLinks-2
+        var request = DownloadRequest(link, to: .folder(path: "Lessons"))
+        request.key = "swift/1"
+        let download = try await downloader.add(request)
+        // end
+        return download
+    }
+
+    static func answerByReason(course: Course, configuration: inout Configuration) {
+        // snippet: ExpiringLinks-3
+        configuration.sourceTimeout = .seconds(10)
+        configuration.sourceProvider = { query in
+            if case .refused(status: 401) = query.reason { try await course.signIn() }
+            let link = try await course.link(to: query.key ?? "")
+            return DownloadSource(link.url, expiresAt: link.expiresAt)
+        }
+        // end
+    }
+
+    static func replaceByHand(link: URL, downloader: Downloader) async throws {
+        // snippet: ExpiringLinks-4
+        if let download = try await downloader.download(key: "swift/1") {
+            try await download.replaceSource(DownloadSource(link))
+            if download.snapshot.state == .failed { try await download.resume() }
+        }
+        // end
+    }
+
+    /// Stands for what an application knows of its links.
+    struct Course: Sendable {
+        var links: [String: (url: URL, expiresAt: Date)]
+
+        func signIn() async throws {}
+
+        func link(to lesson: String) async throws -> (url: URL, expiresAt: Date) {
+            guard let link = links[lesson] else { throw CocoaError(.fileNoSuchFile) }
+            return link
+        }
+    }
+
+    // MARK: Groups
+
+    // snippet: Groups-1
+    struct Lesson: Codable {
+        var title: String
+        var cover: String
+    }
+    // end
+
+    static func addACourse(lessons: [(lesson: Lesson, url: URL)], downloader: Downloader) async throws {
+        // snippet: Groups-2
+        let requests = try lessons.enumerated().map { number, item in
+            var request = DownloadRequest(item.url, to: .folder(path: "Lessons"))
+            request.key = "swift/\(number + 1)"
+            request.group = "swift"
+            request.owner = "ada"
+            request.metadata = try Metadata(item.lesson)
+            return request
+        }
+        for result in await downloader.add(requests) {
+            if case .failure(let error) = result { print(error.message) }
+        }
+        // end
+    }
+
+    static func followTheGroup(downloader: Downloader) async throws {
+        // snippet: Groups-3
+        let group = downloader.group("swift")
+        for await event in group.events {
+            switch event {
+            case .changed(let snapshot): print(snapshot.key ?? "", snapshot.state)
+            case .progressed: print(try await group.summary().fraction)
+            case .ended(let snapshot, .failed(let error)): print(snapshot.key ?? "", error.message)
+            case .ended(let snapshot, _): print(snapshot.key ?? "", snapshot.path ?? "")
+            case .changedTogether: print(try await group.list().count)
+            case .finished(let summary): print(summary.completed, summary.failed)
+            }
+        }
+        // end
+    }
+
+    static func readBack(downloader: Downloader) async throws {
+        // snippet: Groups-4
+        let query = DownloadQuery(states: [.completed], group: "swift", order: .ended, limit: 50)
+        for snapshot in try await downloader.list(query) {
+            let lesson = try snapshot.metadata?.decoded(as: Lesson.self)
+            print(lesson?.title ?? "", snapshot.path ?? "")
+        }
+        // end
+    }
+
+    static func actOnMany(downloader: Downloader) async throws {
+        // snippet: Groups-5
+        try await downloader.pause(.owner("ada"))
+        try await downloader.setPriority(10, of: .keys(["swift/1"]))
+        try await downloader.retry(.matching(DownloadQuery(group: "swift", limit: 10)))
+        try await downloader.remove(.group("swift"), deletingFiles: true)
+        // end
+    }
+
+    // MARK: OnAServer
+
+    static func configure() async throws -> Downloader {
+        // snippet: OnAServer-1
+        var configuration = Configuration(stateFolder: "/var/lib/books/downloads")
+        configuration.name = "books"
+        configuration.activeDownloads = 8
+        configuration.activeDownloadsPerHost = 2
+        configuration.connectionsPerHost = 4
+        configuration.hostSpacing = .seconds(1)
+        configuration.reservedDiskSpace = 2 << 30
+        configuration.diskQuota = 500 << 30
+        let downloader = try await Downloader(configuration)
+        // end
+        return downloader
+    }
+
+    static func shutDownOnATerm(downloader: Downloader) async {
+        // snippet: OnAServer-2
+        signal(SIGTERM, SIG_IGN)
+        let terminations = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        await withCheckedContinuation { continuation in
+            terminations.setEventHandler {
+                terminations.cancel()
+                continuation.resume()
+            }
+            terminations.activate()
+        }
+        await downloader.shutDown()
+        // end
+    }
+
+    static func changeLimits(downloader: Downloader) async throws {
+        // snippet: OnAServer-3
+        await downloader.setLimits(active: 4, perHost: 1)
+        await downloader.setTimetable(try Timetable("08:00,5M 18:00,unlimited"))
+        // end
+    }
+
+    static func tellOthers(receiver: URL, secret: String, configuration: inout Configuration) {
+        // snippet: OnAServer-4
+        configuration.hooks = [
+            .command(path: "/usr/local/bin/add-to-index", on: [.completed]),
+            .webhook(receiver, secret: secret, on: [.failed, .allCompleted]),
+        ]
+        // end
+    }
+
+    static func keepHouse(downloader: Downloader) async throws {
+        // snippet: OnAServer-5
+        let removal = try await downloader.removeFinished(olderThan: .seconds(30 * 86_400))
+        print("\(removal.removed.count) files removed, \(removal.freedBytes) bytes freed, \(removal.left.count) left")
+        for file in try await downloader.missingFiles() {
+            try await downloader.fetchAgain(file.id)
+        }
+        print(try await downloader.storedBytes().total)
+        // end
+    }
+
+    // MARK: Testing
+
+    static func runAgainstAServer(folder: String, server: URL) async throws -> CompletedDownload {
+        // snippet: Testing-1
+        var configuration = Configuration(stateFolder: folder + "/state")
+        configuration.waitsForNetwork = false
+        configuration.waitsForSpace = false
+        configuration.retry.attempts = 2
+        configuration.retry.base = .milliseconds(10)
+        configuration.stallTimeout = .seconds(2)
+
+        let downloader = try await Downloader(configuration)
+        let request = DownloadRequest(server, to: .file(path: folder + "/file.bin"))
+        let completed = try await downloader.add(request).result()
+        await downloader.shutDown()
+        // end
+        return completed
+    }
+
+    static func interrupt(configuration: Configuration, request: DownloadRequest) async throws -> CompletedDownload {
+        // snippet: Testing-2
+        let first = try await Downloader(configuration)
+        _ = try await first.add(request)
+        await first.shutDown()
+
+        let second = try await Downloader(configuration)
+        let completed = try await second.add(request).result()
+        await second.shutDown()
+        // end
+        return completed
+    }
+
+    static func askTheProvider(provider: SourceProvider) async throws -> DownloadSource {
+        // snippet: Testing-3
+        let query = SourceQuery(id: DownloadID(), key: "swift/1", reason: .refused(status: 403))
+        let source = try await provider(query)
+        // end
+        return source
+    }
+
+    static func readATimetable(noon: Date, utc: TimeZone) throws -> Bool {
+        // snippet: Testing-4
+        let timetable = try Timetable("08:00,512k 18:00,unlimited")
+        let isSlowAtNoon = timetable.rule(at: noon, in: utc) == .open(bytesPerSecond: 512_000)
+        // end
+        return isSlowAtNoon
+    }
+
+    // snippet: Testing-5
+    struct UnpluggedNetwork: NetworkMonitor {
+        func statuses() -> AsyncStream<NetworkStatus> {
+            let wire = NetworkStatus.Interface(name: "eth0", index: 2, hasCarrier: false)
+            return AsyncStream { $0.yield(NetworkStatus(interfaces: [wire])) }
+        }
+
+        func stop() {}
+    }
+    // end
+}

@@ -1,0 +1,212 @@
+import Foundation
+import Testing
+
+/// The catalogue `HaulKit.docc`: every block of its articles is compiled, and every symbol that it links to is there.
+@Suite struct DocumentationTests {
+    private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    private static let library = here.appendingPathComponent("../../../Sources/HaulKit").standardizedFileURL
+    private static let declarations = Result { try PublicDeclarations(in: library) }
+
+    private let articles: [Article]
+    private let snippets: [Snippet]
+
+    init() throws {
+        articles = try Article.all(in: Self.library.appendingPathComponent("HaulKit.docc"))
+        snippets = try Snippet.all(in: Self.here.appendingPathComponent("DocumentationSnippets.swift"))
+    }
+
+    @Test func compilesEveryBlockOfEveryArticle() {
+        #expect(articles.count >= 6)
+        #expect(snippets.count >= 12)
+        for article in articles {
+            let compiled = snippets.filter { $0.article == article.name }
+            #expect(article.blocks == compiled.map(\.text), "\(article.name)")
+            #expect(compiled.map(\.number) == Array(compiled.indices.map { $0 + 1 }), "\(article.name)")
+            #expect(article.otherFences.isEmpty, "\(article.name): a block that nothing compiles")
+        }
+    }
+
+    @Test func hasAnArticleForEverySnippet() {
+        #expect(Set(snippets.map(\.article)).subtracting(articles.map(\.name)).isEmpty)
+    }
+
+    @Test func linksOnlyToWhatIsPublic() throws {
+        let declarations = try Self.declarations.get()
+        let links = articles.flatMap(\.symbolLinks)
+        #expect(links.count >= 60)
+        let dead = Set(links).subtracting(["HaulKit"]).filter { !declarations.contain($0) }
+        #expect(dead.isEmpty)
+    }
+
+    @Test func linksOnlyToArticlesThatAreThere() {
+        let links = articles.flatMap(\.articleLinks)
+        #expect(links.count >= 5)
+        #expect(Set(links).subtracting(articles.map(\.name)).isEmpty)
+    }
+
+    @Test(arguments: ["Downloader/fly(_:)", "Upload", "DownloadError/Code/tooSlow", "Download/hub", "DownloadMachine"])
+    func findsNoDeclarationOfWhatIsNotPublic(_ link: String) throws {
+        let isPublic = try Self.declarations.get().contain(link)
+        #expect(!isPublic)
+    }
+}
+
+// MARK: Articles
+
+/// A file of the catalogue.
+private struct Article {
+    let name: String
+    /// The Swift blocks, in their order, without the fences.
+    private(set) var blocks: [String] = []
+    /// Blocks that do not say that they are Swift.
+    private(set) var otherFences: [String] = []
+    private var prose = ""
+
+    static func all(in folder: URL) throws -> [Article] {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "md" }
+            .sorted { $0.path < $1.path }
+            .map(Article.init)
+    }
+
+    private init(_ file: URL) throws {
+        name = file.deletingPathExtension().lastPathComponent
+        var block: [Substring]?
+        for line in try lines(of: file) {
+            if let text = block {
+                let isEnd = line == "```"
+                if isEnd { blocks.append(text.joined(separator: "\n")) }
+                block = isEnd ? nil : text + [line]
+            } else if line == "```swift" {
+                block = []
+            } else {
+                if line.contains("```") { otherFences.append(String(line)) }
+                prose += line + "\n"
+            }
+        }
+        // One that is never closed is compared with nothing.
+        if block != nil { otherFences.append("```swift") }
+    }
+
+    /// What stands between double backticks.
+    var symbolLinks: [String] { prose.matches(of: /``([^`\s]+)``/).map { String($0.output.1) } }
+
+    var articleLinks: [String] { prose.matches(of: /<doc:([^>]+)>/).map { String($0.output.1) } }
+}
+
+// MARK: Snippets
+
+/// What stands between two marker lines of `DocumentationSnippets.swift`.
+private struct Snippet {
+    let article: String
+    let number: Int
+    /// Without the indentation that all its lines share.
+    let text: String
+
+    static func all(in file: URL) throws -> [Snippet] {
+        var snippets: [Snippet] = []
+        var open: (name: Substring, lines: [Substring])?
+        for line in try lines(of: file) {
+            let marker = line.drop { $0 == " " }
+            if marker.hasPrefix("// snippet: ") {
+                try #require(open == nil, "\(line) before the end of another one")
+                open = (marker.dropFirst("// snippet: ".count), [])
+            } else if marker == "// end" {
+                let ended = try #require(open, "an end without a beginning")
+                snippets.append(try Snippet(ended.name, ended.lines))
+                open = nil
+            } else {
+                open?.lines.append(line)
+            }
+        }
+        try #require(open == nil, "the last one has no end")
+        return snippets
+    }
+
+    private init(_ name: Substring, _ lines: [Substring]) throws {
+        let parts = name.split(separator: "-")
+        try #require(parts.count == 2, "\(name)")
+        article = String(parts[0])
+        number = try #require(Int(parts[1]), "\(name)")
+        let indentation = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+        text = lines.map { $0.dropFirst(indentation) }.joined(separator: "\n")
+    }
+}
+
+private func lines(of file: URL) throws -> [Substring] {
+    try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+}
+
+// MARK: Declarations
+
+/// What the library declares for others, by a look at the text of its sources alone.
+private struct PublicDeclarations {
+    fileprivate struct File {
+        /// The types that are declared or extended in it, public ones or not.
+        var types: Set<String> = []
+        /// What is declared in it, cases of enumerations included.
+        var names: Set<String> = []
+    }
+    private var files: [File] = []
+    private var names: Set<String> = []
+
+    fileprivate static let typeKeywords: Set = [
+        "struct", "enum", "class", "actor", "protocol", "extension", "typealias",
+    ]
+    fileprivate static let memberKeywords: Set = ["var", "let", "func"]
+
+    init(in folder: URL) throws {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        for path in paths where path.hasSuffix(".swift") {
+            let file = try File(lines(of: folder.appendingPathComponent(path)))
+            files.append(file)
+            names.formUnion(file.names)
+        }
+    }
+
+    /// - Parameter link: `Type`, `Type/member` or longer, each part as DocC writes it.
+    func contain(_ link: String) -> Bool {
+        let parts = link.split(separator: "/").map { String($0.prefix { $0 != "(" && $0 != "-" }) }
+        guard let first = parts.first, names.contains(first) else { return false }
+        return zip(parts, parts.dropFirst()).allSatisfy { type, member in
+            files.contains { $0.types.contains(type) && $0.names.contains(member) }
+        }
+    }
+}
+
+extension PublicDeclarations.File {
+    init(_ lines: [Substring]) {
+        for line in lines {
+            let code = line.drop { $0 == " " }
+            if code.hasPrefix("//") { continue }
+            let words = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
+            if code.hasPrefix("case ") { names.formUnion(Self.cases(code.dropFirst("case ".count))) }
+            guard let keyword = words.firstIndex(where: Self.isKeyword) else { continue }
+            let isPublic = words[0] == "public"
+            if isPublic, words[keyword] == "init" { names.insert("init") }
+            guard keyword + 1 < words.count else { continue }
+            if PublicDeclarations.typeKeywords.contains(words[keyword]) {
+                // `extension Outer.Inner` is one of `Inner`.
+                types.formUnion(words[(keyword + 1)...].prefix { $0.first?.isUppercase == true })
+            }
+            if isPublic { names.insert(words[keyword + 1]) }
+        }
+    }
+
+    /// The names in `first, second(label: Type), third = 3`; none in a case of a switch.
+    private static func cases(_ code: Substring) -> [String] {
+        var depth = 0
+        let bare = code.prefix { $0 != "=" }.filter { character in
+            if character == "(" { depth += 1 }
+            defer { if character == ")" { depth -= 1 } }
+            return depth == 0
+        }
+        let names = bare.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        return names.allSatisfy { $0.allSatisfy { $0.isLetter || $0.isNumber } } ? names : []
+    }
+
+    private static func isKeyword(_ word: String) -> Bool {
+        word == "init" || PublicDeclarations.typeKeywords.contains(word)
+            || PublicDeclarations.memberKeywords.contains(word)
+    }
+}

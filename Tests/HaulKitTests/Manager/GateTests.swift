@@ -1,0 +1,163 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Pauses of the whole downloader that nobody asked for, and their ends: no network, one that costs, hours that are over.
+@Suite(.timeLimit(.minutes(1)))
+struct GateTests {
+    private let monitor = ScriptedNetworkMonitor()
+
+    /// Slow enough to be met in the middle, until a test lifts the limit.
+    private func run(
+        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        _ test: (SpaceRig) async throws -> Void
+    ) async throws {
+        try await SpaceRig.run(
+            configure: { configuration in
+                configuration.networkMonitor = monitor
+                configuration.bytesPerSecond = 100_000
+                configure(&configuration)
+            },
+            test
+        )
+    }
+
+    private func isComplete(_ rig: SpaceRig, _ number: Int = 1) -> Bool {
+        rig.disk.content(SpaceRig.path(number)) == SpaceRig.content
+    }
+
+    @Test func pausesWithoutANetworkAndGoesOnWithOne() async throws {
+        try await run { rig in
+            let download = try await rig.add()
+            let log = StateLog(download)
+            await download.reaches(30_000)
+            monitor.status = .offline
+            let held = await download.isHeld(for: .offline)
+            #expect(held.receivedBytes >= 30_000)
+            monitor.status = .online
+            await rig.downloader.setSpeedLimit(nil)
+            _ = try await download.result()
+            #expect(isComplete(rig))
+            let (begun, ended) = await log.all.pauses
+            #expect(begun == 1 && ended == 1)
+            let asked = rig.transport.requests
+            #expect(asked.count == 2 && asked[1].firstByte >= 30_000, "what was here was not asked for again")
+        }
+    }
+
+    @Test func asksNobodyWhileThereIsNoNetwork() async throws {
+        monitor.status = .offline
+        try await run { rig in
+            await rig.downloader.setSpeedLimit(nil)
+            // The downloader hears of the network a moment after it was made.
+            while await !rig.downloader.gates.isOffline { await Task.yield() }
+            let download = try await rig.add()
+            #expect(rig.transport.requests.isEmpty)
+            monitor.status = .online
+            _ = try await download.result()
+            #expect(isComplete(rig))
+        }
+    }
+
+    @Test func leavesPausedWhatTheUserPausedMeanwhile() async throws {
+        try await run { rig in
+            let download = try await rig.add()
+            let other = try await rig.add(2)
+            await download.reaches(20_000)
+            monitor.status = .offline
+            await download.isHeld(for: .offline)
+            try await download.pause()
+            #expect(download.snapshot.holdReason == nil)
+            monitor.status = .online
+            await rig.downloader.setSpeedLimit(nil)
+            _ = try await other.result()
+            #expect(download.snapshot.state == .paused)
+            try await download.resume()
+            _ = try await download.result()
+        }
+    }
+
+    @Test func goesOnAfterANewStartOnceTheNetworkIsBack() async throws {
+        try await SpaceRig.withFolder { folder in
+            let disk = SimulatedDisk(seed: 1)
+            let first = try await SpaceRig.open(disk, in: folder) { configuration in
+                configuration.networkMonitor = monitor
+                configuration.bytesPerSecond = 100_000
+            }
+            let download = try await first.add()
+            await download.reaches(20_000)
+            monitor.status = .offline
+            await download.isHeld(for: .offline)
+            await first.downloader.shutDown()
+
+            let later = ScriptedNetworkMonitor(.offline)
+            let second = try await SpaceRig.open(disk, in: folder) { $0.networkMonitor = later }
+            let same = try #require(try await second.downloader.download(download.id))
+            later.status = .online
+            _ = try await same.result()
+            #expect(isComplete(second))
+            await second.downloader.shutDown()
+        }
+    }
+
+    @Test func leavesANetworkThatCostsAsSoonAsItIsBarred() async throws {
+        try await run { rig in
+            let download = try await rig.add()
+            await download.reaches(20_000)
+            monitor.status.isMetered = true
+            await download.reaches(40_000)
+            await rig.downloader.setNetworkPolicy(allowsMetered: false)
+            await download.isHeld(for: .metered)
+            await rig.downloader.setNetworkPolicy(allowsMetered: true)
+            await rig.downloader.setSpeedLimit(nil)
+            _ = try await download.result()
+            #expect(isComplete(rig))
+        }
+    }
+
+    @Test func regardsTheNetworkOnceItIsToldTo() async throws {
+        monitor.status = .offline
+        try await run(configure: { $0.waitsForNetwork = false }) { rig in
+            let download = try await rig.add()
+            await download.reaches(20_000)
+            await rig.downloader.setNetworkPolicy(waitsForNetwork: true)
+            await download.isHeld(for: .offline)
+            await rig.downloader.setNetworkPolicy(waitsForNetwork: false)
+            await rig.downloader.setSpeedLimit(nil)
+            _ = try await download.result()
+        }
+    }
+
+    @Test func keepsToItsHoursUntilItHasNone() async throws {
+        try await run { rig in
+            let download = try await rig.add()
+            await download.reaches(20_000)
+            await rig.downloader.setTimetable(Timetable(always: .closed))
+            await download.isHeld(for: .outsideHours)
+            let later = try await rig.add(2)
+            #expect(rig.transport.requests.count == 1)
+            await rig.downloader.setTimetable(nil)
+            await rig.downloader.setSpeedLimit(nil)
+            _ = try await download.result()
+            _ = try await later.result()
+            #expect(isComplete(rig) && isComplete(rig, 2))
+        }
+    }
+
+    @Test func theLowerOfTwoLimitsHoldsAndEachGoesByItself() async throws {
+        try await run { rig in
+            let limit = await rig.downloader.speedLimit
+            await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: 50_000)))
+            #expect(limit.bytesPerSecond == 50_000)
+            await rig.downloader.setSpeedLimit(20_000)
+            #expect(limit.bytesPerSecond == 20_000)
+            await rig.downloader.setTimetable(nil)
+            #expect(limit.bytesPerSecond == 20_000)
+            await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: nil)))
+            await rig.downloader.setSpeedLimit(nil)
+            #expect(limit.bytesPerSecond == nil)
+        }
+    }
+}

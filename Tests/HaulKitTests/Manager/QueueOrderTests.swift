@@ -1,0 +1,148 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Who goes first, as a downloader carries it out: over a store, one slot, and a server that writes down who asked.
+@Suite(.timeLimit(.minutes(1)))
+struct QueueOrderTests {
+    /// One download holds the slot; `waiting` others stand behind it in the order of their numbers, from 1 on.
+    private func run(
+        waiting: Int,
+        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        _ test: (SpaceRig, _ holder: Download, _ waiting: [Download]) async throws -> Void
+    ) async throws {
+        try await SpaceRig.run(
+            configure: { configuration in
+                configuration.activeDownloads = 1
+                configuration.waitsForNetwork = false
+                configure(&configuration)
+            }
+        ) { rig in
+            let holder = try await rig.downloader.add(
+                {
+                    var request = try rig.request(0)
+                    request.bytesPerSecond = 20_000
+                    return request
+                }()
+            )
+            await holder.reaches(1)
+            var downloads: [Download] = []
+            for number in stride(from: 1, through: waiting, by: 1) { downloads.append(try await rig.add(number)) }
+            try await test(rig, holder, downloads)
+        }
+    }
+
+    /// In what order the server was asked, once all have ended.
+    private func order(_ rig: SpaceRig, _ downloads: [Download]) async throws -> [Int] {
+        for download in downloads { _ = try await download.result() }
+        return rig.transport.requests.compactMap { Int($0.url.deletingPathExtension().lastPathComponent) }
+    }
+
+    private func letGo(_ holder: Download) async throws { try await holder.setSpeedLimit(nil) }
+
+    @Test func higherPrioritiesGoFirstAndEqualOnesInTheirOrder() async throws {
+        try await run(waiting: 4) { rig, holder, waiting in
+            try await rig.downloader.setPriority(5, of: .ids([waiting[2].id, waiting[3].id]))
+            #expect(waiting[2].snapshot.state == .queued)
+            try await letGo(holder)
+            #expect(try await order(rig, [holder] + waiting) == [0, 3, 4, 1, 2])
+        }
+    }
+
+    @Test func aHigherPriorityTakesTheSlotWhereItMay() async throws {
+        try await run(waiting: 2, configure: { $0.preempts = true }) { rig, holder, waiting in
+            try await rig.downloader.setPriority(5, of: .ids([waiting[1].id]))
+            _ = try await waiting[1].result()
+            try await letGo(holder)
+            let asked = try await order(rig, [holder] + waiting)
+            #expect(asked.prefix(2) == [0, 2])
+            #expect(asked.filter { $0 == 0 }.count == 2, "it gave its slot away and got it back")
+        }
+    }
+
+    @Test func movesToEveryPlace() async throws {
+        try await run(waiting: 5) { rig, holder, waiting in
+            let id = waiting.map(\.id)
+            try await rig.downloader.move([id[4], id[3]], to: .first)  // 5 4 1 2 3
+            try await rig.downloader.move([id[4]], to: .last)  // 4 1 2 3 5
+            try await rig.downloader.move([id[0]], to: .after(id[2]))  // 4 2 3 1 5
+            try await rig.downloader.move([id[2]], to: .before(id[1]))  // 4 3 2 1 5
+            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            #expect(listed == [id[3], id[2], id[1], id[0], id[4]])
+            try await letGo(holder)
+            #expect(try await order(rig, [holder] + waiting) == [0, 4, 3, 2, 1, 5])
+        }
+    }
+
+    /// Between two neighbours there is room for about sixteen halvings; then all are spread anew.
+    @Test func movesBetweenTheSameTwoAsOftenAsOneLikes() async throws {
+        try await run(waiting: 4) { rig, _, waiting in
+            var middle = [waiting[1].id, waiting[2].id]
+            for _ in 0..<60 {
+                middle.reverse()
+                try await rig.downloader.move([middle[0]], to: .after(waiting[0].id))
+            }
+            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            #expect(listed == [waiting[0].id] + middle + [waiting[3].id])
+        }
+    }
+
+    @Test func movesNothingBesideADownloadThatIsNotThere() async throws {
+        try await run(waiting: 2) { rig, _, waiting in
+            try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
+            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            #expect(listed == waiting.map(\.id))
+        }
+    }
+
+    @Test func sortsAllAndThenAddsBehindThem() async throws {
+        try await run(waiting: 4) { rig, holder, waiting in
+            try await rig.downloader.sort(by: .path, isDescending: true)
+            let last = try await rig.add(9)
+            try await letGo(holder)
+            #expect(try await order(rig, [holder] + waiting + [last]) == [0, 4, 3, 2, 1, 9])
+        }
+    }
+
+    @Test func startsNowWhatIsFarBehind() async throws {
+        try await run(waiting: 3) { rig, holder, waiting in
+            try await rig.downloader.startNow(waiting[2].id)
+            _ = try await waiting[2].result()
+            #expect(holder.snapshot.state != .completed)
+            try await letGo(holder)
+            let asked = try await order(rig, [holder] + waiting)
+            #expect(asked.prefix(2) == [0, 3])
+        }
+    }
+
+    @Test func takesMoreAndFewerAtOnceWithoutTouchingWhatRuns() async throws {
+        try await run(waiting: 3) { rig, holder, waiting in
+            await rig.downloader.setLimits(active: 3)
+            _ = try await waiting[0].result()
+            _ = try await waiting[1].result()
+            await rig.downloader.setLimits(active: 0)
+            #expect(holder.snapshot.state == .transferring)
+            try await letGo(holder)
+            _ = try await order(rig, [holder] + waiting)
+        }
+    }
+
+    @Test func keepsTheOrderInTheStore() async throws {
+        try await run(waiting: 3) { rig, _, waiting in
+            try await rig.downloader.move([waiting[2].id], to: .first)
+            try await rig.downloader.setPriority(7, of: .ids([waiting[1].id]))
+            await rig.downloader.shutDown()
+            let next = try await SpaceRig.open(rig.disk, in: rig.configuration.stateFolder) {
+                ($0.activeDownloads, $0.waitsForNetwork) = (1, false)
+                $0.resumesAtStart = false
+            }
+            let listed = try await next.downloader.list(DownloadQuery(order: .queue)).map(\.id)
+            #expect(
+                listed.filter { Set(waiting.map(\.id)).contains($0) } == [waiting[1].id, waiting[2].id, waiting[0].id]
+            )
+            await next.downloader.shutDown()
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+struct URLConvertibleTests {
+    @Test func addsWhateverIsAURL() async throws {
+        try await ManagerRig.run { rig in
+            let text = rig.server.url("/fast/a")
+            let url = try #require(URL(string: rig.server.url("/fast/b")))
+            let components = try #require(URLComponents(string: rig.server.url("/fast/c")))
+            let one = try await rig.downloader.add("  \(text)\n", to: rig.folder)
+            #expect(try await one.result().path == rig.folder + "/a")
+            let results = await rig.downloader.add([url, "", components, "ftp://h/x"], to: rig.folder)
+            #expect(results.count == 4)
+            #expect(try await results[0].get().result().path == rig.folder + "/b")
+            #expect(throws: DownloadError.self) { try results[1].get() }
+            #expect(try await results[2].get().result().path == rig.folder + "/c")
+            let refused = #expect(throws: DownloadError.self) { try results[3].get() }
+            #expect(refused?.code == .unsupportedScheme)
+        }
+    }
+
+    @Test func saysOfWhatIsNoneThatItIsNone() {
+        var components = URLComponents()
+        components.host = "h"
+        components.path = "no slash"
+        for none in ["", "http://[", components] as [any URLConvertible] {
+            let error = #expect(throws: DownloadError.self) { try none.downloadURL() }
+            #expect(error?.code == .invalidURL)
+        }
+    }
+}
