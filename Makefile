@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 PREFIX ?= $(HOME)/.local
-SOURCES := Package.swift Sources Tests
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale
 # The Swift runtime, SQLite and libxml2 go into the binary, so that it runs where none of them is installed.
 STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib

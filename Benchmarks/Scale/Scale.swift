@@ -8,11 +8,13 @@ import HaulKit
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3, let base = URL(string: arguments[1]), let count = Int(arguments[2]) else {
-            print("usage: HaulScale URL COUNT [active]")
+            print("usage: HaulScale URL COUNT [active | all]")
             return
         }
         let folder = FileManager.default.currentDirectoryPath
-        if arguments.count > 3 {
+        if arguments.count > 3, arguments[3] == "all" {
+            try await complete(base, count, folder)
+        } else if arguments.count > 3 {
             try await transfer(base, count, folder)
         } else {
             try await manage(base, count, folder)
@@ -110,6 +112,40 @@ import HaulKit
         try await Task.sleep(for: .seconds(20))
         print("CPU in 20 s\t\(cpuSeconds() - before)")
         print("bytes\t\(active.map(\.snapshot.receivedBytes).reduce(0, +))")
+        await downloader.shutDown()
+    }
+
+    /// Downloads `count` files, fifty at once, and goes on with them when it is run again after it was killed. Prints what the store
+    /// has in the end.
+    private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
+        var configuration = Configuration(stateFolder: folder + "/state")
+        configuration.activeDownloads = 50
+        configuration.connectionsPerHost = 50
+        configuration.connectionsPerDownload = 1
+        let downloader = try await Downloader(configuration)
+        let present = try await downloader.count()
+        print("present\t\(present)")
+        // Keys make one download of what is added again.
+        if present < count {
+            for result in await downloader.add(
+                (0..<count).map { number in
+                    var request = DownloadRequest(
+                        base.appendingPathComponent("file\(number)"),
+                        to: .file(path: "\(folder)/out/file\(number)")
+                    )
+                    request.key = "\(number)"
+                    return request
+                }
+            ) { _ = try result.get() }
+        }
+        print("added")
+        fflush(nil)
+        let open: Set<DownloadSnapshot.State> = [.queued, .connecting, .transferring, .waiting, .verifying, .paused]
+        while try await downloader.count(DownloadQuery(states: open)) > 0 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        print("completed\t\(try await downloader.count(DownloadQuery(states: [.completed])))")
+        print("all\t\(try await downloader.count())")
         await downloader.shutDown()
     }
 

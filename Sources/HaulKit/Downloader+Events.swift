@@ -34,8 +34,17 @@ extension Downloader {
         if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
         switch snapshot.state {
         case .paused, .completed, .failed, .cancelled:
-            if let group = snapshot.group, broadcast.groups.contains(group) { Task { await groupHasRested(group) } }
+            if let group = snapshot.group, broadcast.groups.contains(group) { tell { await $0.groupHasRested(group) } }
         default: break
+        }
+    }
+
+    /// Tells what has to be looked up first, one after another; ``shutDown()`` waits for it.
+    private func tell(_ work: @escaping @Sendable (isolated Downloader) async -> Void) {
+        let previous = telling
+        telling = Task {
+            await previous?.value
+            await work(self)
         }
     }
 
@@ -52,14 +61,16 @@ extension Downloader {
         let isBusy = queue.waitingCount > 0 || queue.runningCount > 0 || !space.isEmpty
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !isShuttingDown else { return }
-        Task {
-            for entry in Array(entries.values) { await settled(entry) }
-            guard queue.waitingCount == 0, queue.runningCount == 0, space.isEmpty, !isShuttingDown else { return }
+        tell { downloader in
+            for entry in Array(downloader.entries.values) { await downloader.settled(entry) }
+            guard downloader.queue.waitingCount == 0, downloader.queue.runningCount == 0, downloader.space.isEmpty,
+                !downloader.isShuttingDown
+            else { return }
             do throws(DownloadError) {
-                let summary = try await summary()
-                guard broadcast.isHeard else { return }
-                broadcast.tellAlone(.finished(summary), group: nil)
-            } catch { logger.debug("store: \(error)") }
+                let summary = try await downloader.summary()
+                guard downloader.broadcast.isHeard else { return }
+                downloader.broadcast.tellAlone(.finished(summary), group: nil)
+            } catch { downloader.logger.debug("store: \(error)") }
         }
     }
 }

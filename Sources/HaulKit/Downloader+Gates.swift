@@ -117,9 +117,14 @@ extension Downloader {
     private func moveGates() {
         let reasons = gates.reasons
         queue.isShut = !reasons.isEmpty
+        queue.servesThisMachine = !gates.isOutsideHours
         if let reason = reasons.first {
             for id in Array(queue.running) {
-                guard let entry = entries[id], !Self.isLocal(entry) || reason == .outsideHours else { continue }
+                guard let entry = entries[id] else { continue }
+                // This machine is never offline to itself, nor does it cost anything.
+                let isHere = NetworkStatus.isThisMachine(entry.record.host ?? "")
+                let reason = isHere ? reasons.first(where: { $0 == .outsideHours }) : reason
+                guard let reason else { continue }
                 send(.held(reason), to: entry)
             }
         }
@@ -131,11 +136,5 @@ extension Downloader {
             }
         }
         askQueue()
-    }
-
-    /// Whether a download comes from this machine itself, which is never offline to itself.
-    private static func isLocal(_ entry: Entry) -> Bool {
-        guard let host = entry.record.host else { return false }
-        return host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
     }
 }

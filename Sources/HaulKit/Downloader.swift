@@ -66,6 +66,7 @@ public actor Downloader {
     var stored = StoredCount()
     let hooks: HookRunner
     var hookBook = HookBook()
+    var telling: Task<Void, Never>?
     let metrics: DownloaderMetrics
 
     // MARK: Opening and closing
@@ -157,6 +158,8 @@ public actor Downloader {
     /// Stops every transfer, writes down how far each has come and closes the connections. What ran will run again when
     /// its store is next opened. Runs end with ``DownloadError/Code/shutDown``. Returns when all of it has happened.
     public func shutDown() async {
+        // Who hears that all have ended may shut down at once; the others shall hear of it too.
+        await telling?.value
         isShuttingDown = true
         let all = entries.values.sorted { $0.record.position < $1.record.position }
         for entry in all { send(.pauseRequested, to: entry) }

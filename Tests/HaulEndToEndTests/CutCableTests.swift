@@ -21,7 +21,7 @@ struct CutCableTests {
         }
         let printed = folder("printed")
         let url = "http://\(cable.here):\(server.port)/file.bin"
-        let script = "exec ip netns exec \"$0\" \"$1\" get \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
+        let script = "exec ip netns exec \"$0\" \"$1\" get -c1 \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
         let process = try HaulCommand(in: folder.path).start(
             ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
             as: "/bin/bash"
@@ -43,7 +43,7 @@ struct CutCableTests {
     }
 
     @Test func waitsForTheNetworkAndGoesOnWhereItWas() async throws {
-        let (status, printed, asked) = try await run(["--wait-for-network", "-c1"])
+        let (status, printed, asked) = try await run(["--wait-for-network"])
         #expect(status == 0, "\(printed)")
         #expect(try Self.content.matches(fileAt: folder("file.bin")))
         #expect(asked == 2)

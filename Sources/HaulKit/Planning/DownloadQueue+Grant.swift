@@ -8,6 +8,7 @@ extension DownloadQueue {
         wake(at: now)
         var (granted, withdrawn): ([DownloadID], [DownloadID]) = ([], [])
         // Where more run than may, one that stops leaves no slot.
+        if isShut, servesThisMachine { return (grantHere(at: now), []) }
         while !isShut, underWay.count <= mostActive, let host = open.first, let first = hosts[host].line.first {
             if let last = holderOfSlot(at: host) {
                 guard takesSlot(first, from: last) else { break }
@@ -16,6 +17,18 @@ extension DownloadQueue {
             granted.append(start(at: host, first, now))
         }
         return (granted, withdrawn)
+    }
+
+    /// What this machine itself has needs no network; it waits for a free slot like any other, and takes nobody's.
+    private mutating func grantHere(at now: Instant) -> [DownloadID] {
+        var granted: [DownloadID] = []
+        while underWay.count < mostActive,
+            let host = open.numbers
+                .filter({ holderOfSlot(at: $0) == nil && NetworkStatus.isThisMachine(hosts.name($0)) })
+                .min(by: { Self.startsBefore($0, $1, hosts, waiting) }),
+            let first = hosts[host].line.first
+        { granted.append(start(at: host, first, now)) }
+        return granted
     }
 
     /// When the queue is to be asked again because a host has rested, if until then nothing else happens; nil when no

@@ -135,7 +135,7 @@ extension DownloadQueue {
 
     // The heaps hold hosts only that have what is compared here; without, one comes last.
 
-    private static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueRoster) -> Bool {
+    static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueRoster) -> Bool {
         guard let first = hosts[one].line.first, let second = hosts[other].line.first else { return false }
         return waiting.precedes(first, second)
     }

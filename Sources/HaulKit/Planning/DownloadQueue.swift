@@ -35,6 +35,8 @@ struct DownloadQueue: Sendable {
     }
     /// Nothing is granted meanwhile; what runs is the caller's to stop.
     var isShut = false
+    /// Shut as it is, it still serves what this machine itself has.
+    var servesThisMachine = false
 
     // Below is for the extensions of this type in other files.
 

@@ -143,4 +143,21 @@ struct DownloaderEventTests {
             #expect(error?.code == .cancelled)
         }
     }
+
+    @Test func whoShutsDownAtOnceKeepsNobodyFromHearingThatAllHaveEnded() async throws {
+        for _ in 0..<10 {
+            try await ManagerRig.run { rig in
+                let events = rig.downloader.events
+                let groupEvents = rig.downloader.group("g").events
+                let download = try await rig.downloader.add(try rig.named("a") { $0.group = "g" })
+                _ = try await download.result()
+                await rig.downloader.shutDown()
+                for events in [events, groupEvents] {
+                    var finished = 0
+                    for await event in events { if case .finished = event { finished += 1 } }
+                    #expect(finished == 1)
+                }
+            }
+        }
+    }
 }

@@ -23,7 +23,7 @@ struct QueueOrderTests {
             let holder = try await rig.downloader.add(
                 {
                     var request = try rig.request(0)
-                    request.bytesPerSecond = 20_000
+                    request.bytesPerSecond = 2_000
                     return request
                 }()
             )

@@ -105,6 +105,21 @@ struct DownloadQueueTests {
         #expect(queue.grant(at: .start).granted == [ids[1]])
     }
 
+    @Test func servesThisMachineWhileShutOnlyWhereItIsSaidTo() {
+        let items = [item(0), item(1, host: "localhost"), item(2, host: "127.0.0.1"), item(3, host: "localhost")]
+        var queue = queue(items, .init(active: 2))
+        queue.isShut = true
+        #expect(queue.grant(at: .start) == ([], []))
+        queue.servesThisMachine = true
+        #expect(Set(queue.grant(at: .start).granted) == [ids[1], ids[2]])
+        queue.leave(ids[1])
+        #expect(queue.grant(at: .start).granted == [ids[3]])
+        queue.leave(ids[2])
+        #expect(queue.grant(at: .start) == ([], []), "the other host waits")
+        queue.isShut = false
+        #expect(queue.grant(at: .start).granted == [ids[0]])
+    }
+
     @Test func startsAtAHostNoSoonerThanItHasRested() {
         var queue = queue([item(0), item(1), item(2, host: "b")], .init(active: 5, hostSpacing: .seconds(10)))
         #expect(queue.nextGrant(after: .start) == nil)

@@ -35,6 +35,14 @@ public struct TestReply: Sendable {
         self.keepsAlive = keepsAlive
     }
 
+    /// A well-formed reply with a short text.
+    public static func text(_ text: String) -> TestReply {
+        let bytes = Array(text.utf8)
+        return TestReply([
+            .head(status: 200, reason: "OK", headers: [("Content-Length", "\(bytes.count)")]), .raw(bytes),
+        ])
+    }
+
     /// A well-formed reply with an empty body, for redirects and errors.
     public static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
         TestReply([.head(status: status, reason: reason, headers: headers + [("Content-Length", "0")])])
