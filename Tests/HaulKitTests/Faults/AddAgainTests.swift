@@ -162,4 +162,17 @@ struct AddAgainTests {
             #expect(try rig.holdsOnly(content))
         }
     }
+
+    @Test func keepsTheHeadersOfADownloadThatIsAddedAgainWithoutAny() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { ($0.range == nil ? resource.silent(after: 50_000) : resource).reply(to: $0) })
+        {
+            rig async throws in
+            let field = try #require(HeaderField("X-Token: secret"))
+            _ = try await rig.paused(try rig.request { $0.headers = [field] }, at: 50_000)
+            try await rig.download(try rig.request())
+            #expect(rig.server.requests.count == 2)
+            #expect(rig.server.requests.allSatisfy { $0["X-Token"] == "secret" })
+        }
+    }
 }

@@ -95,4 +95,26 @@ struct IdentityTests {
             }
         }
     }
+
+    @Test func downloadersOfDifferentNamesKnowNothingOfOneAnother() async throws {
+        try await ManagerRig.run { rig in
+            var configuration = rig.configuration
+            configuration.name = "other"
+            let other = try await Downloader(configuration)
+            let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
+            let there = try await other.add(try rig.named("b") { $0.key = "k" })
+            #expect(here.id != there.id)
+            #expect(try await here.result().path != there.result().path)
+            #expect(try await rig.downloader.list().map(\.id) == [here.id])
+            #expect(try await other.list().map(\.id) == [there.id])
+            try await other.pause(.all)
+            await other.shutDown()
+            #expect(try await rig.downloader.count() == 1)
+        }
+    }
+
+    @Test(arguments: ["", "a/b", "..", ".hidden"])
+    func refusesANameThatIsNone(_ name: String) async throws {
+        await #expect(throws: DownloadError.self) { try await Downloader(name: name) }
+    }
 }
