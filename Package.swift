@@ -7,6 +7,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// Set by `Scripts/sanitize-threads`.
+let sanitizer: [SwiftSetting] =
+    Context.environment["HAUL_THREAD_SANITIZER"] == nil ? [] : [.define("HAUL_THREAD_SANITIZER")]
+
 let package = Package(
     name: "haul",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -50,7 +54,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings + sanitizer
         ),
         .executableTarget(
             name: "haul",
@@ -103,7 +107,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings + sanitizer
         ),
         .testTarget(
             name: "HaulEndToEndTests",
