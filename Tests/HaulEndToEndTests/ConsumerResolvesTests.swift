@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A package that depends on Haul gets what the library needs, and nothing of what only the command needs.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConsumerResolvesTests {
     @Test func resolvesNoArgumentParserAndNoWebServer() async throws {
         let haul = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` and those that it tells.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct HookOptionTests {
     let folder: TemporaryFolder
     let haul: HaulCommand

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Many connections a file by the real binary: killed at random, and told what to do by its options.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ManyConnectionsTests {
     let folder: TemporaryFolder
     let haul: HaulCommand

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Buses that do not do what a bus should. What a real one does is tried in the end-to-end tests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DBusConnectionTests {
     /// Answers each piece of what comes with the next of its texts.
     private final class Peer: ChannelInboundHandler {

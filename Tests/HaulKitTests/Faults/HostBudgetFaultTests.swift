@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// One host and many downloads: never more connections than the limit, and one for everybody.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct HostBudgetFaultTests {
     private let content = TestContent.first
 

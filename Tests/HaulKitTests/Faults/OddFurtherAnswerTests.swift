@@ -5,7 +5,7 @@ import Testing
 
 /// Servers that answer a further connection with something else than the stretch that was asked for: nothing of it gets
 /// into the file, and the first connection carries on.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct OddFurtherAnswerTests {
     private let content = TestContent.first
 

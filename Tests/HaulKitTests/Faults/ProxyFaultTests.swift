@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Ways through a proxy.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProxyFaultTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// The share of the disk that a downloader's files may take.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct QuotaFaultTests {
     private static let quota = SpaceRig.size * 3 / 2
 

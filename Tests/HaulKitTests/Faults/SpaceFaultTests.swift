@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Disks without room, and what goes on by itself when they have some again.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct SpaceFaultTests {
     @Test func waitsWhenTheDiskFillsUpAndGoesOnByItself() async throws {
         try await SpaceRig.run(isLengthKnown: false) { rig in

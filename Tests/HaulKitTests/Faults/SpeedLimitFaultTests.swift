@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Downloads that are held back on purpose, which is nobody's fault.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SpeedLimitFaultTests {
     private let content = TestContent.first
 

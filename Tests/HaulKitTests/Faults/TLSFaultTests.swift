@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 9, and whom to trust: TLS connections that break off, and certificates.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TLSFaultTests {
     private let content = TestContent.first
 

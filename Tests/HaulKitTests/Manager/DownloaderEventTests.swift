@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Listening to everything, to a group, by closures and by Foundation's `Progress`.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DownloaderEventTests {
     @Test func tellsOfEveryDownloadAndOnceThatAllAreFinished() async throws {
         try await ManagerRig.run { rig async throws in

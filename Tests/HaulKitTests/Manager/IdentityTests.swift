@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Keys of the application's own, and adding what is there already.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct IdentityTests {
     @Test func findsADownloadByItsKeyWhateverItsURL() async throws {
         try await ManagerRig.run { rig async throws in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Pages of downloads, by whatever is asked.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ListTests {
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
         try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig async throws in
