@@ -66,7 +66,7 @@ struct CommandTests {
         let server = try await server { resource, request in
             if request.range == nil { resource.bytesPerSecond = 400_000 }
         }
-        let running = try haul.start(["get", server.url("/file.bin")])
+        let running = try haul.start(["get", "-c1", server.url("/file.bin")])
         try await until { server.bodyBytesSent > 400_000 }
         running.send(SIGINT)
         let result = await running.result()
@@ -86,7 +86,7 @@ struct CommandTests {
         let server = try await server { resource, request in
             if request.range == nil { resource.bytesPerSecond = 100_000 }
         }
-        let first = try haul.start(["get", server.url("/file.bin")])
+        let first = try haul.start(["get", "-c1", server.url("/file.bin")])
         try await until {
             FileManager.default.fileExists(atPath: folder("file.bin.haulpart")) && server.bodyBytesSent > 100_000
         }
