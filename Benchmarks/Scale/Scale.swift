@@ -1,7 +1,8 @@
 import Foundation
 import HaulKit
 
-/// What a downloader with a hundred thousand downloads costs: prints one line a figure. `Benchmarks/run --only scale` runs it.
+/// What a downloader with a hundred thousand downloads costs: prints one line a figure. `Benchmarks/scale` and
+/// `Benchmarks/kill-queue` run it.
 ///
 /// Its argument is the URL of a server that never answers in time for it to matter: nothing is measured of the network here.
 @main enum Scale {
@@ -46,7 +47,7 @@ import HaulKit
             let time = try await clock.measure { try await work() }
             print("\(name)\t\(Double(time.components.attoseconds) / 1e18 + Double(time.components.seconds))")
         }
-        var configuration = configuration(folder)
+        let configuration = configuration(folder)
         var downloader = try await Downloader(configuration)
         var all = requests(base, count, folder)
         var handles: [Download] = []
@@ -72,7 +73,6 @@ import HaulKit
         print("memory at the end, MiB\t\(residentMiB())")
         print("most memory, MiB\t\(residentMiB("VmHWM"))")
         await downloader.shutDown()
-        configuration.resumesAtStart = false
     }
 
     private static func pages(
@@ -118,25 +118,17 @@ import HaulKit
     /// Downloads `count` files, fifty at once, and goes on with them when it is run again after it was killed. Prints what the store
     /// has in the end.
     private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
-        var configuration = Configuration(stateFolder: folder + "/state")
+        var configuration = configuration(folder)
         configuration.activeDownloads = 50
         configuration.connectionsPerHost = 50
-        configuration.connectionsPerDownload = 1
         let downloader = try await Downloader(configuration)
         let present = try await downloader.count()
         print("present\t\(present)")
         // Keys make one download of what is added again.
         if present < count {
-            for result in await downloader.add(
-                (0..<count).map { number in
-                    var request = DownloadRequest(
-                        base.appendingPathComponent("file\(number)"),
-                        to: .file(path: "\(folder)/out/file\(number)")
-                    )
-                    request.key = "\(number)"
-                    return request
-                }
-            ) { _ = try result.get() }
+            var all = requests(base, count, folder)
+            for number in all.indices { all[number].key = "\(number)" }
+            for result in await downloader.add(all) { _ = try result.get() }
         }
         print("added")
         fflush(nil)

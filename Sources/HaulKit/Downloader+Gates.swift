@@ -8,13 +8,23 @@ extension Downloader {
         /// What is asked of the network; see ``Configuration/waitsForNetwork`` and ``Configuration/allowsMetered``.
         var waitsForNetwork: Bool
         var allowsMetered: Bool
+        let binding: NetworkBinding?
         /// How the network was last seen.
         var network = NetworkStatus.unknown
-        /// What the timetable allows now; nil for any speed.
-        var bytesPerSecond: Int64?
-        var isOutsideHours = false
-        var isOffline = false
-        var isMetered = false
+        /// What the timetable says now.
+        var rule = Timetable.Rule.open(bytesPerSecond: nil)
+
+        var isOutsideHours: Bool { rule == .closed }
+        var isMetered: Bool { !allowsMetered && network.isMetered == true }
+        var isOffline: Bool {
+            // A machine that has nothing but itself is not offline: it never was anything else.
+            let hasNetworks = network.interfaces?.contains { !$0.isLoopback } ?? false
+            return waitsForNetwork && hasNetworks && !network.isOnline(via: binding)
+        }
+        /// What the timetable allows; nil for any speed.
+        var bytesPerSecond: Int64? {
+            if case .open(let bytesPerSecond) = rule { bytesPerSecond } else { nil }
+        }
 
         /// The reasons that hold, the one first that downloads are told.
         var reasons: [HoldReason] {
@@ -55,15 +65,11 @@ extension Downloader {
         if let waitsForNetwork { gates.waitsForNetwork = waitsForNetwork }
         if let allowsMetered { gates.allowsMetered = allowsMetered }
         watchNetwork()
-        take(gates.network)
+        moveGates()
     }
 
     private func take(_ status: NetworkStatus) {
         gates.network = status
-        // A machine that has nothing but itself is not offline: it never was anything else.
-        let hasNetworks = status.interfaces?.contains { !$0.isLoopback } ?? false
-        gates.isOffline = gates.waitsForNetwork && hasNetworks && !status.isOnline(via: configuration.binding)
-        gates.isMetered = !gates.allowsMetered && status.isMetered == true
         moveGates()
     }
 
@@ -78,25 +84,11 @@ extension Downloader {
     private func followTimetable() {
         timetableTimer?.cancel()
         timetableTimer = nil
-        guard let timetable else {
-            gates.bytesPerSecond = nil
-            limitSpeed()
-            if gates.isOutsideHours {
-                gates.isOutsideHours = false
-                moveGates()
-            }
-            return
-        }
         let now = time.date()
-        switch timetable.rule(at: now) {
-        case .closed: gates.isOutsideHours = true
-        case .open(let bytesPerSecond):
-            gates.isOutsideHours = false
-            gates.bytesPerSecond = bytesPerSecond
-            limitSpeed()
-        }
+        gates.rule = timetable?.rule(at: now) ?? .open(bytesPerSecond: nil)
+        limitSpeed()
         moveGates()
-        guard let next = timetable.nextChange(after: now) else { return }
+        guard let next = timetable?.nextChange(after: now) else { return }
         let sleep = time.sleep
         timetableTimer = Task { [weak self] in
             // An hour at most: the clock may be set, and summer come.

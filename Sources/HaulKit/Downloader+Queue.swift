@@ -58,10 +58,7 @@ extension Downloader {
             // A place beside a download that is not there.
             guard let gap else { return }
             let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
-            for (index, id) in ids.enumerated() {
-                let position = gap.lower + step * Int64(index + 1)
-                try await downloader.store.change("position = \(position)", .ids([id]))
-            }
+            try await downloader.store.place(ids, from: gap.lower + step, by: step)
             try await downloader.readPlaces(of: ids)
             downloader.askQueue()
         }

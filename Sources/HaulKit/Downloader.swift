@@ -139,7 +139,11 @@ public actor Downloader {
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         ownSpeedLimit = configuration.bytesPerSecond
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
-        gates = Gates(waitsForNetwork: configuration.waitsForNetwork, allowsMetered: configuration.allowsMetered)
+        gates = Gates(
+            waitsForNetwork: configuration.waitsForNetwork,
+            allowsMetered: configuration.allowsMetered,
+            binding: configuration.binding
+        )
         let poster = transport as? any WebhookPoster
         hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         hostLimits = try await store.hostLimits(at: time.date())

@@ -13,7 +13,8 @@ extension URL: URLConvertible {
 extension String: URLConvertible {
     /// White space around it does not count.
     public func downloadURL() throws(DownloadError) -> URL {
-        guard let url = URL(string: trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        let isTrimmed = [utf8.first, utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
+        guard let url = URL(string: isTrimmed ? self : trimmingCharacters(in: .whitespacesAndNewlines)) else {
             throw DownloadError.noURL
         }
         return url
@@ -28,9 +29,9 @@ extension URLComponents: URLConvertible {
 }
 
 extension DownloadError {
-    fileprivate static let noURL = DownloadError(
+    package static let noURL = DownloadError(
         .invalidURL,
-        "This is no URL. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password."
+        "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password."
     )
 }
 
@@ -58,6 +59,7 @@ extension Downloader {
                 DownloadRequest(try source.downloadURL(), to: .folder(path: folder))
             }
         }
+        // What is no URL is answered below.
         var added = await add(requests.compactMap { try? $0.get() }).makeIterator()
         return requests.map { request in
             request.flatMap { _ in added.next() ?? .failure(Self.isShutDown) }

@@ -96,17 +96,10 @@ struct GetOptions: ParsableArguments {
     }
 
     static func url(_ text: String) throws -> URL {
-        let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
-        guard let url = URL(string: isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw unreadable
-        }
-        return url
+        do throws(DownloadError) { return try text.downloadURL() } catch { throw unreadable }
     }
 
-    private static let unreadable = Complaint(
-        "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password.",
-        .usage
-    )
+    private static let unreadable = Complaint(DownloadError.noURL.message, .usage)
 }
 
 extension DownloadRequest.ConflictPolicy: ExpressibleByArgument {}

@@ -183,7 +183,7 @@ struct SegmentPlan: Sendable, Equatable {
         let done = segments.filter {
             $0.value.end == segment.end && landed.firstMissing(in: $0.value.owed) == segment.end
         }
-        for id in done.keys { remove(id) }
+        for id in done.keys { release(id) }
         return done.keys.sorted { $0.number < $1.number }
     }
 
@@ -215,7 +215,16 @@ struct SegmentPlan: Sendable, Equatable {
 
     /// The connection is gone. What it owed is nobody's again, unless a hedge owes it too.
     mutating func release(_ id: ConnectionID) {
-        remove(id)
+        guard let segment = segments.removeValue(forKey: id) else { return }
+        // With one of two that share bytes gone, none of them comes twice any more.
+        if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
+            let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
+            // What the one that goes has brought of it, the other brings again, unless it is needless by now.
+            let ends = landed.firstMissing(in: other.owed) == other.end
+            let reached = ends ? min(hedge.position, main.position) : segment.position
+            duplicateBytes -= hedge.end - max(hedge.start, reached)
+        }
+        promoteHedge(endingAt: segment.end)
     }
 
     /// These bytes proved wrong and are missing again. A connection that is still to bring some of them will; those behind
@@ -238,19 +247,6 @@ struct SegmentPlan: Sendable, Equatable {
 
     private func isHedged(_ segment: Segment) -> Bool {
         segments.values.contains { $0.isHedge && $0.end == segment.end }
-    }
-
-    /// With one of two that share bytes gone, none of them comes twice any more.
-    private mutating func remove(_ id: ConnectionID) {
-        guard let segment = segments.removeValue(forKey: id) else { return }
-        if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
-            let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
-            // What the one that goes has brought of it, the other brings again, unless it is needless by now.
-            let ends = landed.firstMissing(in: other.owed) == other.end
-            let reached = ends ? min(hedge.position, main.position) : segment.position
-            duplicateBytes -= hedge.end - max(hedge.start, reached)
-        }
-        promoteHedge(endingAt: segment.end)
     }
 
     /// A hedge whose first connection is gone is a segment like any other.

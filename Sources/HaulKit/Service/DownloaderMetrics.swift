@@ -3,8 +3,6 @@ internal import Metrics
 /// What a downloader counts, for whoever collects metrics in the process. Labels are few and known beforehand: the
 /// downloader's name, and of what happened its kind; never a URL, a host or an id.
 struct DownloaderMetrics: Sendable {
-    private let factory: any MetricsFactory
-    private let name: String
     private let started: Counter
     private let completed: Counter
     private let cancelled: Counter
@@ -17,7 +15,6 @@ struct DownloaderMetrics: Sendable {
     private let held: [HoldReason: Counter]
 
     init(_ name: String, _ factory: any MetricsFactory) {
-        (self.name, self.factory) = (name, factory)
         func counter(_ label: String, _ dimensions: (String, String)...) -> Counter {
             Counter(label: label, dimensions: [("downloader", name)] + dimensions, factory: factory)
         }

@@ -62,6 +62,18 @@ extension DownloadStore {
         }
     }
 
+    /// Gives these downloads positions in their order: all of them, or none.
+    func place(_ ids: [DownloadID], from first: Int64, by step: Int64) async throws(DownloadError) {
+        try await writing { database in
+            for (index, id) in ids.enumerated() {
+                try database.execute(
+                    sql: "UPDATE download SET position = ? WHERE id = ?",
+                    arguments: [first + step * Int64(index), id.description]
+                )
+            }
+        }
+    }
+
     /// Numbers all positions anew, with room between them.
     ///
     /// - Parameter order: SQL that names no outside value.
