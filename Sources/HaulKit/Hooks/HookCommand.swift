@@ -11,17 +11,7 @@ struct HookCommand: Sendable {
 
     /// Returns when the program has ended, by itself, by its time limit, or because the task was cancelled.
     func run(_ message: HookMessage) async {
-        let program: RunningProgram
-        do throws(SystemCalls.Errno) {
-            program = try RunningProgram(
-                path,
-                arguments + message.arguments,
-                environment: message.environment(over: ProcessInfo.processInfo.environment)
-            )
-        } catch {
-            logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
-            return
-        }
+        guard let program = await start(message) else { return }
         let sleep = time.sleep
         let limit = HookLimits.bounded(limits.commandTime)
         // Cancelled to go on at once.
@@ -44,6 +34,30 @@ struct HookCommand: Sendable {
         case .exited(status: 0), .unknown: break
         case .exited(let status): logger.debug("hook \(path): ended with status \(status)")
         case .killed(let signal): logger.debug("hook \(path): ended by signal \(signal)")
+        }
+    }
+
+    /// Starts the program; where it is open for writing, as when it is replaced at this moment, once that is over. Nothing
+    /// is returned when it cannot be run.
+    private func start(_ message: HookMessage) async -> RunningProgram? {
+        var wait = HookLimits.firstWaitForBusyProgram
+        while true {
+            do throws(SystemCalls.Errno) {
+                return try RunningProgram(
+                    path,
+                    arguments + message.arguments,
+                    environment: message.environment(over: ProcessInfo.processInfo.environment)
+                )
+            } catch {
+                let isBusy = error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram && !Task.isCancelled
+                guard isBusy else {
+                    logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
+                    return nil
+                }
+            }
+            // Cancelled it tries once more, at once, and gives up.
+            try? await time.sleep(wait)
+            wait *= 2
         }
     }
 }

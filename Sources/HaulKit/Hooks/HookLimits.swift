@@ -22,6 +22,10 @@ public struct HookLimits: Sendable, Hashable {
     /// Between SIGTERM and SIGKILL.
     static let grace = Duration.seconds(3)
 
+    /// Between attempts to start a program that is open for writing: doubled each time, a second in all.
+    static let firstWaitForBusyProgram = Duration.milliseconds(8)
+    static let lastWaitForBusyProgram = Duration.milliseconds(512)
+
     /// A time as the layers below can count it: they trap on what overflows them.
     static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), .seconds(30 * 86_400)) }
 }

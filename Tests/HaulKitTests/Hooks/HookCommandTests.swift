@@ -61,6 +61,13 @@ struct HookCommandTests {
         await script.command().run(try .sample(.started))
     }
 
+    @Test func runsAProgramOnceItIsNotOpenForWritingAnyMore() async throws {
+        let script = try HookScript("echo run > \"$(dirname \"$0\")/out\"\n")
+        let writer = try #require(FileHandle(forUpdatingAtPath: script.path))
+        await script.command(time: Timekeeper(ClosingClock(writer: writer))).run(try .sample(.started))
+        #expect(script.text("out") == "run\n")
+    }
+
     @Test(arguments: ["", "trap '' TERM;"])
     func endsAProgramThatTakesTooLongAndWhatItStarted(_ trap: String) async throws {
         let script = try HookScript(

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Logging
 import Synchronization
 import Testing
@@ -20,6 +21,20 @@ struct GatedClock: Clock {
     }
 }
 
+/// A clock that closes a file with the first wait, which is short, and then goes as any.
+struct ClosingClock: Clock {
+    let writer: FileHandle
+
+    var now: ContinuousClock.Instant { ContinuousClock().now }
+    var minimumResolution: Duration { ContinuousClock().minimumResolution }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        // Closed already from the second wait on.
+        try? writer.close()
+        try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+}
+
 /// A program of a test: a script that is run by its first line.
 struct HookScript {
     let folder: ScratchFolder
@@ -27,8 +42,10 @@ struct HookScript {
 
     init(_ lines: String, firstLine: String = "#!/bin/sh\n") throws {
         folder = try ScratchFolder()
-        try (firstLine + lines).write(toFile: path, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        try (firstLine + lines).write(toFile: folder("lines"), atomically: true, encoding: .utf8)
+        // Written by another process: a program that another test starts at this moment has, for an instant, what is open here, and
+        // what is open for writing cannot be run.
+        try SystemCommand.run("install", "-m", "755", folder("lines"), path)
     }
 
     /// What it wrote into a file beside it.
