@@ -131,19 +131,23 @@ extension Transfer {
         if let proven = verdict.proven { sources.prove(proven) }
         var actions: [Action] = []
         for range in verdict.forgotten { actions += forget(range) }
-        if let culprit = verdict.culprit { actions += convict(culprit, &sources) }
+        if let culprit = verdict.culprit, let closing = convict(culprit, &sources) {
+            actions += closing
+            pieces?.excuse(index)
+        } else if verdict.times >= Self.mostWrongTimes {
+            return (actions + closeAll(), .wrongPiece(index))
+        }
         if sources.sources[sources.home].isDropped { return (actions + closeAll(), .homeless) }
-        if verdict.times >= Self.mostWrongTimes { return (actions + closeAll(), .wrongPiece(index)) }
         actions += schedule(&sources, at: now)
         return (actions, outcome)
     }
 
     static let mostWrongTimes = 3
 
-    /// A source sent wrong bytes: nothing more comes from it, if there is another.
-    mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action] {
+    /// A source sent wrong bytes: nothing more comes from it. Nil where there is no other.
+    mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action]? {
         guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
-            return []
+            return nil
         }
         sources.drop(culprit)
         var actions: [Action] = []

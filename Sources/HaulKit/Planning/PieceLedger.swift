@@ -93,6 +93,9 @@ struct PieceLedger: Sendable, Equatable {
         return verdict
     }
 
+    /// Who made this piece wrong is known and gone: what the others bring of it has as many attempts as before.
+    mutating func excuse(_ index: Int) { wrong[index] = nil }
+
     /// What a source brought of pieces that were not found right: not to be relied on once it has been convicted.
     mutating func disown(_ source: Int) -> [Range<Int64>] {
         guard var doubtful = brought.removeValue(forKey: source) else { return [] }

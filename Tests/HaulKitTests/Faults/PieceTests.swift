@@ -55,11 +55,14 @@ struct PieceTests {
         }
     }
 
-    @Test func findsTheOneGoodServerAmongBadOnes() async throws {
+    /// One after the other each of them brings the same piece wrong: that says nothing of the next.
+    @Test(arguments: [1, 4])
+    func findsTheOneGoodServerAmongBadOnes(connections: Int) async throws {
         let good = resource("\"other\"")
         try await MirrorRig.run(
+            configure: { $0.share(connections) },
             serving: corrupt(),
-            mirrors: [corrupt("\"b\""), { good.reply(to: $0) }, corrupt("\"c\"")]
+            mirrors: [corrupt("\"b\""), corrupt("\"c\""), corrupt("\"d\""), { good.reply(to: $0) }]
         ) { rig async throws in
             try await rig.download(describe)
             #expect(try rig.rig.holdsOnly(content))
@@ -114,7 +117,7 @@ struct PieceTests {
             let piece = 5 * Self.piece..<6 * Self.piece
             for request in rig.server.requests.dropFirst(asked) {
                 let range = try #require(request.range)
-                #expect(piece.contains(range.first) && range.last == piece.upperBound - 1)
+                #expect(piece.contains(range.first) && range.last.map(piece.contains) == true)
             }
         }
     }
