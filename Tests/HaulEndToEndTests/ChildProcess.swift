@@ -47,6 +47,17 @@ final class ChildProcess: Sendable {
     func send(_ signal: Int32) { kill(identifier, signal) }
     func result() async -> Result { await ending.value }
 
+    /// How it ended, by itself or by a SIGKILL after so long.
+    func result(killedAfter delay: Duration) async -> Result {
+        let killer = Task {
+            // Sleeping ends early only when the process ended first.
+            guard (try? await Task.sleep(for: delay)) != nil else { return }
+            send(SIGKILL)
+        }
+        defer { killer.cancel() }
+        return await result()
+    }
+
     /// Runs a program of the system to its end.
     static func run(_ words: String...) async throws -> Result {
         try await ChildProcess("/usr/bin/env", words).result()

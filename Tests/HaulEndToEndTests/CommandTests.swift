@@ -299,11 +299,6 @@ struct CommandTests {
 
     // MARK: Helpers
 
-    /// Waits for something that is bound to happen; the suite's time limit is the deadline.
-    private func until(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(10)) }
-    }
-
     private func mount(_ type: String, _ options: String) async throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         try await system("mount", "-t", type, "-o", options, "none", folder.path)

@@ -26,14 +26,9 @@ struct CutCableTests {
             ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
             as: "/bin/bash"
         )
-        func waits(for text: String) async throws {
-            while FileManager.default.contents(atPath: printed).map({ !$0.contains(text) }) ?? true {
-                try await Task.sleep(for: .milliseconds(20))
-            }
-        }
-        while server.bodyBytesSent < 400_000 { try await Task.sleep(for: .milliseconds(20)) }
+        try await until { server.bodyBytesSent >= 400_000 }
         try cable.pull()
-        try await waits(for: words.contains("--json") ? "\"offline\"" : "Waiting for the network.")
+        try await until(printed, holds: words.contains("--json") ? "\"offline\"" : "Waiting for the network.")
         #expect(try folder.names.contains("file.bin.haulpart"))
         try cable.putBack()
         let result = await process.result()

@@ -111,13 +111,9 @@ struct ExampleTests {
         let names = Mutexed(["a.bin"])
         let server = try await listServer(names)
         let running = try start("ListMirror", server.url("/list.txt"), folder("mirror"), "1")
-        while !FileManager.default.fileExists(atPath: folder("mirror/a.bin")) {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await until { FileManager.default.fileExists(atPath: folder("mirror/a.bin")) }
         names.value = ["d.bin"]
-        while !FileManager.default.fileExists(atPath: folder("mirror/d.bin")) {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await until { FileManager.default.fileExists(atPath: folder("mirror/d.bin")) }
         running.send(signal)
         let result = await running.result()
         #expect(result.status == 0)

@@ -42,13 +42,7 @@ struct KillAndResumeTests {
                 let running = try command.start(["get", "--quiet", url])
                 // On a machine so slow that no run gets anywhere the last one must be left alone.
                 let delay = kills < Self.kills ? Duration.milliseconds(Int.random(in: 5...250)) : .seconds(600)
-                let killer = Task {
-                    // Sleeping ends early only when the process ended first.
-                    guard (try? await Task.sleep(for: delay)) != nil else { return }
-                    running.send(SIGKILL)
-                }
-                let result = await running.result()
-                killer.cancel()
+                let result = await running.result(killedAfter: delay)
                 if result.wasKilled {
                     kills += 1
                     // Never a part of it under the final name.

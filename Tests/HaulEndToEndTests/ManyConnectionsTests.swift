@@ -22,13 +22,7 @@ struct ManyConnectionsTests {
             let running = try haul.start(["get", "--quiet", "-c", "4", server.url("/file.bin")])
             // After so many the last one is left alone.
             let delay = kills < 15 ? Duration.milliseconds(Int.random(in: 20...400)) : .seconds(200)
-            let killer = Task {
-                // Sleeping ends early only when the process ended first.
-                guard (try? await Task.sleep(for: delay)) != nil else { return }
-                running.send(SIGKILL)
-            }
-            let result = await running.result()
-            killer.cancel()
+            let result = await running.result(killedAfter: delay)
             guard result.wasKilled else {
                 #expect(result.status == 0, "\(result.errors)")
                 break

@@ -5,12 +5,7 @@ import Testing
 /// The README's example of links that expire: compiled here, and the same to the letter.
 @Suite struct ReadmeLinkExampleTests {
     @Test func theExampleOfTheReadmeCompiles() throws {
-        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let example = try #require(source.range(of: "\nfunc fetch(").map { source[$0.lowerBound...] })
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-        #expect(readme.contains("```swift\nimport Foundation\nimport HaulKit\n" + example + "```"))
+        #expect(try readmeHolds(exampleOf: #filePath))
     }
 }
 

@@ -96,7 +96,7 @@ struct RefreshCommandTests {
         let link = try program("sleep 600")
         let running = try haul.start(["get", "--refresh-command", link, "haul-source:a"])
         // The file is there once it has begun.
-        while (try? asked()) == nil { try await Task.sleep(for: .milliseconds(20)) }
+        try await until { (try? asked()) != nil }
         running.send(SIGINT)
         #expect(await running.result().status == 130)
     }

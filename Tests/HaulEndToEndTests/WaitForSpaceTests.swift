@@ -38,9 +38,7 @@ struct WaitForSpaceTests {
             ["-c", script, HaulCommand.path, small.path, server.url("/file.bin"), printed],
             as: "/bin/bash"
         )
-        while FileManager.default.contents(atPath: printed).map({ !$0.contains("has no room") }) ?? true {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await until(printed, holds: "has no room")
         #expect(try small.names == ["file.bin.haulpart", "filler"])
         try FileManager.default.removeItem(atPath: small("filler"))
         let result = await process.result()

@@ -7,14 +7,21 @@ struct PublicationGroup {
     var entries: [DownloadID] = []
     /// Bytes of those and of the ones under way.
     var bytes = 0
-    var isRunning = false
+    /// Groups under way.
+    var runs = 0
     /// Callers who want to know when those under way are done.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Files that are open at once.
-    static let mostFiles = 128
+    /// Files of a group; they are open at once.
+    let mostFiles: Int
+    /// While one group waits for the disk another can be made, where there are enough files for a whole one.
+    static let mostRuns = 2
     /// Beyond this, a download keeps its slot until its file is published: memory is not for a slow disk to fill.
     static let mostBytes = 8 << 20
+
+    init(mostFiles: Int) { self.mostFiles = max(1, mostFiles) }
+
+    var isWholeOneWaiting: Bool { entries.count >= mostFiles }
 }
 
 /// Publishing small files in groups: whatever completes while one group is brought to the disk is the next.
@@ -29,24 +36,26 @@ extension Downloader {
         group.bytes += bytes.readableBytes
         // The connection is free, and what remains is the disk's business: the next download may begin.
         if group.bytes < PublicationGroup.mostBytes { queue.leave(entry.id) }
-        if !group.isRunning {
-            group.isRunning = true
+        if group.runs == 0 || group.isWholeOneWaiting && group.runs < PublicationGroup.mostRuns {
+            group.runs += 1
             Task { await publishGroups() }
         }
         return true
     }
 
     private func publishGroups() async {
-        while !group.entries.isEmpty {
-            let next = group.entries.prefix(PublicationGroup.mostFiles)
+        var hasRoom = true
+        // The last run goes on to the end; others leave less than a whole group to it.
+        while !group.entries.isEmpty, group.runs == 1 || hasRoom && group.isWholeOneWaiting {
+            let next = group.entries.prefix(group.mostFiles)
             group.entries.removeFirst(next.count)
-            await publish(next.compactMap { entries[$0] }.compactMap(job))
+            hasRoom = await publish(next.compactMap { entries[$0] }.compactMap(job))
             let waiting = group.waiting
             group.waiting = []
             for continuation in waiting { continuation.resume() }
             askQueue()
         }
-        group.isRunning = false
+        group.runs -= 1
     }
 
     private func job(_ entry: Entry) -> GroupPublication.Job? {
@@ -69,9 +78,12 @@ extension Downloader {
         )
     }
 
-    private func publish(_ jobs: [GroupPublication.Job]) async {
+    /// - Returns: false when no more files can be open for now.
+    private func publish(_ jobs: [GroupPublication.Job]) async -> Bool {
         let work = GroupPublication(disk: disk, publication: publication)
         var made: [GroupPublication.Made] = []
+        var hasRoom = true
+        let isAnotherUnderWay = group.runs > 1
         for (job, creation) in zip(jobs, await offActor { work.create(jobs) }) {
             guard let entry = entries[job.id] else { continue }
             switch creation {
@@ -85,7 +97,13 @@ extension Downloader {
             case .inTheWay:
                 leaveGroup(entry)
                 step(entry) { await $0.publish($1) }
-            case .later: group.entries.append(job.id)
+            case .later:
+                group.entries.append(job.id)
+                hasRoom = false
+            case .failed(let error) where error.code == .tooManyOpenFiles && isAnotherUnderWay:
+                // The other group has them, and goes on with this.
+                group.entries.append(job.id)
+                hasRoom = false
             case .failed(let error):
                 leaveGroup(entry)
                 send(.stepFailed(error), to: entry)
@@ -103,12 +121,13 @@ extension Downloader {
             let unused = made
             await offActor { work.discard(unused) }
             for one in made { withdraw(one, error) }
-            return
+            return hasRoom
         }
         // Files close where they were written, not here.
         let ready = made
         let endings = await offActor { work.publish(ready) }
         for (one, ending) in zip(made, endings) { finish(one, ending) }
+        return hasRoom
     }
 
     private func finish(_ made: GroupPublication.Made, _ ending: GroupPublication.Ending) {
