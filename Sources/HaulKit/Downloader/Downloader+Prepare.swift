@@ -88,28 +88,30 @@ extension Downloader {
     {
         let publication = publication
         for name in publication.names(for: path, policy: policy) {
-            let part = FilePaths.part(of: name)
-            let availability = try await offActor { () throws(DownloadError) in
-                try publication.availability(of: name, policy: policy)
-            }
-            if availability == .taken { continue }
-            if availability == .free,
-                let file = try await offActor({ () throws(DownloadError) in try publication.createPart(part) })
-            {
-                return (file, name)
-            }
-            if let file = try await takeOver(part, policy, record) { return (file, name) }
+            if let file = try await takePart(of: name, policy, record) { return (file, name) }
         }
         throw Publication.noFreeName(path)
     }
 
-    /// Takes over a partial file that is there already, where nobody loses anything by it; nil to try another name.
-    private func takeOver(_ part: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
+    /// Makes the partial file of this name, or takes over the one that is there, where nobody loses anything by it; nil to
+    /// try another name.
+    private func takePart(of name: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
         async throws(DownloadError) -> (any DiskFile)?
     {
         let publication = publication
-        // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is.
+        let part = FilePaths.part(of: name)
+        // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is. And whoever
+        // had it may be done with it just now.
         for _ in 0..<10 {
+            switch try await offActor({ () throws(DownloadError) in
+                try publication.availability(of: name, policy: policy)
+            }) {
+            case .taken: return nil
+            case .free:
+                let file = try await offActor { () throws(DownloadError) in try publication.createPart(part) }
+                if let file { return file }
+            case .hasPart: break
+            }
             let other = try await store.find(partPath: part, besides: record.id)
             let claim: Publication.Claim =
                 other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.owner) : .anotherDownload } ?? .unknown
@@ -121,6 +123,7 @@ extension Downloader {
                 if let other { try await store.remove(other.id) }
                 return file
             case .notOurs: return nil
+            case .gone: continue
             case .lockedByStranger:
                 // Cancelled only with the whole process.
                 try? await time.sleep(.milliseconds(20))

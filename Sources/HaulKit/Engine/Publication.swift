@@ -30,6 +30,8 @@ struct Publication: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
+        /// Whoever had it has just published or removed it: what stands at the names now has to be looked at anew.
+        case gone
     }
 
     /// Looks whether a name can be had. Throws when something stands there and the policy forbids to go round it.
@@ -50,7 +52,8 @@ struct Publication: Sendable {
     func createPart(_ path: String) throws(DownloadError) -> (any DiskFile)? {
         do throws(DiskError) {
             let file = try disk.create(path)
-            return try file.lock() ? file : nil
+            guard case .mine = try lock(file, at: path) else { return nil }
+            return file
         } catch {
             if error.kind == .alreadyExists { return nil }
             throw DownloadError(error)
@@ -69,17 +72,24 @@ struct Publication: Sendable {
                 "\(path) holds what arrived of another download. Finish or remove that one first, or choose another name."
             )
         }
-        let (file, isMine, isEmpty) = try describing { () throws(DiskError) in
-            let file = try disk.open(path)
-            return (file, try file.lock(), try file.status().size == 0)
+        let file: any DiskFile
+        let hold: Hold
+        do throws(DiskError) {
+            file = try disk.open(path)
+            hold = try lock(file, at: path)
+        } catch {
+            if error.kind == .notFound { return .gone }
+            throw DownloadError(error)
         }
-        if case .sameDownload(let owner) = claim {
-            guard isMine else { throw Self.inUse(path, owner: owner) }
-            return .taken(file)
+        switch (hold, claim) {
+        case (.gone, _): return .gone
+        case (.another, .sameDownload(let owner)): throw Self.inUse(path, owner: owner)
+        case (.another, _): return .lockedByStranger
+        case (.mine, .sameDownload): return .taken(file)
+        case (.mine(let standing), _):
+            // An empty one is what a crash right after its creation leaves.
+            if standing.size == 0 || policy == .overwrite { return .taken(file) }
         }
-        guard isMine else { return .lockedByStranger }
-        // An empty one is what a crash right after its creation leaves.
-        if isEmpty || policy == .overwrite { return .taken(file) }
         if policy == .rename { return .notOurs }
         throw DownloadError(
             .fileExists,
@@ -95,17 +105,33 @@ struct Publication: Sendable {
         let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
             guard let standing = try disk.status(path), standing.kind == .file else { return nil }
             let file = try disk.open(path)
-            guard try file.lock() else { return (file, false) }
-            let status = try file.status()
-            // Between opening and locking, whoever had the lock may have published the file or begun a new one.
-            guard try disk.status(path)?.isSameFile(as: status) == true else { return nil }
-            // Without an identity nothing was ever written to it.
-            guard identity?.isSameFile(as: status) ?? (status.size == 0) else { return nil }
-            return (file, true)
+            switch try lock(file, at: path) {
+            case .another: return (file, false)
+            case .gone: return nil
+            case .mine(let status):
+                // Without an identity nothing was ever written to it.
+                guard identity?.isSameFile(as: status) ?? (status.size == 0) else { return nil }
+                return (file, true)
+            }
         }
         guard let opened else { return nil }
         guard opened.isMine else { throw Self.inUse(path, owner: owner) }
         return opened.0
+    }
+
+    private enum Hold {
+        case mine(FileStatus)
+        case another
+        /// It is not what stands at the path any more: between opening and locking, whoever had the lock may have published
+        /// it or begun a new one. Under its final name it is nobody's to write into.
+        case gone
+    }
+
+    /// Locks a file that was opened at this path.
+    private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
+        guard try file.lock() else { return .another }
+        let status = try file.status()
+        return try disk.status(path)?.isSameFile(as: status) == true ? .mine(status) : .gone
     }
 
     /// Opens and locks a finished file that is to be repaired.

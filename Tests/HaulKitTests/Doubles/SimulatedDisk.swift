@@ -39,6 +39,7 @@ final class SimulatedDisk: Disk {
         /// Bytes that files may take, where they are really counted.
         var capacity: Int64?
         var failures: [String: (after: Int, kind: DiskError.Kind)] = [:]
+        var beforeLock: (@Sendable () -> Void)?
         var random: SplitMix64
     }
     private let state: Mutex<State>
@@ -58,6 +59,11 @@ final class SimulatedDisk: Disk {
     /// Fails the n-th further call of this name ("write", "sync", "rename", "create", "reserve", "truncate").
     func fail(_ call: String, after: Int = 0, with kind: DiskError.Kind) {
         state.withLock { $0.failures[call] = (after, kind) }
+    }
+
+    /// What somebody else does just before the next file is locked.
+    func beforeNextLock(_ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeLock = work }
     }
 
     /// What it says of itself; it takes any amount all the same.
@@ -331,6 +337,10 @@ final class SimulatedDisk: Disk {
         }
 
         func lock() throws(DiskError) -> Bool {
+            disk.state.withLock { state in
+                defer { state.beforeLock = nil }
+                return state.beforeLock
+            }?()
             let isMine = try disk.look(path) { state throws(DiskError) in
                 guard state.inodes[number]?.isLocked == false else { return false }
                 state.inodes[number]?.isLocked = true
