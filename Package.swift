@@ -92,7 +92,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/HaulTesting",
-            swiftSettings: settings
+            swiftSettings: settings + sanitizer
         ),
         .testTarget(
             name: "HaulKitTests",
