@@ -88,8 +88,6 @@ public struct Configuration: Sendable {
     public var notifier: (any Notifier)?
     /// Most bytes that go to the disk in one call.
     var batchBytes = 512 << 10
-    /// Small files that are brought to the disk together.
-    var filesInGroup = 128
     /// Where what happens is counted (`docs/metrics.md` says what); nil: where the process has said so.
     public var metrics: (any MetricsFactory)?
     /// Says `debug` and below only: outcomes are events, not log lines.

@@ -7,21 +7,14 @@ struct PublicationGroup {
     var entries: [DownloadID] = []
     /// Bytes of those and of the ones under way.
     var bytes = 0
-    /// Groups under way.
-    var runs = 0
+    var isRunning = false
     /// Callers who want to know when those under way are done.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Files of a group; they are open at once.
-    let mostFiles: Int
-    /// While one group waits for the disk another can be made, where there are enough files for a whole one.
-    static let mostRuns = 2
+    /// Files that are open at once.
+    static let mostFiles = 128
     /// Beyond this, a download keeps its slot until its file is published: memory is not for a slow disk to fill.
     static let mostBytes = 8 << 20
-
-    init(mostFiles: Int) { self.mostFiles = max(1, mostFiles) }
-
-    var isWholeOneWaiting: Bool { entries.count >= mostFiles }
 }
 
 /// Publishing small files in groups: whatever completes while one group is brought to the disk is the next.
@@ -36,26 +29,24 @@ extension Downloader {
         group.bytes += bytes.readableBytes
         // The connection is free, and what remains is the disk's business: the next download may begin.
         if group.bytes < PublicationGroup.mostBytes { queue.leave(entry.id) }
-        if group.runs == 0 || group.isWholeOneWaiting && group.runs < PublicationGroup.mostRuns {
-            group.runs += 1
+        if !group.isRunning {
+            group.isRunning = true
             Task { await publishGroups() }
         }
         return true
     }
 
     private func publishGroups() async {
-        var hasRoom = true
-        // The last run goes on to the end; others leave less than a whole group to it.
-        while !group.entries.isEmpty, group.runs == 1 || hasRoom && group.isWholeOneWaiting {
-            let next = group.entries.prefix(group.mostFiles)
+        while !group.entries.isEmpty {
+            let next = group.entries.prefix(PublicationGroup.mostFiles)
             group.entries.removeFirst(next.count)
-            hasRoom = await publish(next.compactMap { entries[$0] }.compactMap(job))
+            await publish(next.compactMap { entries[$0] }.compactMap(job))
             let waiting = group.waiting
             group.waiting = []
             for continuation in waiting { continuation.resume() }
             askQueue()
         }
-        group.runs -= 1
+        group.isRunning = false
     }
 
     private func job(_ entry: Entry) -> GroupPublication.Job? {
@@ -78,12 +69,9 @@ extension Downloader {
         )
     }
 
-    /// - Returns: false when no more files can be open for now.
-    private func publish(_ jobs: [GroupPublication.Job]) async -> Bool {
+    private func publish(_ jobs: [GroupPublication.Job]) async {
         let work = GroupPublication(disk: disk, publication: publication)
         var made: [GroupPublication.Made] = []
-        var hasRoom = true
-        let isAnotherUnderWay = group.runs > 1
         for (job, creation) in zip(jobs, await offActor { work.create(jobs) }) {
             guard let entry = entries[job.id] else { continue }
             switch creation {
@@ -97,13 +85,7 @@ extension Downloader {
             case .inTheWay:
                 leaveGroup(entry)
                 step(entry) { await $0.publish($1) }
-            case .later:
-                group.entries.append(job.id)
-                hasRoom = false
-            case .failed(let error) where error.code == .tooManyOpenFiles && isAnotherUnderWay:
-                // The other group has them, and goes on with this.
-                group.entries.append(job.id)
-                hasRoom = false
+            case .later: group.entries.append(job.id)
             case .failed(let error):
                 leaveGroup(entry)
                 send(.stepFailed(error), to: entry)
@@ -121,13 +103,12 @@ extension Downloader {
             let unused = made
             await offActor { work.discard(unused) }
             for one in made { withdraw(one, error) }
-            return hasRoom
+            return
         }
         // Files close where they were written, not here.
         let ready = made
         let endings = await offActor { work.publish(ready) }
         for (one, ending) in zip(made, endings) { finish(one, ending) }
-        return hasRoom
     }
 
     private func finish(_ made: GroupPublication.Made, _ ending: GroupPublication.Ending) {

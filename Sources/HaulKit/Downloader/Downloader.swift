@@ -52,7 +52,7 @@ public actor Downloader {
     var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
     /// Small files that are complete and wait to be brought to the disk together.
-    var group: PublicationGroup
+    var group = PublicationGroup()
     var isShuttingDown = false
     var isRosterChanging = false
     var rosterWaiters: Deque<CheckedContinuation<Void, Never>> = []
@@ -139,7 +139,6 @@ public actor Downloader {
         hosts = HostBudget(limit: configuration.connectionsPerHost)
         ownSpeedLimit = configuration.bytesPerSecond
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
-        group = PublicationGroup(mostFiles: configuration.filesInGroup)
         gates = Gates(
             waitsForNetwork: configuration.waitsForNetwork,
             allowsMetered: configuration.allowsMetered,

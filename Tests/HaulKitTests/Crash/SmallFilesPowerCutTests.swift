@@ -13,11 +13,7 @@ struct SmallFilesPowerCutTests {
         for seed in UInt64(1)...4 {
             var operation = 1
             while true {
-                // All in one group, or in several of which two are under way at once.
-                let rig = try SmallFilesRig(
-                    seed: seed &* 1_000_003 &+ UInt64(operation),
-                    filesInGroup: seed.isMultiple(of: 2) ? 1 : 128
-                )
+                let rig = try SmallFilesRig(seed: seed &* 1_000_003 &+ UInt64(operation))
                 defer { rig.close() }
                 guard try await rig.run(cuttingAt: operation) else { break }
                 cuts += 1
@@ -47,10 +43,8 @@ private final class SmallFilesRig: Sendable {
     /// The store's files after each commit since the last durable one: any of them may be what the platter has.
     private let snapshots = Mutex<[[String: Data]]>([])
     private let random: Mutex<SplitMix64>
-    private let filesInGroup: Int
 
-    init(seed: UInt64, filesInGroup: Int) throws {
-        self.filesInGroup = filesInGroup
+    init(seed: UInt64) throws {
         disk = SimulatedDisk(seed: seed)
         random = Mutex(SplitMix64(seed: seed))
         folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
@@ -74,7 +68,6 @@ private final class SmallFilesRig: Sendable {
         var configuration = Configuration(stateFolder: folder)
         configuration.restoration = .onRequest
         configuration.activeDownloads = 3
-        configuration.filesInGroup = filesInGroup
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
