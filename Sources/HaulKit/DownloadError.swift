@@ -4,7 +4,7 @@
 public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Stable names for what went wrong. Cases may be added; scripts should treat unknown ones like ``internalFault``.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        case invalidURL, unsupportedScheme, invalidMetalink
+        case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
         case tooManyRedirects, insecureRedirect, malformedResponse
         case refusedByServer, unexpectedWebPage, contentChanged

@@ -29,5 +29,9 @@ struct Verify: AsyncParsableCommand {
 }
 
 extension Checksum: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    public init?(argument: String) {
+        // The parser's own sentence names the option and what it was given.
+        guard let checksum = try? Checksum(argument) else { return nil }
+        self = checksum
+    }
 }

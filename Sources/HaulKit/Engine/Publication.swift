@@ -136,12 +136,13 @@ struct Publication: Sendable {
 
     /// Opens and locks a finished file that is to be repaired.
     func lock(_ path: String) throws(DownloadError) -> any DiskFile {
-        let (file, isMine) = try describing { () throws(DiskError) in
+        let (file, hold) = try describing { () throws(DiskError) in
             let file = try disk.open(path)
             guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
-            return (file, try file.lock())
+            return (file, try lock(file, at: path))
         }
-        guard isMine else { throw Self.inUse(path, owner: nil) }
+        // Somebody who replaces it at this moment is at it too.
+        guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
         return file
     }
 

@@ -98,7 +98,8 @@ extension MetalinkFile {
 
     /// White space may stand anywhere in the digits.
     private static func checksum(_ algorithm: Checksum.Algorithm, _ text: String) -> Checksum? {
-        Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
+        // A digest that cannot be read is as good as none, as one of an unknown algorithm is.
+        try? Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
     }
 
     /// From 0 to 2^62, so that what is counted with it does not overflow.

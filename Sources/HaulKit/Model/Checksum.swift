@@ -30,13 +30,22 @@ public struct Checksum: Sendable, Hashable, Codable {
 
     /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may carry a dash (`sha-256`); case is ignored.
     ///
-    /// - Returns: nil when the algorithm is unknown, or the digest is not hexadecimal or has not the right length.
-    public init?(_ text: String) {
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or the
+    ///   digest is not hexadecimal or has not the right length. Not nil, which a request would take for no checksum at all.
+    public init(_ text: String) throws(DownloadError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        let name = parts[0].lowercased().filter { $0 != "-" }
-        guard let algorithm = Algorithm(rawValue: name), let digest = Self.bytes(hex: parts[1]) else { return nil }
-        self.init(algorithm, digest: digest)
+        guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
+        guard let algorithm = Algorithm(rawValue: parts[0].lowercased().filter { $0 != "-" }) else {
+            throw Self.unreadable("its algorithm is none of md5, sha1, sha256 and sha512")
+        }
+        guard let digest = Self.bytes(hex: parts[1]), let checksum = Self(algorithm, digest: digest) else {
+            throw Self.unreadable("\(algorithm) has \(algorithm.digestLength * 2) hexadecimal digits")
+        }
+        self = checksum
+    }
+
+    private static func unreadable(_ reason: String) -> DownloadError {
+        DownloadError(.invalidChecksum, "A checksum cannot be read: \(reason).")
     }
 
     /// The digest in lower-case hexadecimal.

@@ -31,11 +31,10 @@ enum DocumentationSnippets {
         // end
     }
 
-    static func sayMore(url: URL, digest: String, token: String) -> DownloadRequest? {
+    static func sayMore(url: URL, digest: String, token: String) throws -> DownloadRequest {
         // snippet: GettingStarted-2
-        guard let checksum = Checksum("sha256:" + digest) else { return nil }
         var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
-        request.checksum = checksum
+        request.checksum = try Checksum("sha256:" + digest)
         request.onConflict = .overwrite
         if let field = HeaderField("Authorization", "Bearer \(token)") { request.headers.append(field) }
         // end

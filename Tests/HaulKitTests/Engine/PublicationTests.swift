@@ -61,4 +61,14 @@ struct PublicationTests {
         let reopened = try publication.reopenPart(Self.part, expecting: identity, owner: nil)
         #expect(reopened == nil)
     }
+
+    @Test func doesNotRepairWhatIsBeingReplaced() throws {
+        disk.put(Self.bytes, at: "/d/a")
+        disk.beforeNextLock { [disk] in
+            try? disk.remove("/d/a")
+            disk.put(Array("another".utf8), at: "/d/a")
+        }
+        let error = #expect(throws: DownloadError.self) { try publication.lock("/d/a") }
+        #expect(error?.code == .inUse)
+    }
 }

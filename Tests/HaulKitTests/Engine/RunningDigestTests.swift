@@ -11,7 +11,7 @@ struct RunningDigestTests {
             + "80e2a9ac94fa54ca49f",
     ])
     func computesTheDigestOfABC(_ expected: String) throws {
-        let checksum = try #require(Checksum(expected))
+        let checksum = try Checksum(expected)
         let digest = RunningDigest(checksum.algorithm)
         digest.update([ByteBuffer(string: "a"), ByteBuffer(), ByteBuffer(string: "b")], at: 0)
         digest.update([ByteBuffer(string: "c")], at: 2)

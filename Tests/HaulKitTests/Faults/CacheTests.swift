@@ -137,10 +137,10 @@ struct ChecksumBatchTests {
         for (number, digest) in digests.enumerated() {
             let path = folder.path + "/\(number)"
             try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
-            let checksum = try #require(Checksum(digest))
+            let checksum = try Checksum(digest)
             files[path] = checksum
         }
-        let wrong = try #require(Checksum("md5:00000000000000000000000000000000"))
+        let wrong = try Checksum("md5:00000000000000000000000000000000")
         files[folder.path + "/missing"] = wrong
         let other = folder.path + "/other"
         try Data("abc".utf8).write(to: URL(fileURLWithPath: other))
@@ -149,7 +149,7 @@ struct ChecksumBatchTests {
             let verdicts = await Checksum.verify(files, atOnce: atOnce)
             #expect(verdicts.count == 6)
             for number in digests.indices { #expect(verdicts[folder.path + "/\(number)"] == .right) }
-            let actual = try #require(Checksum(digests[0]))
+            let actual = try Checksum(digests[0])
             #expect(verdicts[other] == .wrong(actual: actual))
             guard case .failed? = verdicts[folder.path + "/missing"] else {
                 Issue.record("a file that is missing has a digest")
@@ -159,7 +159,7 @@ struct ChecksumBatchTests {
     }
 
     @Test func readsNothingOnceItsTaskIsCancelled() async throws {
-        let checksum = try #require(Checksum("md5:900150983cd24fb0d6963f7d28e17f72"))
+        let checksum = try Checksum("md5:900150983cd24fb0d6963f7d28e17f72")
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await Checksum.verify(["/dev/null": checksum, "/etc/passwd": checksum])

@@ -12,15 +12,15 @@ struct ChecksumTests {
     @Test(arguments: Checksum.Algorithm.allCases)
     func readsAndWritesEveryAlgorithm(_ algorithm: Checksum.Algorithm) throws {
         let hex = try #require(Self.hex[algorithm])
-        let checksum = try #require(Checksum("\(algorithm.rawValue):\(hex)"))
+        let checksum = try Checksum("\(algorithm.rawValue):\(hex)")
         #expect(checksum.algorithm == algorithm && checksum.digest.count == algorithm.digestLength)
         #expect(checksum.description == "\(algorithm.rawValue):\(hex.lowercased())")
-        #expect(Checksum(checksum.description) == checksum)
+        #expect(try Checksum(checksum.description) == checksum)
     }
 
     @Test(arguments: ["sha-256", "SHA256", "Sha-256", "SHA-2-56"])
-    func readsSloppyAlgorithmNames(_ name: String) {
-        #expect(Checksum(name + ":" + String(repeating: "00", count: 32))?.algorithm == .sha256)
+    func readsSloppyAlgorithmNames(_ name: String) throws {
+        #expect(try Checksum(name + ":" + String(repeating: "00", count: 32)).algorithm == .sha256)
     }
 
     @Test(arguments: [
@@ -31,7 +31,18 @@ struct ChecksumTests {
         "sha256:" + String(repeating: "０", count: 64), "sha512:" + String(repeating: "0", count: 64),
         "sha256::" + String(repeating: "0", count: 64),
     ])
-    func refusesWhatIsNoChecksum(_ text: String) { #expect(Checksum(text) == nil) }
+    func refusesWhatIsNoChecksum(_ text: String) {
+        #expect(throws: DownloadError.self) { try Checksum(text) }
+    }
+
+    @Test(arguments: [
+        ("9f86", "it is not of the form ALGORITHM:DIGEST"), ("crc32:00", "its algorithm is none of"),
+        ("sha256:9f86", "sha256 has 64 hexadecimal digits"),
+    ])
+    func saysWhyItCannotReadOne(_ text: String, _ reason: String) {
+        let error = #expect(throws: DownloadError.self) { try Checksum(text) }
+        #expect(error?.code == .invalidChecksum && error?.message.contains(reason) == true)
+    }
 
     @Test func refusesADigestOfTheWrongLength() {
         for length in [0, 15, 17, 31, 33] {
