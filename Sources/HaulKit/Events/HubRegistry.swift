@@ -26,8 +26,12 @@ final class HubRegistry: Sendable {
 
     /// The last holder is gone; another hub of the same download may have come meanwhile.
     private func forget(_ id: DownloadID) {
-        hubs.withLock { hubs in
-            if let place = hubs[id], place.hub == nil { hubs[id] = nil }
+        let successor = hubs.withLock { hubs in
+            let hub = hubs[id]?.hub
+            if hub == nil { hubs[id] = nil }
+            return hub
         }
+        // Not let go of under the lock: were we its last holder by now, its end would come back here.
+        withExtendedLifetime(successor) {}
     }
 }
