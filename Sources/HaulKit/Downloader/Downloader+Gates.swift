@@ -86,8 +86,9 @@ extension Downloader {
         timetableTimer = nil
         let now = time.date()
         gates.rule = timetable?.rule(at: now) ?? .open(bytesPerSecond: nil)
-        limitSpeed()
         moveGates()
+        // What is held at the closing hour is not let through at full speed first.
+        if !gates.isOutsideHours { limitSpeed() }
         guard let next = timetable?.nextChange(after: now) else { return }
         let sleep = time.sleep
         timetableTimer = Task { [weak self] in

@@ -60,11 +60,22 @@ extension Downloader {
         let disk = disk
         let policy = request.conflictPolicy
         try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
-        if policy == .skip, let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) {
-            try await skip(path, standing, entry)
+        if policy == .skip, try await leaveAlone(path, entry) { return false }
+        let file: any DiskFile
+        do throws(DownloadError) { file = try await createPart(path, policy, entry) } catch {
+            // Another process may have put it there meanwhile.
+            guard policy == .skip, error.code == .fileExists, try await leaveAlone(path, entry) else { throw error }
             return false
         }
-        hold(try await createPart(path, policy, entry), .zero, entry)
+        hold(file, .zero, entry)
+        return true
+    }
+
+    /// - Returns: false when nothing stands there.
+    private func leaveAlone(_ path: String, _ entry: Entry) async throws(DownloadError) -> Bool {
+        let disk = disk
+        guard let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) else { return false }
+        try await skip(path, standing, entry)
         return true
     }
 
@@ -102,6 +113,7 @@ extension Downloader {
         let part = FilePaths.part(of: name)
         // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is. And whoever
         // had it may be done with it just now.
+        var isOthers = false
         for _ in 0..<10 {
             switch try await offActor({ () throws(DownloadError) in
                 try publication.availability(of: name, policy: policy)
@@ -119,17 +131,24 @@ extension Downloader {
                 try publication.takeOver(part, claimed: claim, policy: policy)
             }) {
             case .taken(let file):
+                // Whoever had it until just now may have recorded it meanwhile.
+                let claimant = try await store.find(partPath: part, besides: record.id)
+                guard claimant?.id == other?.id else {
+                    file.unlock()
+                    continue
+                }
                 // Its bytes are ours now; nobody may go on claiming them.
                 if let other { try await store.remove(other.id) }
                 return file
             case .notOurs: return nil
             case .gone: continue
             case .lockedByStranger:
+                isOthers = true
                 // Cancelled only with the whole process.
                 try? await time.sleep(.milliseconds(20))
             }
         }
-        if policy == .rename { return nil }
+        if policy == .rename, isOthers { return nil }
         throw Publication.inUse(part, owner: nil)
     }
 

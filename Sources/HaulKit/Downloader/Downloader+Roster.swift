@@ -56,7 +56,11 @@ extension Downloader {
             do throws(DownloadError) {
                 entry = try await changeRoster { downloader throws(DownloadError) in try await downloader.wake(id) }
             } catch { logger.debug("store: \(error)") }
-            guard queue.runs(id) else { return }
+            guard queue.runs(id) else {
+                // Its slot is gone, as when it was paused meanwhile.
+                if let entry { letGo(entry) }
+                return
+            }
             guard let entry, entry.machine.state == .queued else {
                 if entry == nil || entry?.isAtRest == true { queue.leave(id) }
                 if let entry { letGo(entry) }

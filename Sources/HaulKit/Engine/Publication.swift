@@ -72,15 +72,11 @@ struct Publication: Sendable {
                 "\(path) holds what arrived of another download. Finish or remove that one first, or choose another name."
             )
         }
-        let file: any DiskFile
-        let hold: Hold
-        do throws(DiskError) {
-            file = try disk.open(path)
-            hold = try lock(file, at: path)
-        } catch {
-            if error.kind == .notFound { return .gone }
-            throw DownloadError(error)
+        let opened = try describing { () throws(DiskError) -> (any DiskFile, Hold)? in
+            guard let file = try openIfThere(path) else { return nil }
+            return (file, try lock(file, at: path))
         }
+        guard let (file, hold) = opened else { return .gone }
         switch (hold, claim) {
         case (.gone, _): return .gone
         case (.another, .sameDownload(let owner)): throw Self.inUse(path, owner: owner)
@@ -103,8 +99,9 @@ struct Publication: Sendable {
         any DiskFile
     )? {
         let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
-            guard let standing = try disk.status(path), standing.kind == .file else { return nil }
-            let file = try disk.open(path)
+            guard let standing = try disk.status(path), standing.kind == .file, let file = try openIfThere(path) else {
+                return nil
+            }
             switch try lock(file, at: path) {
             case .another: return (file, false)
             case .gone: return nil
@@ -131,7 +128,17 @@ struct Publication: Sendable {
     private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
         guard try file.lock() else { return .another }
         let status = try file.status()
-        return try disk.status(path)?.isSameFile(as: status) == true ? .mine(status) : .gone
+        // As long as it is open nobody else's has its number.
+        guard let standing = try disk.status(path), (standing.device, standing.inode) == (status.device, status.inode)
+        else { return .gone }
+        return .mine(status)
+    }
+
+    private func openIfThere(_ path: String) throws(DiskError) -> (any DiskFile)? {
+        do throws(DiskError) { return try disk.open(path) } catch {
+            if error.kind == .notFound { return nil }
+            throw error
+        }
     }
 
     /// Opens and locks a finished file that is to be repaired.
@@ -141,7 +148,7 @@ struct Publication: Sendable {
             guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
             return (file, try lock(file, at: path))
         }
-        // Somebody who replaces it at this moment is at it too.
+        // Whoever replaces or removes it at this moment is at it too.
         guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
         return file
     }

@@ -49,14 +49,13 @@ struct HookCommand: Sendable {
                     environment: message.environment(over: ProcessInfo.processInfo.environment)
                 )
             } catch {
-                let isBusy = error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram && !Task.isCancelled
-                guard isBusy else {
+                guard error.code == ETXTBSY, wait <= HookLimits.lastWaitForBusyProgram else {
                     logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil
                 }
             }
-            // Cancelled it tries once more, at once, and gives up.
-            try? await time.sleep(wait)
+            // Ends early only by cancellation, and then nothing is told any more.
+            guard (try? await time.sleep(wait)) != nil else { return nil }
             wait *= 2
         }
     }
