@@ -41,24 +41,11 @@ extension Downloader {
     private func createPart(_ preparation: DownloadMachine.Preparation, _ entry: Entry) async throws(DownloadError)
         -> Bool
     {
-        guard let request = entry.record.request else {
+        guard let path = entry.record.path(preparation) else {
             throw DownloadError(.internalFault, "The stored request cannot be read.")
         }
-        let path: String
-        switch request.destination {
-        case .file(let file): path = file
-        case .folder(let folder):
-            path = FilePaths.join(
-                folder,
-                FileName.choose(
-                    contentDisposition: preparation.contentDisposition,
-                    suggested: request.suggestedName,
-                    urls: preparation.nameSources
-                )
-            )
-        }
         let disk = disk
-        let policy = request.conflictPolicy
+        let policy = entry.record.conflictPolicy
         try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
         if policy == .skip, try await leaveAlone(path, entry) { return false }
         let file: any DiskFile
@@ -120,8 +107,8 @@ extension Downloader {
             }) {
             case .taken: return nil
             case .free:
-                let file = try await offActor { () throws(DownloadError) in try publication.createPart(part) }
-                if let file { return file }
+                let made = try await offActor { () throws(DownloadError) in try publication.createPart(part) }
+                if let made { return made.file }
             case .hasPart: break
             }
             let other = try await store.find(partPath: part, besides: record.id)

@@ -75,12 +75,10 @@ struct GroupPublication: Sendable {
                     guard job.policy == .overwrite, standing.kind != .folder else { return nil }
                 }
             } catch { throw DownloadError(error) }
-            guard let file = try publication.createPart(FilePaths.part(of: name)) else { return nil }
-            do throws(DiskError) {
-                var identity = try file.status()
-                identity.size = Int64(job.bytes.readableBytes)
-                return Made(job: job, file: file, name: name, identity: identity)
-            } catch { throw DownloadError(error) }
+            guard let (file, status) = try publication.createPart(FilePaths.part(of: name)) else { return nil }
+            var identity = status
+            identity.size = Int64(job.bytes.readableBytes)
+            return Made(job: job, file: file, name: name, identity: identity)
         }
         return nil
     }

@@ -49,11 +49,11 @@ struct Publication: Sendable {
     }
 
     /// Creates and locks a partial file; nil when another process was faster.
-    func createPart(_ path: String) throws(DownloadError) -> (any DiskFile)? {
+    func createPart(_ path: String) throws(DownloadError) -> (file: any DiskFile, status: FileStatus)? {
         do throws(DiskError) {
             let file = try disk.create(path)
-            guard case .mine = try lock(file, at: path) else { return nil }
-            return file
+            guard case .mine(let status) = try lock(file, at: path) else { return nil }
+            return (file, status)
         } catch {
             if error.kind == .alreadyExists { return nil }
             throw DownloadError(error)
