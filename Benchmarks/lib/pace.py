@@ -1,4 +1,4 @@
-"""Evenly paced sending: one for a connection, or one that all connections share."""
+"""Paced sending, even or in a rhythm: one for a connection, or one that all connections share."""
 import threading
 import time
 
@@ -22,11 +22,57 @@ class Pace:
         """Bytes to send at once."""
         return max(1024, int(self.bytes_per_second * SLICE_SECONDS))
 
-    def take(self, count):
-        """Sleeps until `count` bytes may be sent."""
+    def take(self, count, is_closed=None):
+        """Sleeps until `count` bytes may be sent. Returns whether they may."""
         with self.lock:
             now = time.monotonic()
             due = max(self.next, now - CREDIT_SECONDS)
             self.next = due + count / self.bytes_per_second
         if due > now:
             time.sleep(due - now)
+        return True
+
+
+class Rhythm:
+    """Turns of so many seconds with so many bytes a second, over and over; they begin with the first answer."""
+
+    POLL_SECONDS = 0.05
+
+    def __init__(self, turns):
+        self.turns = turns
+        self.lock = threading.Lock()
+        self.turn = None
+        self.next = self.ends = 0.0
+
+    def begin(self):
+        """An answer begins the first turn where there is none, or where the last one had no end."""
+        with self.lock:
+            if self.turn is None or self.ends is None:
+                self.enter(0, time.monotonic())
+
+    def enter(self, turn, now):
+        self.turn = turn
+        seconds = self.turns[turn][0]
+        self.next, self.ends = now, None if seconds is None else now + seconds
+
+    def slice(self):
+        """Bytes to send at once."""
+        return max(1024, int(max(rate for _, rate in self.turns) * SLICE_SECONDS))
+
+    def take(self, count, is_closed):
+        """Sleeps until `count` bytes may be sent. Returns false when the connection closed meanwhile."""
+        while True:
+            with self.lock:
+                now = time.monotonic()
+                while self.ends is not None and now >= self.ends:
+                    self.enter((self.turn + 1) % len(self.turns), self.ends)
+                rate = self.turns[self.turn][1]
+                if rate and self.next <= now:
+                    self.next = max(self.next, now - CREDIT_SECONDS) + count / rate
+                    return True
+                wait = self.POLL_SECONDS if not rate else self.next - now
+                if self.ends is not None:
+                    wait = min(wait, self.ends - now)
+            time.sleep(max(0, min(wait, self.POLL_SECONDS)))
+            if is_closed():
+                return False

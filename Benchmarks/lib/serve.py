@@ -4,6 +4,9 @@
     tag               the strong ETag, without quotes
     rate              bytes a second for each connection (none: as fast as it goes)
     total_rate        bytes a second for all connections together
+    rhythm            [[seconds, bytes a second], …]: what all connections together get, in turns and again and again; a
+                      turn of 0 bytes a second is a pause, and one of `null` seconds lasts until the connection closes
+    keeps_log         remembers when each byte was sent, for the line `log`
     odd               {"every": 5, "rate": …} or {"every": 5, "freeze_after": bytes}: one connection of so many is
                       slower, or sends so much and then nothing, without closing
     refuse            {"above": 2, "how": "429" or "reset"}: what happens to a request while so many are being answered
@@ -13,7 +16,8 @@
 
 It speaks lines of JSON: the port first; then, for each line that comes in, the counts. The line `reset N` makes it
 count from nothing, connections too, of which number N (from 0), N + every, … will be the odd ones. It ends when its
-input does.
+input does. The line `log` is answered with what was sent since the last one: [time, first, end] a slice, by the
+system-wide monotonic clock. `hurry` ends the rhythm.
 """
 import json
 import mmap
@@ -30,7 +34,7 @@ from urllib.parse import parse_qs, urlsplit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.dont_write_bytecode = True
-from lib.pace import Pace  # noqa: E402
+from lib.pace import Pace, Rhythm  # noqa: E402
 from lib.ranges import answer  # noqa: E402
 
 UNPACED_SLICE = 1 << 14  # small, because what is under way is not counted yet
@@ -165,7 +169,7 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def send_bytes(self, content, first, end):
-        paces = [pace for pace in (self.pace, self.server.total_pace) if pace]
+        paces = [pace for pace in (self.pace, self.server.total_pace, self.server.rhythm) if pace]
         for pace in paces:
             pace.begin()
         step = min([pace.slice() for pace in paces], default=UNPACED_SLICE)
@@ -179,12 +183,20 @@ class Handler(BaseHTTPRequestHandler):
                 count = min(count, self.left_before_freeze)
                 self.left_before_freeze -= count
             for pace in paces:
-                pace.take(count)
+                if not pace.take(count, self.is_closed):
+                    raise ConnectionError
             if self.server.plan.get("links") == "cut" and time.time_ns() >= self.expires:
                 raise ConnectionError
             self.connection.sendall(content[here:here + count])
+            if self.server.log is not None:
+                self.server.log.append((time.monotonic(), here, here + count))
             here += count
             self.counts.add("bytes", count)
+
+    def is_closed(self):
+        poll = select.poll()
+        poll.register(self.connection, select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     def wait_for_close(self):
         poll = select.poll()
@@ -207,6 +219,8 @@ class FileServer(ThreadingHTTPServer):
         self.number_of = {}
         self.phase = 0
         self.total_pace = Pace(plan["total_rate"]) if plan.get("total_rate") else None
+        self.rhythm = Rhythm(plan["rhythm"]) if plan.get("rhythm") else None
+        self.log = [] if plan.get("keeps_log") else None
         with open(plan["file"], "rb") as file:
             self.content = memoryview(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
         if plan.get("flip_every"):
@@ -242,6 +256,14 @@ def main():
         if word == "reset":
             server.phase = int(phase[0])
             server.counts.reset()
+        if word == "hurry":
+            server.rhythm = None
+        if word == "log":
+            # What is being appended meanwhile belongs to the next answer.
+            count = len(server.log)
+            print(json.dumps(server.log[:count]), flush=True)
+            del server.log[:count]
+            continue
         print(json.dumps(server.counts.shown()), flush=True)
 
 

@@ -24,6 +24,14 @@ class Server:
     def counts(self):
         return self.ask("counts")
 
+    def log(self):
+        """What was sent since this was last asked: [time, first, end] a slice. Needs `keeps_log`."""
+        return self.ask("log")
+
+    def hurry(self):
+        """Ends the rhythm: later answers are sent as fast as it goes."""
+        return self.ask("hurry")
+
     def reset(self, phase=0):
         """Counts from nothing, once the connections of who came before are gone. `phase`: the first odd connection."""
         patience = time.monotonic() + 5
