@@ -9,13 +9,18 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
     /// change together, lie together in the store's index.
     public init() {
         // `UUID()` opens a device file for each.
+        var random = SystemRandomNumberGenerator()
+        self.init(at: Date(), using: &random)
+    }
+    /// The same with time and chance handed in.
+    init(at date: Date, using random: inout some RandomNumberGenerator) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) {
-            $0.storeBytes(of: .random(in: 0 ... .max), toByteOffset: 8, as: UInt64.self)
+            $0.storeBytes(of: random.next(), toByteOffset: 8, as: UInt64.self)
         }
-        (bytes.6, bytes.7) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
+        (bytes.6, bytes.7) = (random.next(), random.next())
         bytes.8 = bytes.8 & 0x3F | 0x80
-        let milliseconds = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
+        let milliseconds = UInt64(max(0, date.timeIntervalSince1970) * 1000)
         withUnsafeBytes(of: milliseconds.bigEndian) { time in
             (bytes.0, bytes.1, bytes.2) = (time[2], time[3], time[4])
             (bytes.3, bytes.4, bytes.5) = (time[5], time[6], time[7])

@@ -35,7 +35,8 @@ extension Downloader {
 
     /// A record in the place behind all others.
     func newRecord(_ request: DownloadRequest) -> DownloadRecord {
-        var record = DownloadRecord(DownloadID(), request, createdAt: time.date())
+        let now = time.date()
+        var record = DownloadRecord(DownloadID(at: now, using: &random), request, createdAt: now)
         record.owner = processID
         position += Self.positionStep
         record.position = position

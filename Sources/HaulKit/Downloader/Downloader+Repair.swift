@@ -89,7 +89,8 @@ extension Downloader {
     {
         let part = FilePaths.part(of: file.path)
         try await onDisk { () throws(DiskError) in try file.sync() }
-        var record = DownloadRecord(DownloadID(), try Self.checked(request), createdAt: time.date())
+        let now = time.date()
+        var record = DownloadRecord(DownloadID(at: now, using: &random), try Self.checked(request), createdAt: now)
         record.part = try await status(of: file)
         record.partPath = part
         record.finalPath = file.path

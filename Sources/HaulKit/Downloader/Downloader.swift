@@ -20,6 +20,7 @@ public actor Downloader {
     let disk: any Disk
     let store: DownloadStore
     let time: Timekeeper
+    let executor: BlockingExecutor
     let publication: Publication
     let openWorkers = OpenWorkers()
     let arrivals = Arrivals()
@@ -124,6 +125,7 @@ public actor Downloader {
         disk: any Disk,
         store: DownloadStore,
         time: Timekeeper,
+        executor: BlockingExecutor = .system,
         seed: UInt64
     ) async throws(DownloadError) {
         self.configuration = configuration
@@ -131,6 +133,7 @@ public actor Downloader {
         self.disk = disk
         self.store = store
         self.time = time
+        self.executor = executor
         publication = Publication(disk: disk)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
         logger = configuration.logger

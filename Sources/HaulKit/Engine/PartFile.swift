@@ -8,7 +8,8 @@ internal import Synchronization
 /// for what was written before it began.
 final class PartFile: Sendable {
     let file: any DiskFile
-    private let writes: DispatchQueue
+    private let executor: BlockingExecutor
+    private let writes: SerialQueue
     private struct State {
         var mark: Mark
         /// The file's digest, when one is wanted.
@@ -38,10 +39,16 @@ final class PartFile: Sendable {
         return min(milestoneDistance, pieces.hashes.pieceLength / 2)
     }
 
-    init(_ file: any DiskFile, mark: Mark, onMilestone: @escaping @Sendable () -> Void) {
+    init(
+        _ file: any DiskFile,
+        mark: Mark,
+        executor: BlockingExecutor = .system,
+        onMilestone: @escaping @Sendable () -> Void
+    ) {
         self.file = file
+        self.executor = executor
         self.onMilestone = onMilestone
-        writes = DispatchQueue(label: "haul.write", qos: .userInitiated)
+        writes = executor.makeQueue("haul.write", .userInitiated)
         state = Mutex(State(mark: mark))
     }
 
@@ -141,7 +148,7 @@ final class PartFile: Sendable {
         let (before, generation, earlier) = state.withLock { ($0.mark.written, $0.generation, $0.syncFailure) }
         if let earlier { throw earlier }
         let failure: DiskError? = await withCheckedContinuation { continuation in
-            DispatchQueue.global(qos: .utility).async {
+            executor.async(.utility) {
                 do throws(DiskError) {
                     try self.file.sync()
                     continuation.resume(returning: nil)
@@ -185,7 +192,7 @@ final class PartFile: Sendable {
             return digest
         }
         guard let digest else { return }
-        DispatchQueue.global(qos: .utility).async { [weak self] in
+        executor.async(.utility) { [weak self] in
             guard let file = self?.file else { return }
             // An error will come again, and be reported, when the digest is finished.
             try? digest.catchUp(
@@ -227,7 +234,7 @@ final class PartFile: Sendable {
     /// Whether a piece that is here whole has its digest. Reads it back where it was not hashed while it was written.
     func isRight(piece: Int) async throws(DiskError) -> Bool {
         guard let pieces = state.withLock({ $0.pieces }) else { return false }
-        return try await offActor { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
+        return try await executor.run { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
     }
 
     /// Runs a blocking step after the writes that were handed over before it.

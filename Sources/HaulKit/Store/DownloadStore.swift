@@ -19,7 +19,7 @@ final class DownloadStore: Sendable {
     let file: StoreFile
     private let path: String
     private let bootID: String
-    private let writer = DispatchQueue(label: "haul.store", qos: .utility)
+    private let writer: SerialQueue
     private struct Pending {
         var record: DownloadRecord?
         var mark: Mark?
@@ -51,11 +51,28 @@ final class DownloadStore: Sendable {
         bootID: String,
         onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void = { _, _ in }
     ) throws(DownloadError) {
-        file = try StoreFile(folder: folder, name: name, isExclusive: isExclusive)
-        path = FilePaths.join(folder, name + ".sqlite")
+        self.init(
+            try StoreFile(folder: folder, name: name, isExclusive: isExclusive),
+            path: FilePaths.join(folder, name + ".sqlite"),
+            bootID: bootID,
+            onCommit: onCommit
+        )
+    }
+
+    /// Over a database that is open already.
+    init(
+        _ file: StoreFile,
+        path: String,
+        bootID: String,
+        executor: BlockingExecutor = .system,
+        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void
+    ) {
+        self.file = file
+        self.path = path
         setAside = file.setAside
         self.bootID = bootID
         self.onCommit = onCommit
+        writer = executor.makeQueue("haul.store", .utility)
     }
 
     // MARK: Writing
@@ -165,7 +182,7 @@ final class DownloadStore: Sendable {
     }
 
     /// Lets another downloader own the name, also where something still holds this store.
-    func giveUpName() { file.lock.unlock() }
+    func giveUpName() { file.lock?.unlock() }
 
     // MARK: Reading
 

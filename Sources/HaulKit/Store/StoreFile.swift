@@ -4,8 +4,9 @@ internal import GRDB
 /// Opens the file of a store: makes the folder, keeps others out, refuses a newer version, sets a damaged one aside.
 struct StoreFile {
     let queue: DatabaseQueue
-    /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not.
-    let lock: PosixFile
+    /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not. None where the
+    /// database is in memory.
+    let lock: PosixFile?
     /// Where a damaged store was moved to, if it was.
     let setAside: String?
 
@@ -16,6 +17,7 @@ struct StoreFile {
                 "A downloader's name must not be empty, begin with a dot or contain a slash."
             )
         }
+        let lock: PosixFile
         do {
             try PosixDisk().createFolder(folder, mode: 0o700)
             lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
@@ -30,6 +32,7 @@ struct StoreFile {
                     : "A process that owns the downloader \"\(name)\" of \(folder) is running. Stop it, or choose another state folder."
             )
         }
+        self.lock = lock
         let path = FilePaths.join(folder, name + ".sqlite")
         // One process at a time creates, migrates or sets aside.
         let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"))
@@ -43,6 +46,13 @@ struct StoreFile {
                 queue = try Self.open(path)
             } catch { throw Self.error(error, path) }
         } catch { throw Self.error(error, path) }
+    }
+
+    /// Over a database that is open, with all migrations, and that no other process sees.
+    init(_ queue: DatabaseQueue) {
+        self.queue = queue
+        lock = nil
+        setAside = nil
     }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
