@@ -44,7 +44,7 @@ final class DownloadStore: Sendable {
     /// Told of every write that failed in the background, and of every commit (for tests of power loss).
     private let onCommit: @Sendable (_ isDurable: Bool, DownloadError?) -> Void
 
-    init(
+    convenience init(
         folder: String,
         name: String,
         isExclusive: Bool,
