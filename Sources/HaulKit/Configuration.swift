@@ -76,8 +76,8 @@ public struct Configuration: Sendable {
     /// A PEM file with certificates to trust beside the system's.
     public var certificateAuthorities: String?
     public var userAgent = "haul/" + haulVersion
-    /// Time between two records of how far the bytes have come: what a SIGKILL costs at most, with
-    /// the 50 ms that a piece may wait to be written.
+    /// Time between two reports of progress. How far the bytes have come is recorded twice as often: what a SIGKILL costs
+    /// at most is half of this, with the 50 ms that a piece may wait to be written and the time that the store takes.
     public var markInterval = Duration.milliseconds(200)
     /// Time between two syncs of a file's data: what a power loss costs at most.
     public var syncInterval = Duration.seconds(4)

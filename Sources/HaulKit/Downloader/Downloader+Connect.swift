@@ -40,7 +40,6 @@ extension Downloader {
         let url = source(question, entry).url
         let worker = SegmentWorker(
             id,
-            gathersSmallBodies: !entry.speedLimit.isEffective,
             headEvent: { id, head in
                 let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
                 return .headReceived(id, head, retryAfter: wait)

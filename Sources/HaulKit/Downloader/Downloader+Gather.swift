@@ -22,8 +22,7 @@ extension Downloader {
 
     /// Makes a small file ready, in memory.
     ///
-    /// A crash before it is published loses at most its 64 KiB, and a file that is not complete by the next tick moves to
-    /// the disk: not more than what any download loses.
+    /// A file that is not complete soon moves to the disk: a crash costs it no more than any download.
     ///
     /// - Returns: false when the file belongs on the disk from the beginning.
     func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
@@ -39,6 +38,7 @@ extension Downloader {
         else { return false }
         entry.record.resource = preparation.resource
         entry.record.finalPath = path
+        entry.gatheringSince = time.now()
         let file = GatheredFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
         hold(file, .zero, entry)
         if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
@@ -48,15 +48,18 @@ extension Downloader {
         return true
     }
 
-    /// A file that is still not complete a tick after it began is from here on one like any other.
+    /// A file that is still not complete three quarters of a mark interval after it began is from here on one like any other.
     func gathers(_ entry: Entry, at now: Instant) {
-        guard now - entry.lastSync >= configuration.markInterval, entry.pendingSteps == 0 else { return }
+        guard now - entry.gatheringSince >= configuration.markInterval * 3 / 4, entry.pendingSteps == 0 else { return }
         entry.lastSync = now
+        bringToDisk(entry)
+    }
+
+    /// Puts on the disk what has gathered, and claims it.
+    func bringToDisk(_ entry: Entry) {
         step(entry) { downloader, entry in
             // Where the disk does not want it, publishing will say so.
-            if await downloader.tryToMoveToDisk(entry), let part = entry.part {
-                downloader.store.note(part.mark, of: entry.record.id)
-            }
+            if await downloader.tryToMoveToDisk(entry), let part = entry.part { downloader.note(part, entry) }
         }
     }
 

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// Keeping up with the bytes: how far they have come, noted five times a second and synced every few.
+/// Keeping up with the bytes: how far they have come, noted ten times a second and synced every few.
 extension Downloader {
     /// One ticker for all downloads; it ends when none transfers.
     func startTicker() {
@@ -9,33 +9,76 @@ extension Downloader {
         let sleep = time.sleep
         let interval = configuration.markInterval / Self.looksPerMark
         ticker = Task { [weak self] in
-            var looks = 0
+            var look = 0
             while (try? await sleep(interval)) != nil {
-                looks += 1
-                guard await self?.tick(marks: looks % Self.looksPerMark == 0) == true else { return }
+                look += 1
+                guard await self?.tick(look) == true else { return }
             }
         }
     }
 
     private static let looksPerMark = 4
+    /// The store is told more often than the listeners. From the arrival of a byte until a SIGKILL cannot cost it any more,
+    /// three waits add up: for the sink's flush (50 ms at most), for the store to be told (half a mark interval), and for
+    /// the store to write. Together they must stay within a quarter of a second.
+    private static let looksPerNote = 2
 
-    /// - Parameter marks: false between two marks, when only those that share a file among connections are looked at: what a
-    ///   slow one costs grows with the time that it is left alone.
-    private func tick(marks: Bool) -> Bool {
+    /// At every look those that share a file among connections are looked at: what a slow connection costs grows with the
+    /// time that it is left alone. Everything else waits for a note or a mark.
+    private func tick(_ look: Int) -> Bool {
+        let isMark = look % Self.looksPerMark == 0
         var isAnyActive = false
         for id in queue.running {
             guard let entry = entries[id], case .transferring = entry.machine.state else { continue }
             isAnyActive = true
-            if marks {
+            if isMark {
                 mark(entry)
-            } else if entry.machine.transfer.isShared, let part = entry.part {
+            } else if let part = entry.part {
+                // What the machine has heard of says nothing about what the store was told.
+                if look % Self.looksPerNote == 0 { note(part, entry) }
+                if part.file.isInMemory { gathers(entry, at: time.now()) }
+                guard entry.machine.transfer.isShared else { continue }
                 entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
                 send(.bytesLanded(part.mark), to: entry)
             }
         }
-        if marks { watchGrowth() }
+        if isMark { watchGrowth() }
         if !isAnyActive { ticker = nil }
         return isAnyActive
+    }
+
+    /// Tells the store how far the bytes have come, where that has changed since it was told last. The bytes of a file in
+    /// memory are nothing that could be claimed.
+    func note(_ part: PartFile, _ entry: Entry) {
+        guard !part.file.isInMemory else { return }
+        let mark = part.mark
+        guard mark != entry.notedMark else { return }
+        entry.notedMark = mark
+        store.note(mark, of: entry.record.id)
+    }
+
+    /// The transfer is over for now: nobody looks at the bytes any more until the next one begins, which may take minutes.
+    /// What is still on its way to the disk is waited for, and the store is told of it.
+    func noteLast(_ entry: Entry) {
+        guard let part = entry.part, Self.isBetweenTransfers(entry) else { return }
+        if part.file.isInMemory {
+            // A complete one is about to be published, with others.
+            if !entry.machine.isComplete { bringToDisk(entry) }
+            return
+        }
+        Task {
+            await part.drain()
+            if entry.part === part, Self.isBetweenTransfers(entry) { note(part, entry) }
+        }
+    }
+
+    /// Another question is about to be asked, or all is here and the disk is waited for. While an answer is being prepared
+    /// for, the bytes may be forgotten; a step that ends a run records its marks itself.
+    private static func isBetweenTransfers(_ entry: Entry) -> Bool {
+        switch entry.machine.state {
+        case .asking, .connecting, .resting: true
+        default: entry.machine.isComplete
+        }
     }
 
     /// Takes over how far the bytes have come, notes it, and syncs when it is time.
@@ -44,7 +87,7 @@ extension Downloader {
         let now = time.now()
         let mark = part.mark
         let isInMemory = part.file.isInMemory
-        if !isInMemory, mark != entry.machine.mark { store.note(mark, of: entry.record.id) }
+        note(part, entry)
         entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
         send(.bytesLanded(mark), to: entry)
         countBytes(entry)

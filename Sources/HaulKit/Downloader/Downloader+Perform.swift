@@ -132,6 +132,6 @@ extension Downloader {
     private func forget(_ range: Range<Int64>, _ entry: Entry) {
         guard let part = entry.part else { return }
         part.forget(range)
-        store.note(part.mark, of: entry.record.id)
+        note(part, entry)
     }
 }

@@ -20,6 +20,7 @@ extension Downloader {
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
                 // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
                 try await store.commit(entry.record, .zero, durably: true)
+                entry.notedMark = .zero
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
             if let refusal = try await makeRoom(preparation.resource.total, part, entry) {

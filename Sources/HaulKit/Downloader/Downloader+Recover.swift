@@ -103,6 +103,7 @@ extension Downloader {
     func hold(_ file: any DiskFile, _ mark: Mark, _ entry: Entry) {
         let id = entry.id
         let isInMemory = file.isInMemory
+        entry.notedMark = nil
         entry.part = PartFile(file, mark: mark, executor: executor) { [weak self] in
             guard let self, !isInMemory else { return }
             Task { await self.markNow(id) }

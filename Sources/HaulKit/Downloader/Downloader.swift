@@ -246,6 +246,7 @@ public actor Downloader {
         entry.inbox.append(event)
         guard !entry.isHandling else { return }
         entry.isHandling = true
+        let wasTransferring = entry.machine.isTransferring
         var hasActed = false
         var next = 0
         // What an action brings about at once is handled after the actions beside it.
@@ -259,6 +260,7 @@ public actor Downloader {
         }
         entry.inbox.removeAll(keepingCapacity: true)
         entry.isHandling = false
+        if wasTransferring, !entry.machine.isTransferring { noteLast(entry) }
         if hasActed { askQueue() }
     }
 }

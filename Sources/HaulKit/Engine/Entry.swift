@@ -32,6 +32,10 @@ final class Entry {
     var bytesInGroup: Int?
     var lastSync = Instant.start
     var isSyncing = false
+    /// What the store was told last of how far the bytes have come, while this file is open; nil when it was told nothing.
+    var notedMark: Mark?
+    /// When the bytes of a small file began to gather in memory.
+    var gatheringSince = Instant.start
     /// The name of a new partial file is durable once its folder was synced.
     var needsFolderSync = false
     var proof = CompletedDownload.Proof.none

@@ -21,6 +21,8 @@ final class SegmentSink: Sendable {
         /// What follows the batch, once the speed limit admits it.
         var held = ByteBuffer()
         var turn: SpeedLimit.Turn?
+        /// The speed limit is about to be asked again.
+        var asksAgain = false
         /// Where the batch goes.
         var offset: Int64
         /// More came than was wanted.
@@ -39,6 +41,15 @@ final class SegmentSink: Sendable {
         var flushIsOwed = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?
+        /// Nothing more comes, and what is held is written once the speed limit admits it.
+        var waitsForLimit = false
+
+        /// What is to be told of the end, once nothing is under way any more.
+        mutating func takeDrained() -> (@Sendable (DiskError?) -> Void)? {
+            guard outstanding == 0, !waitsForLimit else { return nil }
+            defer { onDrained = nil }
+            return onDrained
+        }
     }
 
     private let part: PartFile
@@ -87,6 +98,7 @@ final class SegmentSink: Sendable {
                 state.hadEnough = true
                 // The connection is about to be closed: to hold it back would help nobody.
                 speedLimit?.charge(bytes.readableBytes)
+                Self.passOnAll(&state)
                 Self.append(bytes, to: &state)
             } else {
                 // More than one piece may come before anybody waits.
@@ -100,7 +112,8 @@ final class SegmentSink: Sendable {
             if state.batchBytes >= batchSize || isInMemory { submit(&state) }
             if isEnough { return .enough }
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
-            if !isDiskBehind { scheduleFlush(&state, on: eventLoop) }
+            // Also while the disk is behind: once it has caught up nothing more may come for a long time.
+            scheduleFlush(&state, on: eventLoop)
             guard isDiskBehind || state.held.readableBytes > 0 else { return .goOn }
             let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
             state.waiter = waiter
@@ -110,27 +123,37 @@ final class SegmentSink: Sendable {
 
     /// Moves what the speed limit admits of the held bytes into the batch, and asks again for the rest when it says.
     private func passOn(_ state: inout State, on eventLoop: any EventLoop) {
+        guard !state.asksAgain else { return }
         let admission = speedLimit?.admit(state.held.readableBytes, &state.turn)
         guard let admission, let wait = admission.wait else {
             Self.passOnAll(&state)
             return
         }
         if let admitted = state.held.readSlice(length: admission.bytes) { Self.append(admitted, to: &state) }
+        state.asksAgain = true
         eventLoop.scheduleTask(in: TimeAmount(wait)) { self.passOnMore(on: eventLoop) }
     }
 
     private func passOnMore(on eventLoop: any EventLoop) {
-        let waiter: EventLoopPromise<Void>? = state.withLock { state in
+        let (waiter, drained, failure) = state.withLock { state in
+            state.asksAgain = false
+            let nothing = (nil as EventLoopPromise<Void>?, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
             // Whoever emptied it has seen to the waiter, too.
-            guard state.held.readableBytes > 0 else { return nil }
+            guard state.held.readableBytes > 0 else { return nothing }
             passOn(&state, on: eventLoop)
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
             if state.batchBytes >= batchSize, !isDiskBehind { submit(&state) }
+            if state.held.readableBytes == 0, state.waitsForLimit {
+                state.waitsForLimit = false
+                submit(&state)
+                return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
+            }
             scheduleFlush(&state, on: eventLoop)
-            guard state.held.readableBytes == 0, !isDiskBehind else { return nil }
-            return Self.releaseWaiter(&state)
+            guard state.held.readableBytes == 0, !isDiskBehind else { return nothing }
+            return (Self.releaseWaiter(&state), nil, state.failure)
         }
         waiter?.succeed(())
+        drained?(failure)
     }
 
     private static func passOnAll(_ state: inout State) {
@@ -207,28 +230,34 @@ final class SegmentSink: Sendable {
     func shut() {
         state.withLock { Self.passOnAll(&$0) }
         flush()
-        let waiter = state.withLock { state in
+        let (waiter, drained, failure) = state.withLock { state in
             state.isShut = true
             state.batch = []
             state.batchBytes = 0
             state.held = ByteBuffer()
-            return Self.releaseWaiter(&state)
+            state.waitsForLimit = false
+            return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
         }
         waiter?.succeed(())
+        drained?(failure)
     }
 
     /// Writes the rest and calls back when nothing is under way any more, with the first failure there was.
-    func finish(_ done: @escaping @Sendable (DiskError?) -> Void) {
-        let (waiter, result): (EventLoopPromise<Void>?, DiskError??) = state.withLock { state in
-            Self.passOnAll(&state)
-            if state.failure == nil { submit(&state) }
-            let waiter = Self.releaseWaiter(&state)
-            if state.outstanding == 0 { return (waiter, .some(state.failure)) }
+    ///
+    /// - Parameter keepsLimit: whether what is held waits for the speed limit first, as it would if more came.
+    func finish(keepsLimit: Bool = false, _ done: @escaping @Sendable (DiskError?) -> Void) {
+        let (waiter, drained, failure) = state.withLock { state in
             state.onDrained = done
-            return (waiter, nil)
+            if keepsLimit, state.asksAgain, state.held.readableBytes > 0, state.failure == nil {
+                state.waitsForLimit = true
+            } else {
+                Self.passOnAll(&state)
+                if state.failure == nil { submit(&state) }
+            }
+            return (Self.releaseWaiter(&state), state.takeDrained(), state.failure)
         }
         waiter?.succeed(())
-        if let result { done(result) }
+        drained?(failure)
     }
 
     /// True when the overlap came whole, or none was expected.
@@ -256,18 +285,14 @@ final class SegmentSink: Sendable {
             if let failure, state.failure == nil {
                 state.failure = failure
                 state.held = ByteBuffer()
+                state.waitsForLimit = false
             }
             if state.flushIsOwed, state.failure == nil {
                 state.flushIsOwed = false
                 submit(&state)
             }
             let waiter = state.held.readableBytes == 0 ? Self.releaseWaiter(&state) : nil
-            guard state.outstanding == 0 else {
-                return (waiter, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
-            }
-            let drained = state.onDrained
-            state.onDrained = nil
-            return (waiter, drained, state.failure)
+            return (waiter, state.takeDrained(), state.failure)
         }
         waiter?.succeed(())
         drained?(firstFailure)

@@ -1,18 +1,16 @@
 internal import NIOCore
 internal import Synchronization
 
-/// One request of one download: brings the head to the machine, holds the body until it is admitted, then lets it flow
-/// into a sink.
+/// One request of one download: brings the head to the machine, gathers the front of the body until it is admitted, then
+/// lets it flow into a sink.
 final class SegmentWorker: ResponseReceiver {
     typealias Event = DownloadMachine.Event
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     private enum Stage {
         case asking
-        /// The head is being judged; the connection is held until this completes.
-        case held(EventLoopPromise<Void>)
-        /// The head is being judged, and the body is so small that it may come meanwhile: to hold the connection would cost
-        /// more than to hold the body.
+        /// The head is being judged, and the file made ready. What comes of the body meanwhile is kept: a connection that
+        /// fails while it is held back loses what had arrived, and a server that always ends soon would bring nothing.
         case gathering(Gathered)
         case flowing(SegmentSink, PartFile)
         /// The body has ended; the rest of it is being written.
@@ -31,8 +29,34 @@ final class SegmentWorker: ResponseReceiver {
         let eventLoop: any EventLoop
         var body: [ByteBuffer] = []
         var bytes = 0
-        var hasEnded = false
+        /// Holds the connection back once enough has gathered.
+        var room: EventLoopPromise<Void>?
+        var end: BodyEnd?
+
+        /// Crumbs are copied together: each would keep a buffer of its own.
+        mutating func append(_ more: ByteBuffer) {
+            bytes += more.readableBytes
+            if more.readableBytes < 4096, let last = body.last, last.readableBytes < 65536 {
+                body.removeLast()
+                var joined = last
+                joined.writeImmutableBuffer(more)
+                body.append(joined)
+            } else {
+                body.append(more)
+            }
+        }
     }
+    private enum BodyEnd {
+        case complete
+        case failed(TransportError)
+
+        var failure: TransportError? {
+            if case .failed(let error) = self { return error }
+            return nil
+        }
+    }
+    /// Most bytes that gather before the connection is held back, give or take a read of the socket.
+    private static let mostGathered = 256 << 10
     private enum Ending { case enough, overlapDiffers, diskFailed }
 
     let id: ConnectionID
@@ -43,18 +67,13 @@ final class SegmentWorker: ResponseReceiver {
     /// For the wall-clock part of judging: `Retry-After` may be a date.
     private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
 
-    /// Whether a small body may come before it is let in; not where bytes are to be admitted one by one.
-    private let gathersSmallBodies: Bool
-
     init(
         _ id: ConnectionID,
-        gathersSmallBodies: Bool = false,
         headEvent: @escaping @Sendable (ConnectionID, ResponseHead) -> Event,
         send: @escaping @Sendable (Event) -> Void,
         onGone: @escaping @Sendable () -> Void
     ) {
         self.id = id
-        self.gathersSmallBodies = gathersSmallBodies
         self.onGone = onGone
         self.headEvent = headEvent
         self.send = send
@@ -67,8 +86,8 @@ final class SegmentWorker: ResponseReceiver {
             case .closed: return true
             // It has ended already: held on to, it and we would hold each other.
             case .draining: return false
-            case .gathering(let gathered) where gathered.hasEnded: return false
-            case .asking, .held, .gathering, .flowing:
+            case .gathering(let gathered) where gathered.end != nil: return false
+            case .asking, .gathering, .flowing:
                 state.exchange = exchange
                 return false
             }
@@ -78,30 +97,33 @@ final class SegmentWorker: ResponseReceiver {
 
     /// Lets the body flow.
     func admit(_ sink: SegmentSink, into part: PartFile) {
-        let (promise, hasEnded): (EventLoopPromise<Void>?, Bool) = state.withLock { state in
-            switch state.stage {
-            case .held(let promise):
-                if let end = state.end { sink.narrow(to: end) }
-                state.stage = .flowing(sink, part)
-                return (promise, false)
-            case .gathering(let gathered):
-                if let end = state.end { sink.narrow(to: end) }
-                state.stage = .flowing(sink, part)
-                // Under the lock, so that nothing that comes now overtakes it.
-                for bytes in gathered.body {
-                    if let ending = Self.ending(sink.take(bytes, on: gathered.eventLoop)) {
-                        state.ending = state.ending ?? ending
-                        break
-                    }
+        let (gathered, held, ending): (Gathered?, EventLoopFuture<Void>?, Ending?) = state.withLock { state in
+            guard case .gathering(let gathered) = state.stage else { return (nil, nil, nil) }
+            if let end = state.end { sink.narrow(to: end) }
+            state.stage = .flowing(sink, part)
+            var held: EventLoopFuture<Void>?
+            // Under the lock, so that nothing that comes now overtakes it.
+            for bytes in gathered.body {
+                let intake = sink.take(bytes, on: gathered.eventLoop)
+                if case .wait(let future) = intake { held = future }
+                if let ending = Self.ending(intake) {
+                    state.ending = state.ending ?? ending
+                    break
                 }
-                return (nil, gathered.hasEnded)
-            case .asking, .flowing, .draining, .closed: return (nil, false)
             }
+            return (gathered, held, state.ending)
         }
-        promise?.succeed(())
-        if hasEnded {
-            bodyEnded(nil)
-        } else if state.withLock({ $0.ending != nil }) {
+        guard let gathered else { return }
+        if ending != nil {
+            gathered.room?.fail(TransportError(.connectionLost, "stopped by us"))
+        } else if let held, let room = gathered.room {
+            held.cascade(to: room)
+        } else {
+            gathered.room?.succeed(())
+        }
+        if let end = gathered.end {
+            bodyEnded(end.failure)
+        } else if ending != nil {
             state.withLock(\.exchange)?.cancel()
         }
     }
@@ -132,9 +154,9 @@ final class SegmentWorker: ResponseReceiver {
             let before = state.stage
             state.stage = .closed
             return switch before {
-            case .held(let promise): (state.exchange, promise as EventLoopPromise<Void>?, nil as SegmentSink?)
+            case .gathering(let gathered): (state.exchange, gathered.room, nil as SegmentSink?)
             case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
-            case .asking, .gathering, .closed: (state.exchange, nil, nil)
+            case .asking, .closed: (state.exchange, nil, nil)
             }
         }
         promise?.fail(TransportError(.connectionLost, "closed"))
@@ -145,41 +167,40 @@ final class SegmentWorker: ResponseReceiver {
     // MARK: ResponseReceiver
 
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
-        let future: EventLoopFuture<Void>? = state.withLock { state in
-            guard case .asking = state.stage else { return nil }
-            if gathersSmallBodies, GatheredFile.isFor(head.contentLength) {
-                state.stage = .gathering(Gathered(eventLoop: eventLoop))
-                return eventLoop.makeSucceededVoidFuture()
-            }
-            let promise = eventLoop.makePromise(of: Void.self)
-            state.stage = .held(promise)
-            return promise.futureResult
+        let isWanted = state.withLock { state in
+            guard case .asking = state.stage else { return false }
+            state.stage = .gathering(Gathered(eventLoop: eventLoop))
+            return true
         }
-        guard let future else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
+        guard isWanted else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
         send(headEvent(id, head))
-        return future
+        return eventLoop.makeSucceededVoidFuture()
     }
 
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
-        let sink: SegmentSink?? = state.withLock { state in
+        enum Place { case taken(EventLoopFuture<Void>?), sink(SegmentSink), nowhere }
+        let place: Place = state.withLock { state in
             switch state.stage {
-            case .flowing(let sink, _): return sink
+            case .flowing(let sink, _): return .sink(sink)
             case .gathering(var gathered):
-                gathered.bytes += bytes.readableBytes
-                // More than was announced cannot come; if it does, it is not waited for.
-                guard gathered.bytes <= GatheredFile.mostBytes else { return .some(nil) }
-                gathered.body.append(bytes)
+                gathered.append(bytes)
+                if gathered.bytes >= Self.mostGathered, gathered.room == nil {
+                    gathered.room = gathered.eventLoop.makePromise()
+                }
                 state.stage = .gathering(gathered)
-                return nil
-            case .asking, .held, .draining, .closed: return .some(nil)
+                return .taken(gathered.room?.futureResult)
+            case .asking, .draining, .closed: return .nowhere
             }
         }
-        guard let sink else { return nil }
-        guard let sink else { return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed")) }
-        let intake = sink.take(bytes, on: eventLoop)
-        if let ending = Self.ending(intake) { return stop(ending, on: eventLoop) }
-        if case .wait(let future) = intake { return future }
-        return nil
+        switch place {
+        case .taken(let room): return room
+        case .nowhere: return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed"))
+        case .sink(let sink):
+            let intake = sink.take(bytes, on: eventLoop)
+            if let ending = Self.ending(intake) { return stop(ending, on: eventLoop) }
+            if case .wait(let future) = intake { return future }
+            return nil
+        }
     }
 
     private func stop(_ ending: Ending, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
@@ -195,33 +216,28 @@ final class SegmentWorker: ResponseReceiver {
 
     private func bodyEnded(_ failure: TransportError?) {
         let (stage, ending) = state.withLock { state in
-            defer {
-                // Nothing comes after this: the file is let go of, and the exchange, which holds us.
-                switch state.stage {
-                case .flowing(let sink, _): state.stage = .draining(sink)
-                case .gathering(var gathered) where failure == nil:
-                    // The whole body is here, and waits to be let in.
-                    gathered.hasEnded = true
-                    state.stage = .gathering(gathered)
-                case .gathering, .asking, .held, .draining, .closed: state.stage = .closed
-                }
-                state.exchange = nil
+            let before = state.stage
+            // Nothing comes after this: the file is let go of, and the exchange, which holds us.
+            switch before {
+            case .flowing(let sink, _): state.stage = .draining(sink)
+            case .gathering(var gathered):
+                // What has come of the body waits to be let in; the end is told after it.
+                gathered.room = nil
+                gathered.end = gathered.end ?? failure.map { .failed($0) } ?? .complete
+                state.stage = .gathering(gathered)
+            case .asking, .draining, .closed: state.stage = .closed
             }
-            return (state.stage, state.ending)
+            state.exchange = nil
+            return (before, state.ending)
         }
         switch stage {
         case .closed, .draining: return
+        case .gathering(let gathered): gathered.room?.fail(failure ?? TransportError(.connectionLost))
         case .asking:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
-        case .held(let promise):
-            promise.fail(failure ?? TransportError(.connectionLost))
-            send(.connectionEnded(id, .failed(failure ?? TransportError(.connectionLost, "no body"), nil)))
-        case .gathering:
-            guard let failure else { return }
-            send(.connectionEnded(id, .failed(failure, nil)))
         case .flowing(let sink, let part):
             // What has arrived is written whatever the end was; only then is its extent known.
-            sink.finish { [self] diskFailure in
+            sink.finish(keepsLimit: ending == nil) { [self] diskFailure in
                 let isClosed = state.withLock { state in
                     if case .closed = state.stage { return true }
                     state.stage = .closed

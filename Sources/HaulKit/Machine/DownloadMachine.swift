@@ -166,6 +166,14 @@ struct DownloadMachine: Sendable, Equatable {
     /// Whether a speed limit holds: how fast the connections are then says nothing about them.
     mutating func note(isHeldBack: Bool) { transfer.isHeldBack = isHeldBack }
 
+    var isTransferring: Bool {
+        if case .transferring = state { return true }
+        return false
+    }
+
+    /// Every byte is here; what remains is the disk's business.
+    var isComplete: Bool { state == .verifying || state == .publishing }
+
     /// Whether the next event may lead to further connections.
     var mayOpenMore: Bool {
         switch state {

@@ -157,9 +157,7 @@ final class DownloadStore: Sendable {
     private func write(_ pending: Pending, _ id: String, _ database: Database) throws {
         if let record = pending.record { try rows.withLock { try $0.write(record, database) } }
         if let mark = pending.mark {
-            // A download that was removed meanwhile takes no marks.
-            guard try pending.record != nil || DownloadRecord.exists(database, key: id) else { return }
-            try ProgressRecord(id, mark, bootID: bootID).upsert(database)
+            try ProgressRecord(id, mark, bootID: bootID).write(database)
         }
     }
 

@@ -186,6 +186,22 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         received = mark.count
     }
 
+    /// Writes the row, by a statement of our own: it is the one that is written most. A download that was removed meanwhile
+    /// takes no marks.
+    func write(_ database: Database) throws {
+        var statement = try BoundStatement(Self.upsertOfExisting, database)
+        for text in [downloadID, written, synced, bootID] { statement.bind(text) }
+        statement.bind(received)
+        try statement.run()
+    }
+
+    private static let upsertOfExisting = """
+        INSERT INTO progress (downloadID, written, synced, bootID, received)
+        SELECT id, ?2, ?3, ?4, ?5 FROM download WHERE id = ?1
+        ON CONFLICT (downloadID) DO UPDATE SET written = excluded.written, synced = excluded.synced,
+            bootID = excluded.bootID, received = excluded.received
+        """
+
     /// What may be relied on now.
     func mark(bootID now: String) -> Mark {
         let isSameBoot = !now.isEmpty && now == bootID

@@ -123,6 +123,31 @@ struct SegmentSinkTests {
         #expect(part.mark.count == 200)
     }
 
+    @Test func writesWhatCameWhileTheDiskWasBehindAlsoWhenNothingMoreComes() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let (milestones, milestone) = AsyncStream.makeStream(of: Void.self)
+        let part = PartFile(MemoryFile { gate.wait() }, mark: .zero) { milestone.yield() }
+        let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 100)
+        for _ in 0..<2 { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
+        // Less than a batch, while two are under way.
+        _ = sink.take(ByteBuffer(repeating: 7, count: 50), on: loop)
+        for _ in 0..<3 { gate.signal() }
+        for await _ in milestones { break }
+        while part.mark.count < 250 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test func keepsTheOrderOfWhatIsHeldAndWhatIsEnough() async throws {
+        let (file, body) = (MemoryFile(), someBytes(60_000, seed: 8))
+        let clock = HandClock(step: .milliseconds(15))
+        let limit = SpeedLimit(10_000) { clock.read() }
+        let sink = SegmentSink(part(file), at: 0, limit: 50_000, expecting: [], batchSize: 1 << 20, speedLimit: limit)
+        // Gathered before there was a sink: it is handed over at once, and nobody waits in between.
+        for start in stride(from: 0, to: 60_000, by: 20_000) {
+            _ = sink.take(ByteBuffer(bytes: body[start..<start + 20_000]), on: loop)
+        }
+        #expect(await finish(sink) == nil && file.bytes == Array(body.prefix(50_000)))
+    }
+
     @Test func reportsTheDisksFailureAndTakesNothingMore() async throws {
         let file = MemoryFile(failingAfter: 2)
         let part = part(file)
