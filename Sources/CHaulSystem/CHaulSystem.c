@@ -107,4 +107,27 @@ int haul_reserve(int fd, int64_t length) {
 int haul_lock_exclusive(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 int haul_lock_shared(int fd) { return flock(fd, LOCK_SH | LOCK_NB); }
 int haul_unlock(int fd) { return flock(fd, LOCK_UN); }
+
+static struct flock one_byte(short type, int64_t offset) {
+    // The process must be 0 for locks of open files.
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
+    return lock;
+}
+
+int haul_lock_byte(int fd, int64_t offset) {
+    struct flock lock = one_byte(F_WRLCK, offset);
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+int haul_unlock_byte(int fd, int64_t offset) {
+    struct flock lock = one_byte(F_UNLCK, offset);
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+int haul_is_byte_locked(int fd, int64_t offset) {
+    struct flock lock = one_byte(F_WRLCK, offset);
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;
+    return lock.l_type != F_UNLCK;
+}
+
 int haul_open(const char *path, int flags, unsigned int mode) { return open(path, flags | O_CLOEXEC, mode); }

@@ -5,6 +5,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Stable names for what went wrong. Cases may be added; scripts should treat unknown ones like ``internalFault``.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum
+        /// No file may have the name that was asked for.
+        case invalidDestination
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
         case tooManyRedirects, insecureRedirect, malformedResponse
         case refusedByServer, unexpectedWebPage, contentChanged
@@ -44,7 +46,9 @@ extension DownloadError {
             case .nameTooLong: .nameTooLong
             case .tooManyOpenFiles: .tooManyOpenFiles
             case .alreadyExists: .fileExists
-            case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .notAFile, .fileTooLarge, .other: .diskFailed
+            case .inputOutput, .notFound, .isSymbolicLink, .notAFolder, .notAFile, .fileTooLarge, .replaced, .cutShort,
+                .other:
+                .diskFailed
             }
         self.init(code, error.sentence)
     }

@@ -27,7 +27,7 @@ enum ExitStatus: Int32 {
 
     init(_ error: DownloadError) {
         switch error.code {
-        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum: self = .usage
+        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination: self = .usage
         case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
             .tooManyRedirects,

@@ -23,6 +23,12 @@ int haul_reserve(int fd, int64_t length);
 int haul_lock_exclusive(int fd);
 int haul_lock_shared(int fd);
 int haul_unlock(int fd);
+// A lock on one byte of a file, held by the open file and not by the process (F_OFD_SETLK): the kernel gives it up when the last
+// descriptor closes, however the process ends. Does not wait.
+int haul_lock_byte(int fd, int64_t offset);
+int haul_unlock_byte(int fd, int64_t offset);
+// Whether somebody else than this open file holds the lock on a byte: 1, 0, or -1.
+int haul_is_byte_locked(int fd, int64_t offset);
 // When the file was created, in nanoseconds since 1970; 0 where the file system does not say. With a null path that of
 // the descriptor, else that of the path, which is not followed if it is a link.
 int64_t haul_birth_time(int fd, const char *path);

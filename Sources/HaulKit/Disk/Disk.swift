@@ -39,6 +39,8 @@ protocol DiskFile: AnyObject, Sendable {
     func truncate(_ length: Int64) throws(DiskError)
     func setModificationTime(secondsSince1970: Double) throws(DiskError)
     func status() throws(DiskError) -> FileStatus
+    /// The length alone, for less than a status costs.
+    func size() throws(DiskError) -> Int64
     /// Takes the exclusive lock that keeps a second process from writing; false when another has it.
     func lock() throws(DiskError) -> Bool
     /// There is nothing of it on the disk yet; a write does not wait for anything.
@@ -71,6 +73,8 @@ extension Disk {
 extension DiskFile {
     var isInMemory: Bool { false }
 
+    func size() throws(DiskError) -> Int64 { try status().size }
+
     /// The lock goes with the file.
     func unlock() {}
 }
@@ -99,6 +103,13 @@ struct FileStatus: Sendable, Hashable, Codable {
     var born: Int64 = 0
     /// Modification time, in nanoseconds since 1970.
     var modified: Int64
+    /// How many names it has. Not part of what is stored.
+    var links: UInt64 = 1
+
+    private enum CodingKeys: String, CodingKey { case kind, size, allocated, device, inode, born, modified }
+
+    /// A regular file of one name: what is written to it changes nothing else. A second name may be the user's.
+    var isPlainFile: Bool { kind == .file && links == 1 }
 
     func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && inode == other.inode && born == other.born

@@ -3,7 +3,7 @@ struct DiskError: Error, Sendable, Hashable {
     /// The kinds that Haul treats differently or has a sentence of its own for.
     enum Kind: String, Sendable, Hashable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
-        case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, other
+        case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, replaced, cutShort, other
     }
 
     let kind: Kind
@@ -56,6 +56,11 @@ struct DiskError: Error, Sendable, Hashable {
             "\(path) is no regular file."
         case .fileTooLarge:
             "\(path) would be larger than its file system or the file size limit (ulimit -f) allows."
+        case .replaced:
+            "\(path) is no longer the file that Haul wrote: it was moved away or replaced meanwhile. "
+                + "What stands there was left as it is."
+        case .cutShort:
+            "\(path) was cut short by another program while it was being written. It will be fetched anew."
         case .other:
             "\(call) failed at \(path): \(SystemCalls.describe(errno: errno))."
         }

@@ -31,5 +31,8 @@ enum FilePaths {
     /// The partial file of a final path.
     static func part(of path: String) -> String { path + partSuffix }
 
+    /// Whether a path could be that of a partial file, on file systems that tell letters apart and on others.
+    static func isPart(_ path: String) -> Bool { path.lowercased().hasSuffix(partSuffix) }
+
     static let partSuffix = ".haulpart"
 }

@@ -12,7 +12,8 @@ struct PosixDisk: Disk {
     }
 
     func open(_ path: String) throws(DiskError) -> any DiskFile {
-        try PosixFile(path, flags: O_RDWR | O_NOFOLLOW)
+        // A named pipe or a device that stands there must not hold us up.
+        try PosixFile(path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
     }
 
     func status(_ path: String) throws(DiskError) -> FileStatus? {
@@ -183,6 +184,10 @@ final class PosixFile: DiskFile {
 
     func status() throws(DiskError) -> FileStatus {
         try call("fstat") { () throws(SystemCalls.Errno) in try SystemCalls.status(descriptor) }
+    }
+
+    func size() throws(DiskError) -> Int64 {
+        try call("fstat") { () throws(SystemCalls.Errno) in try SystemCalls.size(descriptor) }
     }
 
     func lock() throws(DiskError) -> Bool {

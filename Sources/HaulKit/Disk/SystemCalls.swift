@@ -134,6 +134,24 @@ enum SystemCalls {
 
     static func unlock(_ descriptor: Int32) { _ = haul_unlock(descriptor) }
 
+    /// Locks one byte for as long as the file stays open; false when another open file has it.
+    static func lock(_ descriptor: Int32, byte: Int64) throws(Errno) -> Bool {
+        do {
+            _ = try retrying { haul_lock_byte(descriptor, byte) }
+            return true
+        } catch {
+            guard error.code == EAGAIN || error.code == EACCES else { throw error }
+            return false
+        }
+    }
+
+    static func unlock(_ descriptor: Int32, byte: Int64) { _ = haul_unlock_byte(descriptor, byte) }
+
+    /// Whether another open file has a byte locked.
+    static func isLocked(_ descriptor: Int32, byte: Int64) throws(Errno) -> Bool {
+        try retrying { haul_is_byte_locked(descriptor, byte) } == 1
+    }
+
     static func status(_ path: String) throws(Errno) -> FileStatus {
         var raw = stat()
         _ = try retrying { lstat(path, &raw) }
@@ -145,6 +163,12 @@ enum SystemCalls {
         var raw = stat()
         _ = try retrying { fstat(descriptor, &raw) }
         return UInt64(truncatingIfNeeded: raw.st_dev)
+    }
+
+    static func size(_ descriptor: Int32) throws(Errno) -> Int64 {
+        var raw = stat()
+        _ = try retrying { fstat(descriptor, &raw) }
+        return Int64(raw.st_size)
     }
 
     static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {
@@ -313,7 +337,8 @@ extension FileStatus {
             device: UInt64(truncatingIfNeeded: raw.st_dev),
             inode: UInt64(raw.st_ino),
             born: born,
-            modified: Self.nanoseconds(Int64(time.tv_sec), Int64(time.tv_nsec))
+            modified: Self.nanoseconds(Int64(time.tv_sec), Int64(time.tv_nsec)),
+            links: UInt64(raw.st_nlink)
         )
     }
 }

@@ -37,7 +37,7 @@ extension Downloader {
     func newRecord(_ request: DownloadRequest) -> DownloadRecord {
         let now = time.date()
         var record = DownloadRecord(DownloadID(at: now, using: &random), request, createdAt: now)
-        record.owner = processID
+        record.owner = store.owner.number
         position += Self.positionStep
         record.position = position
         return record
@@ -184,6 +184,13 @@ extension Downloader {
             throw DownloadError(
                 .invalidURL,
                 "This URL names no host, or a port that does not exist: \(request.url.masked)."
+            )
+        }
+        if case .file(let path) = request.destination, FilePaths.isPart(path) {
+            throw DownloadError(
+                .invalidDestination,
+                "A file cannot be called \(FilePaths.name(of: path)): the ending \(FilePaths.partSuffix) is that of files "
+                    + "which are not complete, and another download may have one of this name. Choose another name."
             )
         }
         var request = request

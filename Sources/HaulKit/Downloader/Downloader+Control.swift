@@ -177,7 +177,8 @@ extension Downloader {
         all.order = ""
         if configuration.restoration == .onRequest {
             // What other processes run is theirs.
-            all.add("(owner IS NULL OR owner = \(processID))")
+            try await store.forgetDeadOwners()
+            all.add("(owner IS NULL OR owner = \(store.owner.number))")
         }
         var inMemory = all
         inMemory.add(isIn: entries.keys.map(\.description), "id")

@@ -106,6 +106,7 @@ extension Downloader {
     private func sync(_ entry: Entry, _ part: PartFile) async {
         do throws(DiskError) {
             try await makeNameDurable(entry, part)
+            try await checkPlace(part)
             _ = try await part.sync()
             // A claim that a power loss may take back would be worth nothing: surely, then.
             if entry.part === part, case .transferring = entry.machine.state {
@@ -124,6 +125,15 @@ extension Downloader {
         entry.lastSync = time.now()
         entry.isSyncing = false
         mark(entry)
+    }
+
+    /// What was moved away or replaced could not be published in the end: better to hear of it now.
+    private func checkPlace(_ part: PartFile) async throws(DiskError) {
+        let publication = publication
+        let stands = try await offActor { () throws(DiskError) in
+            try publication.stands(part.file, at: part.path)
+        }
+        guard stands else { throw DiskError(.replaced, call: "lstat", path: part.path) }
     }
 
     private func makeNameDurable(_ entry: Entry, _ part: PartFile) async throws(DiskError) {

@@ -114,7 +114,8 @@ extension Downloader {
             }
             let other = try await store.find(partPath: part, besides: record.id)
             let claim: Publication.Claim =
-                other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.owner) : .anotherDownload } ?? .unknown
+                other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess) : .anotherDownload }
+                ?? .unknown
             switch try await offActor({ () throws(DownloadError) in
                 try publication.takeOver(part, claimed: claim, policy: policy)
             }) {
@@ -125,9 +126,11 @@ extension Downloader {
                     file.unlock()
                     continue
                 }
-                // Its bytes are ours now; nobody may go on claiming them.
+                let new = try await offActor { () throws(DownloadError) in try publication.replace(file) }
+                guard let new else { continue }
+                // Its bytes are gone; nobody may go on claiming them.
                 if let other { try await store.remove(other.id) }
-                return file
+                return new
             case .notOurs: return nil
             case .gone: continue
             case .lockedByStranger:

@@ -16,6 +16,7 @@ extension Downloader {
             let modified =
                 request.setsModificationTime
                 ? entry.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+            do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
             entry.record.part = try await onDisk { () throws(DiskError) in
                 let size = try part.file.status().size
                 // More than belongs to the file can only be left from a reservation or an earlier, longer version.
@@ -54,7 +55,7 @@ extension Downloader {
             entry.record.finalPath = name
             try await store.commit(entry.record, mark, durably: true)
             let isPublished = try await offActor { () throws(DownloadError) in
-                try publication.publish(part.path, as: name, policy: policy)
+                try publication.publish(part.file, as: name, policy: policy)
             }
             if isPublished { return name }
         }
@@ -63,10 +64,10 @@ extension Downloader {
 
     func setAside(_ entry: Entry) async {
         await tryToMoveToDisk(entry)
-        guard let path = entry.record.partPath else { return }
+        guard let file = entry.part?.file, !file.isInMemory else { return }
         let publication = publication
         do throws(DownloadError) {
-            let target = try await offActor { () throws(DownloadError) in try publication.setAside(path) }
+            let target = try await offActor { () throws(DownloadError) in try publication.setAside(file) }
             logger.debug("set aside as \(target)")
         } catch { logger.debug("\(error)") }
         entry.record.forgetPart()
@@ -78,7 +79,6 @@ extension Downloader {
     func discardPartial(_ entry: Entry) async {
         await entry.part?.drain()
         if let path = entry.record.partPath {
-            let disk = disk
             let publication = publication
             let record = entry.record
             do throws(DownloadError) {
@@ -86,14 +86,16 @@ extension Downloader {
                 if held == nil {
                     // Not ours to delete if another process has it, or if it is another file by now.
                     held = try await offActor { () throws(DownloadError) in
-                        try publication.reopenPart(path, expecting: record.part, owner: record.owner)
+                        try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
                     }
                 }
-                if held != nil, record.wishes.isRepair == true, let name = record.finalPath {
+                if let held, record.wishes.isRepair == true, let name = record.finalPath {
                     // It was the user's before it was ours.
-                    try await onDisk { () throws(DiskError) in try disk.rename(path, to: name, replacing: false) }
-                } else if held != nil {
-                    try await onDisk { () throws(DiskError) in try disk.remove(path) }
+                    try await onDisk { () throws(DiskError) in
+                        try publication.move(held, from: path, to: name, replacing: false)
+                    }
+                } else if let held, !held.isInMemory {
+                    try await onDisk { () throws(DiskError) in try publication.remove(held) }
                 }
             } catch {
                 logger.debug("\(error)")
@@ -112,9 +114,9 @@ extension Downloader {
         if let part = entry.part, !part.file.isInMemory, entry.isStopped, part.mark.count == 0,
             entry.record.wishes.isRepair != true
         {
-            let disk = disk
+            let publication = publication
             do throws(DownloadError) {
-                try await onDisk { () throws(DiskError) in try disk.remove(part.path) }
+                try await onDisk { () throws(DiskError) in try publication.remove(part.file) }
                 entry.record.forgetPart()
                 store.note(entry.record)
             } catch { logger.debug("\(error)") }

@@ -46,7 +46,7 @@ extension Downloader {
         guard let path = entry.record.partPath else {
             // Who has the whole store to himself asks nobody: an owner's number may by now be any process's.
             if configuration.restoration == .onRequest {
-                guard try await store.claim(entry.record.id, for: processID) else {
+                guard try await store.claim(entry.record.id) else {
                     throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
                 }
             }
@@ -56,18 +56,16 @@ extension Downloader {
         let publication = publication
         let record = entry.record
         let file = try await offActor { () throws(DownloadError) in
-            try publication.reopenPart(path, expecting: record.part, owner: record.owner)
+            try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
         }
         own(entry)
         return file
     }
 
-    var processID: Int32 { ProcessInfo.processInfo.processIdentifier }
-
     /// From here on nobody else runs this download: what becomes of it is ours to record.
     private func own(_ entry: Entry) {
         entry.isOurs = true
-        entry.record.owner = processID
+        entry.record.owner = store.owner.number
     }
 
     /// Whether the named file is there and decides the matter.

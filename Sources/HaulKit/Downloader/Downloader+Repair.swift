@@ -97,12 +97,12 @@ extension Downloader {
         record.resource = Resource(total: request.size)
         // Recorded before it is renamed: a crash in between leaves the file as it was, under its own name.
         try await store.commit(record, Mark(written: right, synced: right), durably: true)
-        let disk = disk
+        let (disk, publication) = (disk, publication)
         do {
             try await onDisk { () throws(DiskError) in
-                try disk.rename(file.path, to: part, replacing: false)
+                try publication.move(file, from: file.path, to: part, replacing: false)
                 do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
-                    try disk.rename(part, to: file.path, replacing: false)
+                    try publication.move(file, from: part, to: file.path, replacing: false)
                     throw error
                 }
             }

@@ -53,7 +53,7 @@ extension Downloader {
         let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
         let entry = Entry(id, machine, saved.record, limit, hubs)
         // Who has the whole store to himself need not ask whose a record is.
-        let isAddedHere = saved.record.owner == processID && saved.record.partPath == nil
+        let isAddedHere = saved.record.owner == store.owner.number && saved.record.partPath == nil
         entry.isOurs = configuration.restoration == .everything || state != .queued || isAddedHere
         entry.isUntouched = isAddedHere && state == .queued && saved.record.startedAt == nil
         entry.wasThere = saved.record.status == .completed
@@ -66,8 +66,8 @@ extension Downloader {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
         // Another process has just begun it and has no file to lock yet: ours is another download until that is settled.
-        if saved.record.partPath == nil, let owner = saved.record.owner, owner != processID,
-            SystemCalls.isRunning(process: owner)
+        if saved.record.partPath == nil, let owner = saved.record.owner, owner != store.owner.number,
+            store.owner.isAlive(owner)
         {
             return nil
         }

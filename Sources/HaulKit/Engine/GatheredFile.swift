@@ -96,6 +96,11 @@ final class GatheredFile: DiskFile {
         return FileStatus(kind: .file, size: size, allocated: 0, device: 0, inode: 0, modified: 0)
     }
 
+    func size() throws(DiskError) -> Int64 {
+        if let file = onDisk { return try file.size() }
+        return Int64(state.withLock { $0.bytes.writerIndex })
+    }
+
     func lock() throws(DiskError) -> Bool { try onDisk?.lock() ?? true }
     func unlock() { onDisk?.unlock() }
 

@@ -86,8 +86,8 @@ struct GroupPublication: Sendable {
     /// Takes back files that were made and have never been written.
     func discard(_ made: [Made]) {
         for made in made {
-            // An empty one that stays may be taken over by anybody.
-            try? disk.remove(made.file.path)
+            // An empty one that stays is replaced by the next who wants its place.
+            try? publication.remove(made.file)
         }
     }
 
@@ -113,14 +113,18 @@ struct GroupPublication: Sendable {
     private func rename(_ made: Made) -> Ending {
         do throws(DiskError) {
             let status = try made.file.status()
+            guard status.size == made.identity.size else {
+                throw DiskError(.cutShort, call: "fstat", path: made.file.path)
+            }
             let replaces = made.job.policy == .overwrite
             if replaces, try disk.status(made.name)?.kind == .folder {
                 throw DiskError(.notAFolder, call: "rename", path: made.name)
             }
-            try disk.rename(made.file.path, to: made.name, replacing: replaces)
+            try publication.move(made.file, from: made.file.path, to: made.name, replacing: replaces)
             return .published(status)
         } catch {
-            return error.kind == .alreadyExists ? .nameTaken(made.file) : .failed(error, made.file, isSynced: true)
+            if error.kind == .alreadyExists { return .nameTaken(made.file) }
+            return .failed(error, made.file, isSynced: error.kind != .cutShort)
         }
     }
 

@@ -115,6 +115,7 @@ final class PartFile: Sendable {
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
             if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+            try checkLength(here)
             for (offset, batch) in fresh { try file.write(batch, at: offset) }
         } catch { return error }
         let (digest, pieces) = state.withLock { ($0.digest, $0.pieces) }
@@ -135,6 +136,31 @@ final class PartFile: Sendable {
         }
         if isMilestone { onMilestone() }
         return nil
+    }
+
+    /// A write beyond the end of a file that another program has cut would leave a hole that nobody could find again.
+    ///
+    /// - Throws: of the kind `cutShort`; nothing of the file may be relied on then, and nothing more is taken.
+    private func checkLength(_ here: ByteSet) throws(DiskError) {
+        guard let end = here.ranges.last?.upperBound, !file.isInMemory, try file.size() < end else { return }
+        throw fail(DiskError(.cutShort, call: "pwritev", path: path))
+    }
+
+    private func fail(_ failure: DiskError) -> DiskError {
+        state.withLock { state in
+            state.syncFailure = state.syncFailure ?? failure
+            state.mark = .zero
+            state.generation += 1
+        }
+        return failure
+    }
+
+    /// Makes sure that a file of which all bytes are here has them all: a program that cut it may have done so after the
+    /// last write. Runs after the writes that were handed over before it.
+    func checkLength(_ length: Int64) async throws(DiskError) {
+        try await onWriteThread { () throws(DiskError) in
+            if try self.file.size() < length { throw self.fail(DiskError(.cutShort, call: "fstat", path: self.path)) }
+        }
     }
 
     /// Waits until what was handed over before is written.

@@ -60,7 +60,9 @@ struct Publication: Sendable {
         }
     }
 
-    /// Opens and locks a partial file that is there already, if it may be emptied.
+    /// Opens and locks a partial file that is there already, if another may take its place: ``replace(_:)`` makes that.
+    ///
+    /// Only a regular file of one name can be Haul's. Whatever else stands there is left alone.
     func takeOver(_ path: String, claimed claim: Claim, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
         -> TakeOver
     {
@@ -73,10 +75,19 @@ struct Publication: Sendable {
             )
         }
         let opened = try describing { () throws(DiskError) -> (any DiskFile, Hold)? in
-            guard let file = try openIfThere(path) else { return nil }
+            guard let file = try openIfPlain(path) else { return nil }
             return (file, try lock(file, at: path))
         }
-        guard let (file, hold) = opened else { return .gone }
+        guard let (file, hold) = opened else {
+            guard let standing = try describing({ () throws(DiskError) in try disk.status(path) }) else { return .gone }
+            if standing.isPlainFile { return .gone }
+            if policy == .rename { return .notOurs }
+            throw DownloadError(
+                .fileExists,
+                "\(path) is there already, and is no regular file of one name: Haul leaves it alone. Move it away, or "
+                    + "choose another name."
+            )
+        }
         switch (hold, claim) {
         case (.gone, _): return .gone
         case (.another, .sameDownload(let owner)): throw Self.inUse(path, owner: owner)
@@ -94,21 +105,27 @@ struct Publication: Sendable {
         )
     }
 
+    /// Puts a new file in the place of a locked one. The same inode would do as well for this download, but a record of
+    /// another store may name it: what that store claims of it must never be looked for in our bytes.
+    ///
+    /// - Returns: the new file, locked; nil when another process was faster.
+    func replace(_ file: any DiskFile) throws(DownloadError) -> (any DiskFile)? {
+        try describing { () throws(DiskError) in try remove(file) }
+        // The old one is still open: its number cannot be the new one's.
+        return try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(file.path)?.file }
+    }
+
     /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
     func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (
         any DiskFile
     )? {
+        guard let identity else { return nil }
         let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
-            guard let standing = try disk.status(path), standing.kind == .file, let file = try openIfThere(path) else {
-                return nil
-            }
+            guard let file = try openIfPlain(path) else { return nil }
             switch try lock(file, at: path) {
             case .another: return (file, false)
             case .gone: return nil
-            case .mine(let status):
-                // Without an identity nothing was ever written to it.
-                guard identity?.isSameFile(as: status) ?? (status.size == 0) else { return nil }
-                return (file, true)
+            case .mine(let status): return identity.isSameFile(as: status) ? (file, true) : nil
             }
         }
         guard let opened else { return nil }
@@ -134,11 +151,43 @@ struct Publication: Sendable {
         return .mine(status)
     }
 
-    private func openIfThere(_ path: String) throws(DiskError) -> (any DiskFile)? {
-        do throws(DiskError) { return try disk.open(path) } catch {
-            if error.kind == .notFound { return nil }
+    /// - Returns: nil when nothing stands there, or anything but a regular file of one name.
+    private func openIfPlain(_ path: String) throws(DiskError) -> (any DiskFile)? {
+        // To open a device can have consequences of its own.
+        guard try disk.status(path)?.isPlainFile == true else { return nil }
+        do throws(DiskError) {
+            let file = try disk.open(path)
+            return try file.status().isPlainFile ? file : nil
+        } catch {
+            // It was a file a moment ago.
+            if error.kind == .notFound || error.kind == .isSymbolicLink { return nil }
             throw error
         }
+    }
+
+    // MARK: Moving and removing
+
+    /// Whether what stands at a path is this open file.
+    func stands(_ file: any DiskFile, at path: String) throws(DiskError) -> Bool {
+        let status = try file.status()
+        guard let standing = try disk.status(path) else { return false }
+        return (standing.device, standing.inode) == (status.device, status.inode)
+    }
+
+    /// Gives an open file another name, if it is what stands at `path`. What is not ours is left alone, or brought back if
+    /// it came there in the instant between looking and renaming.
+    func move(_ file: any DiskFile, from path: String, to target: String, replacing: Bool) throws(DiskError) {
+        guard try stands(file, at: path) else { throw DiskError(.replaced, call: "rename", path: path) }
+        try disk.rename(path, to: target, replacing: replacing)
+        if try stands(file, at: target) { return }
+        if try disk.status(target) != nil { try disk.rename(target, to: path, replacing: false) }
+        throw DiskError(.replaced, call: "rename", path: path)
+    }
+
+    /// Removes an open file, if it is what stands at its path. What is not ours is left alone.
+    func remove(_ file: any DiskFile) throws(DiskError) {
+        guard try stands(file, at: file.path) else { return }
+        try disk.remove(file.path)
     }
 
     /// Opens and locks a finished file that is to be repaired.
@@ -164,11 +213,12 @@ struct Publication: Sendable {
     /// Puts the synced partial file under a name and makes the name durable.
     ///
     /// - Returns: false when the name is taken and another may be tried.
-    func publish(_ part: String, as name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError) -> Bool
+    func publish(_ part: any DiskFile, as name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
+        -> Bool
     {
         do throws(DiskError) {
             if policy == .overwrite { try Self.refuseFolder(name, disk) }
-            try disk.rename(part, to: name, replacing: policy == .overwrite)
+            try move(part, from: part.path, to: name, replacing: policy == .overwrite)
             try disk.syncFolder(FilePaths.folder(of: name))
             return true
         } catch {
@@ -179,12 +229,13 @@ struct Publication: Sendable {
     }
 
     /// Moves bytes with the wrong digest to a name that says so.
-    func setAside(_ part: String) throws(DownloadError) -> String {
+    func setAside(_ file: any DiskFile) throws(DownloadError) -> String {
+        let part = file.path
         let base = (part.hasSuffix(FilePaths.partSuffix) ? String(part.dropLast(FilePaths.partSuffix.count)) : part)
         for index in 0..<Self.mostCandidates {
             let target = base + ".wrong-digest" + (index == 0 ? "" : "-\(index)")
             do throws(DiskError) {
-                try disk.rename(part, to: target, replacing: false)
+                try move(file, from: part, to: target, replacing: false)
                 return target
             } catch {
                 if error.kind != .alreadyExists { throw DownloadError(error) }

@@ -74,7 +74,7 @@ struct DownloadRow {
         statement.bind(row.part)
         statement.bind(record.finished.map { texts.of($0) })
         statement.bind(try record.error.map { try texts.json($0) })
-        statement.bind(record.owner.map { Int64($0) })
+        statement.bind(record.owner)
         statement.bind(record.startedAt.flatMap { texts.of($0) })
         statement.bind(record.finishedAt.flatMap { texts.of($0) })
         statement.bind(Int64(record.priority))

@@ -180,7 +180,13 @@ final class DownloadStore: Sendable {
     }
 
     /// Lets another downloader own the name, also where something still holds this store.
-    func giveUpName() { file.lock?.unlock() }
+    func giveUpName() {
+        file.lock?.unlock()
+        owner.leave()
+    }
+
+    /// This user of the store.
+    var owner: StoreOwner { file.owner }
 
     // MARK: Reading
 
@@ -273,17 +279,33 @@ final class DownloadStore: Sendable {
         }
     }
 
-    /// Makes a process the owner of a download that has no partial file to lock yet; false when another one that is
-    /// alive owns it.
-    func claim(_ id: String, for process: Int32) async throws(DownloadError) -> Bool {
+    /// Makes this user of the store the owner of a download that has no partial file to lock yet; false when another one that
+    /// is alive owns it.
+    func claim(_ id: String) async throws(DownloadError) -> Bool {
         try await onWriter { store in
             try store.file.queue.write { database in
                 guard var record = try DownloadRecord.fetchOne(database, key: id) else { return true }
-                if let owner = record.owner, owner != process, SystemCalls.isRunning(process: owner) { return false }
-                record.owner = process
+                if let owner = record.owner, owner != store.owner.number, store.owner.isAlive(owner) { return false }
+                record.owner = store.owner.number
                 store.rows.withLock { $0.forget(id) }
                 try record.update(database)
                 return true
+            }
+        }
+    }
+
+    /// Takes from those who are no more what they owned when their process ended.
+    func forgetDeadOwners() async throws(DownloadError) {
+        try await onWriter { store in
+            store.writeGathered()
+            try store.file.queue.write { database in
+                let owners = try Int64.fetchAll(
+                    database,
+                    sql: "SELECT DISTINCT owner FROM download WHERE owner IS NOT NULL"
+                )
+                for owner in owners where !store.owner.isAlive(owner) {
+                    try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner = ?", arguments: [owner])
+                }
             }
         }
     }

@@ -94,6 +94,10 @@ enum Schema {
                 )
             }
         }
+        migrator.registerMigration("5: owners that the kernel vouches for") { database in
+            // The number of a process was no proof that it is still there.
+            try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner IS NOT NULL")
+        }
         return migrator
     }
 }

@@ -7,6 +7,8 @@ struct StoreFile {
     /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not. None where the
     /// database is in memory.
     let lock: PosixFile?
+    /// This user of the store, among others that may use it at the same time.
+    let owner: StoreOwner
     /// Where a damaged store was moved to, if it was.
     let setAside: String?
 
@@ -21,6 +23,7 @@ struct StoreFile {
         do {
             try PosixDisk().createFolder(folder, mode: 0o700)
             lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
+            owner = try StoreOwner(FilePaths.join(folder, name + ".owners"))
         } catch {
             throw DownloadError(.storeFailed, "The state folder cannot be used. \(error.sentence)")
         }
@@ -52,6 +55,7 @@ struct StoreFile {
     init(_ queue: DatabaseQueue) {
         self.queue = queue
         lock = nil
+        owner = StoreOwner()
         setAside = nil
     }
 

@@ -57,8 +57,8 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     /// The finished file as it was when it was published.
     var finished: FileStatus?
     var error: DownloadError?
-    /// Process that runs it, while one does.
-    var owner: Int32?
+    /// The user of the store that runs it, while one does: ``StoreOwner/number``.
+    var owner: Int64?
     /// The application's own name for it; no two downloads of a store have the same.
     var key: String?
     var groupName: String?
@@ -102,6 +102,9 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         total = request.size
         linkExpiresAt = LinkExpiry.date(in: request.url)
     }
+
+    /// The number of the process that runs it, for people to read.
+    var ownerProcess: Int32? { owner.map(StoreOwner.process) }
 
     /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.
     mutating func forgetPart() {

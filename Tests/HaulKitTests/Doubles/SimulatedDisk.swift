@@ -39,7 +39,7 @@ final class SimulatedDisk: Disk {
         /// Bytes that files may take, where they are really counted.
         var capacity: Int64?
         var failures: [String: (after: Int, kind: DiskError.Kind)] = [:]
-        var beforeLock: (@Sendable () -> Void)?
+        var before: [String: @Sendable () -> Void] = [:]
         var random: SplitMix64
     }
     private let state: Mutex<State>
@@ -63,7 +63,12 @@ final class SimulatedDisk: Disk {
 
     /// What somebody else does just before the next file is locked.
     func beforeNextLock(_ work: @escaping @Sendable () -> Void) {
-        state.withLock { $0.beforeLock = work }
+        beforeNext("lock", work)
+    }
+
+    /// What somebody else does just before the next call of this name ("lock", "rename", "remove", "write").
+    func beforeNext(_ call: String, _ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0.before[call] = work }
     }
 
     /// What it says of itself; it takes any amount all the same.
@@ -121,6 +126,26 @@ final class SimulatedDisk: Disk {
             state.inodes[number] = Inode(content: bytes, durable: bytes)
             state.names[path] = number
             state.durableNames[path] = number
+        }
+    }
+
+    /// Gives a file a second name, as a user might.
+    func link(_ path: String, as other: String) {
+        state.withLock { state in
+            guard let number = state.names[path] else { return }
+            state.names[other] = number
+            state.durableNames[other] = number
+        }
+    }
+
+    /// Cuts a file at once, as another program might.
+    func cut(_ path: String, to length: Int) {
+        state.withLock { state in
+            guard let number = state.names[path], var inode = state.inodes[number] else { return }
+            inode.content = Array(inode.content.prefix(length))
+            inode.durable = Array(inode.durable.prefix(length))
+            inode.unsynced = []
+            state.inodes[number] = inode
         }
     }
 
@@ -211,7 +236,8 @@ final class SimulatedDisk: Disk {
     private func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
         throws(DiskError) -> Value
     {
-        try look(path) { state throws(DiskError) in
+        state.withLock { $0.before.removeValue(forKey: call) }?()
+        return try look(path) { state throws(DiskError) in
             if let failure = state.failures[call] {
                 state.failures[call] = failure.after > 0 ? (failure.after - 1, failure.kind) : nil
                 if failure.after == 0 { throw DiskError(failure.kind, call: call, path: path) }
@@ -249,7 +275,8 @@ final class SimulatedDisk: Disk {
             allocated: Int64(inode.content.count),
             device: 1,
             inode: number,
-            modified: inode.modified
+            modified: inode.modified,
+            links: UInt64(state.names.values.count { $0 == number })
         )
     }
 
@@ -337,10 +364,7 @@ final class SimulatedDisk: Disk {
         }
 
         func lock() throws(DiskError) -> Bool {
-            disk.state.withLock { state in
-                defer { state.beforeLock = nil }
-                return state.beforeLock
-            }?()
+            disk.state.withLock { $0.before.removeValue(forKey: "lock") }?()
             let isMine = try disk.look(path) { state throws(DiskError) in
                 guard state.inodes[number]?.isLocked == false else { return false }
                 state.inodes[number]?.isLocked = true

@@ -91,4 +91,40 @@ struct GroupPublicationTests {
         #expect(made(creations).count == 2)
         guard case .later = creations[2] else { return #expect(Bool(false)) }
     }
+
+    @Test(arguments: [true, false])
+    func publishesNothingThatTookThePlaceOfAPartialFile(_ isBetweenLookAndRename: Bool) {
+        let all = made(group.create(jobs("a", "b")))
+        let swap: @Sendable () -> Void = { [disk] in
+            try? disk.rename("/d/a.haulpart", to: "/d/elsewhere", replacing: false)
+            disk.put(Array("a user's".utf8), at: "/d/a.haulpart")
+        }
+        if isBetweenLookAndRename { disk.beforeNext("rename", swap) } else { swap() }
+        let endings = group.publish(all)
+        guard case .failed(let error, _, isSynced: true) = endings[0], case .published = endings[1] else {
+            return #expect(Bool(false))
+        }
+        #expect(error.kind == .replaced)
+        #expect(disk.content("/d/a.haulpart") == Array("a user's".utf8))
+        #expect(disk.paths == ["/d/a.haulpart", "/d/b", "/d/elsewhere"])
+    }
+
+    @Test func publishesNothingThatWasCut() {
+        let all = made(group.create(jobs("a", "b")))
+        disk.beforeNext("rename") { [disk] in disk.cut("/d/b.haulpart", to: 2) }
+        let endings = group.publish(all)
+        guard case .published = endings[0], case .failed(let error, _, isSynced: false) = endings[1] else {
+            return #expect(Bool(false))
+        }
+        #expect(error.kind == .cutShort)
+        #expect(disk.paths == ["/d/a", "/d/b.haulpart"])
+    }
+
+    @Test func takesBackNothingThatTookThePlaceOfAPartialFile() {
+        let all = made(group.create(jobs("a", "b")))
+        try? disk.remove("/d/a.haulpart")
+        disk.put(Array("a user's".utf8), at: "/d/a.haulpart")
+        group.discard(all)
+        #expect(disk.paths == ["/d/a.haulpart"])
+    }
 }

@@ -102,6 +102,46 @@ struct OwnershipTests {
         }
     }
 
+    /// Leaves a record that a user of the store has just begun.
+    private func leave(ownedBy owner: Int64, in store: DownloadStore, _ rig: FaultRig) async throws {
+        var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
+        record.owner = owner
+        try await store.commit(record, nil)
+    }
+
+    @Test(arguments: [1, 7 << 32 | 1] as [Int64])
+    func takesUpWhatAProcessLeftWhoseNumberIsAnothersByNow(_ owner: Int64) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await leave(ownedBy: owner, in: rig.downloader.store, rig)
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(try await rig.downloader.list().count == 1)
+        }
+    }
+
+    @Test func leavesToAnotherWhatItHasJustBegun() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            let other = try DownloadStore(
+                folder: rig.configuration.stateFolder,
+                name: rig.configuration.name,
+                isExclusive: false,
+                bootID: ""
+            )
+            try await leave(ownedBy: other.owner.number, in: other, rig)
+            try await rig.download()
+            #expect(try await rig.downloader.list().count == 2)
+            other.giveUpName()
+        }
+    }
+
+    @Test func selectsWhatAProcessLeftThatIsNoMore() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await leave(ownedBy: 7 << 32 | 1, in: rig.downloader.store, rig)
+            #expect(try await rig.downloader.cancel(.all) == 1)
+            #expect(try await rig.downloader.list().isEmpty)
+        }
+    }
+
     @Test func aDownloaderThatGoesAwayGivesItsFileUp() async throws {
         try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
             do {

@@ -54,6 +54,37 @@ struct SchemaTests {
         #expect(saved.progress?.mark(bootID: "boot 2") == Mark(written: synced, synced: synced))
     }
 
+    @Test func keepsEveryRecordOfTheFourthVersionButNoNumberOfAProcess() async throws {
+        try FileManager.default.createDirectory(atPath: folder("state"), withIntermediateDirectories: true)
+        let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
+        try Schema.migrator.migrate(queue, upTo: "4: no index holds what is not there")
+        var records = (1...3).map { number in
+            DownloadRecord(
+                DownloadID(),
+                DownloadRequest(link("https://h/\(number)"), to: .folder(path: "/d")),
+                createdAt: Date(timeIntervalSince1970: Double(number))
+            )
+        }
+        (records[0].owner, records[0].partPath, records[0].finalPath) = (1, "/d/1.haulpart", "/d/1")
+        records[0].part = FileStatus(kind: .file, size: 1, allocated: 2, device: 3, inode: 4, born: 5, modified: 6)
+        records[1].owner = Int64(ProcessInfo.processInfo.processIdentifier)
+        let written = records
+        try await queue.write { database in
+            for record in written { try record.insert(database) }
+            try ProgressRecord(written[0].id, Mark(written: 9, synced: 4), bootID: "boot 1").insert(database)
+        }
+        try queue.close()
+        let store = try store()
+        for record in written {
+            var expected = record
+            expected.owner = nil
+            #expect(try await store.find(id: record.id)?.record == expected)
+        }
+        #expect(
+            try await store.find(id: written[0].id)?.progress?.mark(bootID: "boot 1") == Mark(written: 9, synced: 4)
+        )
+    }
+
     @Test func makesNothingOfASegmentWithoutBytes() async throws {
         try leaveAFirstStore(written: 0, synced: 0, bootID: "boot 1")
         let saved = try #require(try await store().all().first)

@@ -1,0 +1,62 @@
+internal import Foundation
+internal import Synchronization
+
+/// One user of a store, and how the others find out whether it is still there.
+///
+/// The number of a process says little: after a reboot, or in another container, it is any process's. So each user of a
+/// store holds a lock on one byte of a file beside it. The byte's place is the user's number; the kernel gives the lock up
+/// when the process ends, however it does.
+final class StoreOwner: Sendable {
+    /// Never twice the same. The lower half is the number of the process, for people to read.
+    let number: Int64
+    /// Nil where there is nobody to be told apart from, or the file system has no such locks.
+    private let file: PosixFile?
+
+    /// Of a store that nobody else can see.
+    init() {
+        number = Self.draw()
+        file = nil
+    }
+
+    /// - Parameter path: the file of locks.
+    init(_ path: String) throws(DiskError) {
+        let file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
+        while true {
+            let number = Self.draw()
+            do {
+                guard try SystemCalls.lock(file.descriptor, byte: number) else { continue }
+                (self.number, self.file) = (number, file)
+            } catch {
+                (self.number, self.file) = (number, nil)
+            }
+            return
+        }
+    }
+
+    private static func draw() -> Int64 {
+        // Not 0 above: a number that is only a process's is one of an earlier version.
+        let chance = Int64.random(in: 1...Int64(Int32.max))
+        return chance << 32 | Int64(ProcessInfo.processInfo.processIdentifier)
+    }
+
+    /// The number of the process that is, or was, a user of the store.
+    static func process(_ number: Int64) -> Int32 { Int32(truncatingIfNeeded: number) }
+
+    /// Whether another user of the store is still there.
+    func isAlive(_ number: Int64) -> Bool {
+        if number == self.number { return true }
+        guard number > Int64(UInt32.max) else { return false }
+        guard let file else { return SystemCalls.isRunning(process: Self.process(number)) }
+        do {
+            return try SystemCalls.isLocked(file.descriptor, byte: number)
+        } catch {
+            // The lock of a partial file decides in the end; who waits for one that is gone would wait for good.
+            return false
+        }
+    }
+
+    /// From here on nobody takes this user for alive, also where something still holds the store.
+    func leave() {
+        if let file { SystemCalls.unlock(file.descriptor, byte: number) }
+    }
+}

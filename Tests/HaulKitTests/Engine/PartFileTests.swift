@@ -1,0 +1,45 @@
+import NIOCore
+import Testing
+
+@testable import HaulKit
+
+/// A partial file that another program cuts while it is being written.
+struct PartFileTests {
+    private let disk = SimulatedDisk(seed: 4)
+
+    private func part() throws -> PartFile { PartFile(try disk.create("/d/a.haulpart"), mark: .zero) {} }
+
+    private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> DiskError? {
+        await withCheckedContinuation { continuation in
+            part.write([ByteBuffer(repeating: 7, count: count)], at: offset) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @Test(arguments: [0, 1, 99]) func writesNothingBehindAHole(_ length: Int) async throws {
+        let part = try part()
+        #expect(await write(100, to: part, at: 0) == nil)
+        disk.cut("/d/a.haulpart", to: length)
+        #expect(await write(100, to: part, at: 100)?.kind == .cutShort)
+        #expect(part.mark == .zero && disk.content("/d/a.haulpart")?.count == length)
+        // Nor may anything that comes after it be believed.
+        #expect(await write(100, to: part, at: 0)?.kind == .cutShort)
+        let failure = await #expect(throws: DiskError.self) { try await part.sync() }
+        #expect(failure?.kind == .cutShort)
+    }
+
+    @Test func seesThatItWasCutAfterTheLastWrite() async throws {
+        let part = try part()
+        #expect(await write(100, to: part, at: 0) == nil)
+        try await part.checkLength(100)
+        disk.cut("/d/a.haulpart", to: 99)
+        let failure = await #expect(throws: DiskError.self) { try await part.checkLength(100) }
+        #expect(failure?.kind == .cutShort && part.mark == .zero)
+    }
+
+    @Test func mayLeaveGapsAsConnectionsDo() async throws {
+        let part = try part()
+        #expect(await write(10, to: part, at: 90) == nil)
+        #expect(await write(10, to: part, at: 0) == nil)
+        #expect(part.mark.count == 20)
+    }
+}
