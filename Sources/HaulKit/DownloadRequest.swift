@@ -36,14 +36,28 @@ public struct DownloadRequest: Sendable, Hashable {
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
     ///
     /// Of a request that was made without a URL (``init(key:to:)``) a placeholder, `haul-source:KEY`.
-    public var url: URL
+    public var url: URL {
+        didSet { if url != oldValue { (target, earlierSpelling, isChosenByDocument) = (nil, nil, false) } }
+    }
+    /// How path and query of ``url`` were spelled, where it does not say so: see ``HTTPURL``.
+    var target: String?
+    /// What ``url`` was called by versions of Haul that escaped what was escaped already: the store may know it by that.
+    var earlierSpelling: String?
+    /// A Metalink chose ``url``: it gets no credentials that were meant for whatever the user names.
+    var isChosenByDocument = false
     /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
     /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
     public var mirrors: [Metalink.Source] = []
-    public var destination: Destination
+    public var destination: Destination {
+        didSet { if destination != oldValue { root = nil } }
+    }
+    /// The folder that the file must not leave by a symbolic link: what lies below it in ``destination``, a Metalink chose.
+    var root: String?
     /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
-    /// one in the URL. Made safe like any other.
+    /// one in the URL. Made safe like any other; a title is no path, so that a slash in it becomes an underscore.
     public var suggestedName: String?
+    /// ``suggestedName`` is the URL's own with a number, given by ``ListedNames``.
+    var isNameNumbered = false
     /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
     /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
     public var headers: [HeaderField] = []
@@ -86,6 +100,12 @@ public struct DownloadRequest: Sendable, Hashable {
         self.destination = destination
     }
 
+    /// A file at a URL as somebody spelled it.
+    package init(_ spelled: SpelledURL, to destination: Destination) {
+        self.init(spelled.url, to: destination)
+        (target, earlierSpelling) = (spelled.target, spelled.earlierSpelling)
+    }
+
     /// A file whose URL ``Configuration/sourceProvider`` is asked for when the download first gets its slot.
     ///
     /// - Parameter key: the application's own name for the download, see ``key``. The same key into the same folder, or to the
@@ -105,6 +125,9 @@ public struct DownloadRequest: Sendable, Hashable {
             file.sources.first?.url ?? URL(fileURLWithPath: "/"),
             to: .file(path: FilePaths.join(folder, file.name))
         )
+        target = file.sources.first?.target
+        isChosenByDocument = true
+        root = folder
         mirrors = Array(file.sources.dropFirst())
         checksum = file.checksum
         pieces = file.pieces

@@ -11,14 +11,41 @@ extension URL: URLConvertible {
 }
 
 extension String: URLConvertible {
-    /// White space around it does not count.
-    public func downloadURL() throws(DownloadError) -> URL {
-        let isTrimmed = [utf8.first, utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
-        guard let url = URL(string: isTrimmed ? self : trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw DownloadError.noURL
+    /// White space around it does not count. What is escaped stays so, and what no URL can hold is escaped, as browsers do:
+    /// `/a%20b c` is `/a%20b%20c`.
+    public func downloadURL() throws(DownloadError) -> URL { try SpelledURL(self).url }
+}
+
+/// A URL as its text spells it: see ``HTTPURL``.
+package struct SpelledURL: Sendable, Hashable {
+    package let url: URL
+    let target: String?
+    let earlierSpelling: String?
+
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
+    package init(_ text: String) throws(DownloadError) {
+        let isTrimmed = [text.utf8.first, text.utf8.last].allSatisfy { $0.map { (0x21...0x7E).contains($0) } ?? false }
+        let text = isTrimmed ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)
+        if let address = HTTPURL(text) {
+            (url, target) = (address.url, address.spelling)
+            // Foundation escapes every percent sign of a part in which anything is to be escaped.
+            earlierSpelling =
+                target == nil && text == url.absoluteString
+                ? nil : URL(string: text).map(\.absoluteString).flatMap { [url] in $0 == url.absoluteString ? nil : $0 }
+            return
         }
-        return url
+        // Another scheme, or none: what uses the URL says what is wrong with it.
+        guard let url = URL(string: text), !Self.isWeb(url) || !url.isAskable else { throw DownloadError.noURL }
+        (self.url, target, earlierSpelling) = (url, nil, nil)
     }
+
+    /// A line of a list as text. Bytes that are no UTF-8 are escaped one by one: a server knows what they mean.
+    package static func text(_ line: some Collection<UInt8>) -> String {
+        let escaped = FieldText.utf8(line, of: "location".utf8)
+        return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)
+    }
+
+    private static func isWeb(_ url: URL) -> Bool { ["http", "https"].contains(url.scheme?.lowercased()) }
 }
 
 extension URLComponents: URLConvertible {
@@ -38,7 +65,11 @@ extension DownloadError {
 extension DownloadRequest {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     public init(_ source: some URLConvertible, to destination: Destination) throws(DownloadError) {
-        self.init(try source.downloadURL(), to: destination)
+        guard let text = source as? String else {
+            self.init(try source.downloadURL(), to: destination)
+            return
+        }
+        self.init(try SpelledURL(text), to: destination)
     }
 }
 
@@ -56,7 +87,7 @@ extension Downloader {
     public func add(_ sources: [any URLConvertible], to folder: String) async -> [Result<Download, DownloadError>] {
         let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source in
             Result { () throws(DownloadError) in
-                DownloadRequest(try source.downloadURL(), to: .folder(path: folder))
+                try DownloadRequest(source, to: .folder(path: folder))
             }
         }
         // What is no URL is answered below.

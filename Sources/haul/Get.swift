@@ -139,7 +139,7 @@ struct Get: AsyncParsableCommand {
             guard let first = front.first, first != UInt8(ascii: "#"),
                 let last = front.lastIndex(where: { $0 != space && $0 != tab })
             else { return nil }
-            return String(decoding: front[...last], as: UTF8.self)
+            return SpelledURL.text(front[...last])
         }
     }
 }

@@ -39,7 +39,7 @@ struct GetOptions: ParsableArguments {
     func request(_ text: String) throws -> DownloadRequest {
         if let key = Self.key(text) { return try request(key: key) }
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
-        let urls = try (texts + mirror).map(Self.url)
+        let urls = try (texts + mirror).map(Self.spelled)
         guard let url = urls.first else { throw Self.unreadable }
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
@@ -52,7 +52,7 @@ struct GetOptions: ParsableArguments {
     /// A file whose URL is asked for.
     private func request(key: String) throws -> DownloadRequest {
         var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
-        request.mirrors = try mirror.map(Self.url).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
+        request.mirrors = try mirror.map(Self.spelled).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum
         request.onConflict = onConflict
         apply(to: &request)
@@ -74,7 +74,7 @@ struct GetOptions: ParsableArguments {
                 "--output, --checksum and --mirror are for a single file, and this Metalink has several."
             )
         }
-        let mirrors = try mirror.map(Self.url)
+        let mirrors = try mirror.map(Self.spelled)
         return metalink.files.map { file in
             var request = DownloadRequest(file, into: directory)
             request.mirrors += mirrors.map { Metalink.Source($0) }
@@ -95,8 +95,10 @@ struct GetOptions: ParsableArguments {
         request.failsOnChange = failOnChange
     }
 
-    static func url(_ text: String) throws -> URL {
-        do throws(DownloadError) { return try text.downloadURL() } catch { throw unreadable }
+    static func url(_ text: String) throws -> URL { try spelled(text).url }
+
+    private static func spelled(_ text: String) throws -> SpelledURL {
+        do throws(DownloadError) { return try SpelledURL(text) } catch { throw unreadable }
     }
 
     private static let unreadable = Complaint(DownloadError.noURL.message, .usage)

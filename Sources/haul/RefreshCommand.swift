@@ -28,7 +28,7 @@ struct RefreshCommand: Sendable {
     func source(_ text: String) throws -> DownloadSource {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
         guard let first = lines.first, !first.isEmpty else { throw Failure(description: "\(path) printed no URL") }
-        guard let url = URL(string: first), ["http", "https"].contains(url.scheme?.lowercased()) else {
+        guard let url = HTTPURL(first)?.url else {
             // It may hold a secret: it is not shown.
             throw Failure(description: "the first line that \(path) printed is no http or https URL")
         }

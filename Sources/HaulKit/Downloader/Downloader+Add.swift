@@ -151,6 +151,7 @@ extension Downloader {
     func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
         .init(
             url: request.url,
+            target: request.target,
             mirrors: request.mirrors,
             retry: configuration.retry,
             checksum: request.checksum,
@@ -195,6 +196,8 @@ extension Downloader {
         }
         var request = request
         if isAbsolute { return request }
+        let root = request.root
+        defer { request.root = root.map(absolute) }
         switch request.destination {
         case .file(let path): request.destination = .file(path: absolute(path))
         case .folder(let path): request.destination = .folder(path: absolute(path))

@@ -37,7 +37,7 @@ extension Downloader {
     private func start(_ id: ConnectionID, _ question: RangeQuestion, _ host: Origin, _ entry: Entry) {
         let date = time.date
         let entryID = entry.id
-        let url = source(question, entry).url
+        let source = source(question, entry)
         let worker = SegmentWorker(
             id,
             headEvent: { id, head in
@@ -55,14 +55,15 @@ extension Downloader {
         openWorkers.add(worker, of: entryID)
         let isMirror = host != entry.machine.sources.sources[0].origin
         let call = TransportRequest(
-            url: url,
+            url: source.url,
+            target: source.target,
             // What the user says to one origin is not for another to hear.
             headers: isMirror ? [] : entry.record.headers,
             firstByte: question.first,
             end: question.end,
             condition: question.condition,
             allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects,
-            isMirror: isMirror
+            isChosenByOthers: isMirror || entry.record.isChosenByOthers(host)
         )
         worker.start(call, over: transport)
     }

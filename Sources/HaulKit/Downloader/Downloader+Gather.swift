@@ -104,7 +104,9 @@ extension DownloadRecord {
                 FileName.choose(
                     contentDisposition: preparation.contentDisposition,
                     suggested: wishes.suggestedName,
-                    urls: preparation.nameSources
+                    isNumbered: wishes.isNameNumbered ?? false,
+                    urls: preparation.nameSources,
+                    mediaType: preparation.resource.contentCoding == nil ? preparation.resource.contentType : nil
                 )
             )
         }

@@ -102,6 +102,9 @@ extension Downloader {
         // Who names only the key has nothing to say of the URL.
         let isReplaced = record.url != request.url.absoluteString && !request.needsSource
         var wishes = DownloadRecord.Wishes(request)
+        if request.needsSource {
+            (wishes.target, wishes.isChosenByDocument) = (record.wishes.target, record.wishes.isChosenByDocument)
+        }
         if wishes.headers.isEmpty, !isReplaced { wishes.headers = record.wishes.headers }
         wishes.checksum = wishes.checksum ?? record.wishes.checksum
         // A plainer request does not take a check back.

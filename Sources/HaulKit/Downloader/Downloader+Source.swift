@@ -173,7 +173,7 @@ extension Downloader {
     func settings(_ request: DownloadRequest, _ record: DownloadRecord) -> DownloadMachine.Settings {
         var settings = settings(request)
         if let link = record.wishes.link.flatMap(URL.init(string:)), link.isAskable {
-            settings.url = link
+            (settings.url, settings.target) = (link, nil)
             settings.isLinkVouchedFor = true
         }
         return settings
@@ -187,6 +187,11 @@ extension DownloadRecord {
         guard let link = wishes.link.flatMap(URL.init(string:)) else { return wishes.headers }
         // What was meant for one origin is not for another to hear.
         return URL(string: url).map { Origin($0) == Origin(link) } == true ? wishes.headers : []
+    }
+
+    /// Whether an origin is another than that of a URL that the user named.
+    func isChosenByOthers(_ origin: Origin) -> Bool {
+        wishes.isChosenByDocument == true || URL(string: url).map { Origin($0) != origin } ?? true
     }
 
     /// Takes over a link that the application named.

@@ -11,7 +11,7 @@ enum ContentDisposition {
         }
         for parameter in parameters where parameter.name == "filename" {
             let value = decodingEncodedWords(parameter.value)
-            if let name = lastSegment(String(decoding: value, as: UTF8.self)) { return name }
+            if let name = lastSegment(FieldText.decoded(value)) { return name }
         }
         return nil
     }
@@ -124,11 +124,6 @@ extension ContentDisposition {
     }
 
     private static func text(_ bytes: [UInt8], charset: ArraySlice<UInt8>) -> String? {
-        switch String(decoding: charset, as: UTF8.self).lowercased() {
-        case "utf-8", "us-ascii": String(validating: bytes, as: UTF8.self)
-        // The first 256 scalars of Unicode are ISO-8859-1.
-        case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-        default: nil
-        }
+        Charset(label: String(decoding: charset, as: UTF8.self))?.text(bytes)
     }
 }

@@ -13,15 +13,28 @@ enum FileName {
     /// - Returns: nil when nothing is left.
     static func safe(_ raw: String) -> String? {
         if isPlain(raw) { return raw }
-        var name = String(String.UnicodeScalarView(lastSegment(of: raw).unicodeScalars.compactMap(cleaned)))
+        var name = VisibleText.cleaned(lastSegment(of: raw)).replacingScalars(
+            ["<", ">", ":", "\"", "|", "?", "*"],
+            with: "_"
+        )
         // One step can undo another (a cut can end the name in a space, or in the suffix), so they run until none
         // changes anything. They end: no step lengthens a name but the underscore, which no name gets twice.
         while true {
-            let next = shortened(unreserved(withoutPartSuffix(trimmed(name))), inserting: "", limit: maximumBytes)
+            let next = shortened(
+                unreserved(withoutPartSuffix(trimmed(VisibleText.cleaned(name)))),
+                inserting: "",
+                limit: maximumBytes
+            )
             guard next != name else { break }
             name = next
         }
         return name.isEmpty ? nil : name
+    }
+
+    /// The same for a title that is no path: a slash in it separates nothing, and becomes an underscore.
+    static func safeTitle(_ title: String) -> String? {
+        let separators = title.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        return safe(separators ? title.replacingScalars(["/", "\\"], with: "_") : title)
     }
 
     /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
@@ -34,17 +47,26 @@ enum FileName {
         let segment = String(path[start...end])
         guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
         let bytes = Array(segment.utf8)
-        return safe(String(decoding: percentDecoded(bytes[...]) ?? bytes, as: UTF8.self))
+        return safe(FieldText.decoded(percentDecoded(bytes[...]) ?? bytes))
     }
 
     /// The name in the header, else the suggested one, else that in the first of `urls` that has one, else `download`.
-    static func choose(contentDisposition: String?, suggested: String? = nil, urls: [URL]) -> String {
+    ///
+    /// - Parameters:
+    ///   - isNumbered: the suggested name is that of the URL, with a number.
+    ///   - mediaType: gives a name that comes from a URL, and has no extension, the one of its type.
+    static func choose(
+        contentDisposition: String?,
+        suggested: String? = nil,
+        isNumbered: Bool = false,
+        urls: [URL],
+        mediaType: String? = nil
+    ) -> String {
         if let name = contentDisposition.flatMap(ContentDisposition.fileName).flatMap(safe) { return name }
-        if let name = suggested.flatMap(safe) { return name }
-        for url in urls {
-            if let name = from(url: url) { return name }
+        if let name = suggested.flatMap(safeTitle) {
+            return isNumbered ? MediaType.completing(name, mediaType) : name
         }
-        return "download"
+        return MediaType.completing(urls.lazy.compactMap(from).first ?? "download", mediaType)
     }
 
     /// The `index`-th name to try when the ones before are taken: `a.zip`, `a (1).zip`, `a (2).zip`. With
@@ -75,25 +97,18 @@ extension FileName {
         return stem.count > 4
     }
 
-    /// - Returns: nil for a scalar that must not be in a name at all.
-    private static func cleaned(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
-        switch scalar {
-        case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": nil
-        // Marks, overrides and isolates that make a reader see another extension than the file has.
-        case "\u{61C}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": nil
-        // Characters without width, with which two different names look the same, and separators of lines.
-        case "\u{200B}"..."\u{200D}", "\u{2060}", "\u{FEFF}", "\u{2028}", "\u{2029}": nil
-        case "<", ">", ":", "\"", "|", "?", "*": "_"
-        default: scalar
-        }
+    /// Without leading dots (hidden), dashes (an option to a tool) and blanks, and trailing dots and blanks (Windows
+    /// drops them, so that another file is meant). A tilde at the beginning, by which a shell means a home folder, becomes an
+    /// underscore.
+    private static func trimmed(_ name: String) -> String {
+        let front = name.unicodeScalars.drop { $0 == "." || $0 == "-" || isBlank($0) }
+        guard let last = front.lastIndex(where: { $0 != "." && !isBlank($0) }) else { return "" }
+        return front.first == "~" ? "_" + String(front[...last].dropFirst()) : String(front[...last])
     }
 
-    /// Without leading dots (hidden), dashes (an option to a tool) and blanks, and trailing dots and blanks (Windows
-    /// drops them, so that another file is meant).
-    private static func trimmed(_ name: String) -> String {
-        let front = name.unicodeScalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace }
-        guard let last = front.lastIndex(where: { $0 != "." && !$0.properties.isWhitespace }) else { return "" }
-        return String(front[...last])
+    /// What looks like a blank: white space, and the Braille pattern without a dot.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar == "\u{2800}"
     }
 
     private static func withoutPartSuffix(_ name: String) -> String {
@@ -179,6 +194,12 @@ extension FileName {
             bytes.append(high << 4 | low)
         }
         return bytes
+    }
+}
+
+extension String {
+    fileprivate func replacingScalars(_ scalars: Set<Unicode.Scalar>, with other: Unicode.Scalar) -> String {
+        String(String.UnicodeScalarView(unicodeScalars.map { scalars.contains($0) ? other : $0 }))
     }
 }
 

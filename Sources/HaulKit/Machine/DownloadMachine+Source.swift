@@ -157,7 +157,7 @@ extension DownloadMachine {
         let isSamePlace = link.isMissing || settings.url.isSamePlace(as: fresh.url)
         // What is known was known from here, while there was only one link.
         if !link.isMissing, resource?.place == nil { resource?.place = settings.url.place }
-        settings.url = fresh.url
+        (settings.url, settings.target) = (fresh.url, nil)
         link.take(expiresAt: fresh.expiresAt, at: now)
         sources.replaceLink(fresh.url, isSamePlace: isSamePlace)
         transfer.linkReplaced(isForeign: isFromOtherPlace, at: now)

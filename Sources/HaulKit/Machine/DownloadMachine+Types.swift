@@ -153,6 +153,8 @@ extension DownloadMachine {
     /// What a machine is told at birth and never asks again.
     struct Settings: Sendable, Equatable {
         var url: URL
+        /// How path and query were spelled, where `url` does not say it.
+        var target: String?
         var mirrors: [Metalink.Source] = []
         var retry = RetryPolicy()
         var checksum: Checksum?

@@ -54,7 +54,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.mark = mark
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = Patience(seed: seed)
-        sources = SourceBook(settings.url, mirrors: settings.mirrors)
+        sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
         link = HomeLink(settings)
     }
 
@@ -147,7 +147,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .queued, .paused, .failed:
             self.settings = settings
             let earlier = link
-            sources = SourceBook(settings.url, mirrors: settings.mirrors)
+            sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
             link = HomeLink(settings, after: earlier)
             if isFromReplacedSource { self.isFromReplacedSource = true }
         default: break

@@ -26,7 +26,11 @@ public struct Metalink: Sendable, Hashable {
         public static let lowestPriority = 999_999
 
         /// Absolute.
-        public var url: URL
+        public var url: URL {
+            didSet { if url != oldValue { target = nil } }
+        }
+        /// How path and query of ``url`` were spelled, where it does not say so: see ``HTTPURL``.
+        var target: String?
         /// 1 is the best, ``lowestPriority`` the worst.
         public var priority: Int
         /// Where the server stands: a country's ISO 3166-1 code of two letters, in lower case.
@@ -36,6 +40,16 @@ public struct Metalink: Sendable, Hashable {
             self.url = url
             self.priority = priority
             self.location = location
+        }
+
+        package init(_ source: SpelledURL, priority: Int = lowestPriority) {
+            self.init(source.url, priority: priority)
+            target = source.target
+        }
+
+        init(_ address: HTTPURL, priority: Int = lowestPriority, location: String? = nil) {
+            self.init(address.url, priority: priority, location: location)
+            target = address.spelling
         }
     }
 

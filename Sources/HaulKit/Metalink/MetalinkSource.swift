@@ -4,15 +4,10 @@ internal import Foundation
 extension Metalink.Source {
     /// - Parameter base: what a relative reference is relative to; without it there is none.
     /// - Returns: nil for what is no `http` or `https` URL that can be asked.
-    static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
-        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard text.utf8.count <= 8192,
-            !text.unicodeScalars.contains(where: {
-                $0.properties.isWhitespace || $0.properties.generalCategory == .control
-            })
-        else { return nil }
-        let url = base == nil ? URL(string: text) : URL(string: text, relativeTo: base)?.absoluteURL
-        return url.flatMap { $0.isAskable ? $0 : nil }
+    static func url(_ text: String, relativeTo base: URL? = nil) -> HTTPURL? {
+        guard text.utf8.count <= 8192 else { return nil }
+        guard let base else { return HTTPURL(text) }
+        return HTTPURL(base).flatMap { HTTPURL(text, relativeTo: $0) }
     }
 
     /// - Returns: nil for what is no number from 1 to ``lowestPriority``: RFC 5854, 4.2.16.1, and RFC 6249, 3.1.

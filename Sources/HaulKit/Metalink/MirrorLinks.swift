@@ -37,7 +37,7 @@ struct MirrorLinks: Sendable, Hashable {
             )
         )
         var seenDescriptions: Set<String> = []
-        let descriptions = links.filter(Self.isDescription).compactMap { Self.url($0, base) }
+        let descriptions = links.filter(Self.isDescription).compactMap { Self.url($0, base)?.url }
         self.descriptions = Array(
             descriptions.filter { seenDescriptions.insert($0.absoluteString).inserted }.prefix(Self.maximum)
         )
@@ -59,7 +59,7 @@ struct MirrorLinks: Sendable, Hashable {
             && type.trimmingCharacters(in: .whitespaces).lowercased() == "application/metalink4+xml"
     }
 
-    private static func url(_ link: LinkHeader, _ base: URL) -> URL? {
-        Metalink.Source.url(link.target, relativeTo: base)?.withoutUserInfo()
+    private static func url(_ link: LinkHeader, _ base: URL) -> HTTPURL? {
+        Metalink.Source.url(link.target, relativeTo: base)?.withoutUserInfo
     }
 }

@@ -52,6 +52,7 @@ public struct ListedNames: Sendable {
                 continue
             }
             if let name = given[requests[position]] {
+                requests[position].isNameNumbered = requests[position].suggestedName == nil
                 requests[position].suggestedName = name
                 continue
             }
@@ -63,6 +64,7 @@ public struct ListedNames: Sendable {
                 name = FileName.candidate(FilePaths.name(of: path), numbers[path, default: 0])
             } while !taken.insert(FilePaths.join(folder, name)).inserted
             given[requests[position]] = name
+            requests[position].isNameNumbered = requests[position].suggestedName == nil
             requests[position].suggestedName = name
         }
         shared = order.map { Shared(path: $0, count: counts[$0] ?? 0) }
@@ -73,7 +75,9 @@ public struct ListedNames: Sendable {
         switch request.destination {
         case .file(let path): path
         case .folder(let folder):
-            (request.suggestedName ?? (request.needsSource ? nil : FileName.from(url: request.url)))
+            // As it will be once it is made safe: names may differ in nothing but what must not be in one.
+            (request.suggestedName.flatMap(FileName.safeTitle)
+                ?? (request.needsSource ? nil : FileName.from(url: request.url)))
                 .map { FilePaths.join(folder, $0) }
         }
     }

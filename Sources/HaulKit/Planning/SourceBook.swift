@@ -4,6 +4,8 @@ internal import Foundation
 struct SourceBook: Sendable, Equatable {
     struct Source: Sendable, Equatable {
         let url: URL
+        /// How path and query were spelled, where `url` does not say it.
+        let target: String?
         let origin: Origin
         let priority: Int
         /// Not asked any more: it refused, has another file, or sent wrong bytes.
@@ -17,8 +19,9 @@ struct SourceBook: Sendable, Equatable {
         /// Of one connection, at its best.
         var bytesPerSecond: Double?
 
-        init(_ url: URL, priority: Int) {
+        init(_ url: URL, target: String? = nil, priority: Int) {
             self.url = url
+            self.target = target
             self.priority = priority
             origin = Origin(url)
         }
@@ -33,8 +36,8 @@ struct SourceBook: Sendable, Equatable {
     private var keepsToHome = false
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
-    init(_ url: URL, mirrors: [Metalink.Source] = []) {
-        sources = [Source(url, priority: 0)]
+    init(_ url: URL, target: String? = nil, mirrors: [Metalink.Source] = []) {
+        sources = [Source(url, target: target, priority: 0)]
         home = 0
         add(mirrors, insecureToo: true)
     }
@@ -53,7 +56,7 @@ struct SourceBook: Sendable, Equatable {
         where sources.count < Self.most && mirror.url.isAskable && !sources.contains(where: { $0.url == mirror.url })
             && (insecureToo || !isSecure || Origin(mirror.url).scheme == "https")
         {
-            sources.append(Source(mirror.url, priority: max(1, mirror.priority)))
+            sources.append(Source(mirror.url, target: mirror.target, priority: max(1, mirror.priority)))
         }
     }
 

@@ -215,12 +215,21 @@ final class DownloadStore: Sendable {
             store.writeGathered()
             return try store.file.queue.read { database in
                 try requests.map { request in
-                    guard let row = try Self.newest(request, database) else { return nil }
+                    guard
+                        let row = try Self.newest(request, database) ?? Self.newestOfEarlierSpelling(request, database)
+                    else { return nil }
                     return try DownloadRecord.filter(Column.rowID == row).fetchOne(database)
                         .map { try store.saved($0, database) }
                 }
             }
         }
+    }
+
+    private static func newestOfEarlierSpelling(_ request: DownloadRequest, _ database: Database) throws -> Int64? {
+        guard let earlier = request.earlierSpelling.flatMap(URL.init(string:)), request.key == nil else { return nil }
+        var request = request
+        request.url = earlier
+        return try newest(request, database)
     }
 
     /// The number of the row. Most requests of a list have none yet, which is found out without sorting.

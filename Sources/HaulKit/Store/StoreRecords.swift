@@ -17,6 +17,14 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
 
     /// What the request asked for beside URL and place. Stored as JSON.
     struct Wishes: Sendable, Equatable, Codable {
+        /// How path and query of the URL were spelled, where it does not say so.
+        var target: String?
+        /// A Metalink chose the URL.
+        var isChosenByDocument: Bool?
+        /// The folder that the file must not leave by a symbolic link.
+        var root: String?
+        /// The suggested name is the URL's own with a number.
+        var isNameNumbered: Bool?
         var headers: [HeaderField]
         var mirrors: [Metalink.Source]?
         var checksum: Checksum?
@@ -130,6 +138,10 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.owner = belongsTo
         request.metadata = metadata.map(Metadata.init(json:))
         request.priority = priority
+        request.target = wishes.target
+        request.isChosenByDocument = wishes.isChosenByDocument ?? false
+        request.root = wishes.root
+        request.isNameNumbered = wishes.isNameNumbered ?? false
         request.headers = wishes.headers
         request.mirrors = wishes.mirrors ?? []
         request.checksum = wishes.checksum
@@ -150,6 +162,10 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
 
 extension DownloadRecord.Wishes {
     init(_ request: DownloadRequest) {
+        target = request.target
+        isChosenByDocument = request.isChosenByDocument ? true : nil
+        root = request.root
+        isNameNumbered = request.isNameNumbered ? true : nil
         headers = request.headers
         // Nil where there are none, as in records from before there were any.
         mirrors = request.mirrors.isEmpty ? nil : request.mirrors

@@ -33,7 +33,10 @@ final class HTTPExchange: Exchange {
     /// event loop of the connection: no task has to be woken for it.
     func start(client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
-        ask(RedirectPolicy(request.url, allowsInsecure: request.allowsInsecureRedirects), client)
+        ask(
+            RedirectPolicy(request.url, target: request.target, allowsInsecure: request.allowsInsecureRedirects),
+            client
+        )
     }
 
     /// - Parameter sources: the addresses to connect from that are left to try; nil to find them out.
@@ -42,10 +45,13 @@ final class HTTPExchange: Exchange {
         _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient,
         from sources: ArraySlice<String>? = nil
     ) {
-        let url = redirects.url.withoutUserInfo()
+        guard let address = HTTPURL(redirects.url.withoutUserInfo(), target: redirects.target) else {
+            return receiver.ended(TransportError(.invalidURL))
+        }
+        let url = address.url
         let route = Route(to: url, options.proxies)
         var headers = headers(redirects)
-        route.add(to: &headers, for: url)
+        route.add(to: &headers, for: address)
         let call: HTTPClient.Request
         let left: ArraySlice<String>
         do {
@@ -94,7 +100,7 @@ final class HTTPExchange: Exchange {
                 headers.add(name: field.name, value: field.value)
             }
             if !headers.contains(name: "Authorization"), let credentials {
-                headers.add(name: "Authorization", value: "Basic " + Data(credentials.utf8).base64EncodedString())
+                headers.add(name: "Authorization", value: "Basic " + Data(credentials).base64EncodedString())
             }
         }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: options.userAgent) }
@@ -109,17 +115,17 @@ final class HTTPExchange: Exchange {
     }
 
     /// From the URL first, then from `.netrc`; both are for the first origin only.
-    private var credentials: String? {
-        if let user = request.url.user(percentEncoded: false) {
-            return "\(user):\(request.url.password(percentEncoded: false) ?? "")"
+    private var credentials: [UInt8]? {
+        if let credentials = request.url.credentials { return credentials }
+        return options.netrc?.credentials(host: request.url.host ?? "", isNamed: request.isChosenByOthers).map {
+            Array($0.utf8)
         }
-        return options.netrc?.credentials(host: request.url.host ?? "", isNamed: request.isMirror)
     }
 
     /// Fields that a user cannot set, since the engine's promises hang on them.
     private static let ours: Set = [
         "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "if-unmodified-since",
         "content-length",
-        "transfer-encoding", "connection", "te", "upgrade",
+        "transfer-encoding", "connection", "te", "upgrade", RequestTargetHandler.field,
     ]
 }

@@ -9,20 +9,18 @@ extension HTTPTransport: WebhookPoster {
     func post(_ body: [UInt8], to url: URL, _ fields: [HeaderField], within limit: Duration, now: Date) async
         -> WebhookAnswer
     {
-        guard url.isAskable else { return .failed(TransportError(.invalidURL)) }
+        guard let address = HTTPURL(url.withoutUserInfo()) else { return .failed(TransportError(.invalidURL)) }
         var headers = HTTPHeaders(fields.map { ($0.name, $0.value) })
         headers.replaceOrAdd(name: "User-Agent", value: options.userAgent)
-        if let user = url.user(percentEncoded: false) {
-            let credentials = Data("\(user):\(url.password(percentEncoded: false) ?? "")".utf8)
-            headers.add(name: "Authorization", value: "Basic " + credentials.base64EncodedString())
+        if let credentials = url.credentials {
+            headers.add(name: "Authorization", value: "Basic " + Data(credentials).base64EncodedString())
         }
-        let bare = url.withoutUserInfo()
-        let route = Route(to: bare, options.proxies)
-        route.add(to: &headers, for: bare)
+        let route = Route(to: address.url, options.proxies)
+        route.add(to: &headers, for: address)
         let receipt = Receipt()
         do {
             let request = try HTTPClient.Request(
-                url: route.address(of: bare),
+                url: route.address(of: address.url),
                 method: .POST,
                 headers: headers,
                 body: .bytes(body)

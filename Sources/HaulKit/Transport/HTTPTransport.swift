@@ -99,9 +99,10 @@ final class HTTPTransport: Transport {
         configuration.connectionPool.retryConnectionEstablishment = false
         // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.
         configuration.localAddress = way.source
+        configuration.http1_1ConnectionDebugInitializer = { RequestTargetHandler.add(to: $0) }
         switch way.route {
         case .direct: break
-        case .forward: configuration.http1_1ConnectionDebugInitializer = { AbsoluteFormHandler.add(to: $0) }
+        case .forward: break
         case .tunnel(let proxy) where proxy.kind == .http:
             configuration.proxy = .server(
                 host: proxy.host,

@@ -28,42 +28,22 @@ enum Route: Sendable, Hashable {
         return parts.url ?? url
     }
 
-    /// What the proxy needs beside the request itself. The `Host` field names the server that is meant.
-    func add(to headers: inout HTTPHeaders, for url: URL) {
-        guard case .forward(let proxy) = self else { return }
-        let host = (url.host(percentEncoded: true) ?? "") + (url.port.map { ":\($0)" } ?? "")
+    /// What the request line and the fields of a request say that depend on who is asked. The `Host` field names the server
+    /// that is meant, also where it is a proxy that is asked.
+    func add(to headers: inout HTTPHeaders, for address: HTTPURL) {
+        let host = HTTPHost.field(address.url)
+        guard case .forward(let proxy) = self else {
+            RequestTargetHandler.set(address.target, in: &headers)
+            if !headers.contains(name: "Host") { headers.add(name: "Host", value: host) }
+            return
+        }
+        RequestTargetHandler.set("http://" + host + address.target, in: &headers)
         headers.replaceOrAdd(name: "Host", value: host)
         if let credentials = proxy.credentials {
             headers.add(
                 name: "Proxy-Authorization",
                 value: "Basic " + Data(credentials.utf8).base64EncodedString()
             )
-        }
-    }
-}
-
-/// Turns the origin form of each request on a connection to a proxy into the absolute form.
-final class AbsoluteFormHandler: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPClientRequestPart
-    typealias OutboundOut = HTTPClientRequestPart
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .head(var head) = unwrapOutboundIn(data), head.uri.hasPrefix("/"),
-            let host = head.headers.first(name: "Host")
-        else {
-            context.write(data, promise: promise)
-            return
-        }
-        head.uri = "http://" + host + head.uri
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
-    }
-
-    /// Puts one between the client's own handlers and the encoder.
-    static func add(to channel: any Channel) -> EventLoopFuture<Void> {
-        channel.eventLoop.submit {
-            let pipeline = channel.pipeline.syncOperations
-            let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
-            try pipeline.addHandler(AbsoluteFormHandler(), position: .after(encoder))
         }
     }
 }

@@ -4,13 +4,16 @@ public import Foundation
 struct RedirectPolicy: Sendable, Equatable {
     static let most = 10
     private(set) var url: URL
+    /// What the request line says of it; nil where the URL says it.
+    private(set) var target: String?
     /// The user's header fields still go to the present URL. Once the origin has changed they stay off for good.
     private(set) var carriesUserHeaders = true
     private let allowsInsecure: Bool
     private var visited: [URL]
 
-    init(_ url: URL, allowsInsecure: Bool) {
+    init(_ url: URL, target: String? = nil, allowsInsecure: Bool) {
         self.url = url
+        self.target = target
         self.allowsInsecure = allowsInsecure
         visited = [url]
     }
@@ -18,8 +21,10 @@ struct RedirectPolicy: Sendable, Equatable {
     static func isRedirect(status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     mutating func follow(location: String) throws(TransportError) {
-        guard let target = URL(string: location, relativeTo: url)?.absoluteURL.withoutUserInfo(), target.isAskable
-        else { throw TransportError(.badRedirect) }
+        guard let found = HTTPURL(location, relativeTo: HTTPURL(url, target: self.target)) else {
+            throw TransportError(.badRedirect)
+        }
+        let target = found.url.withoutUserInfo()
         if Origin(url).scheme == "https", Origin(target).scheme == "http", !allowsInsecure {
             throw TransportError(.insecureRedirect)
         }
@@ -27,7 +32,7 @@ struct RedirectPolicy: Sendable, Equatable {
         guard visited.count <= Self.most, !visited.contains(target) else { throw TransportError(.tooManyRedirects) }
         if Origin(target) != Origin(url) { carriesUserHeaders = false }
         visited.append(target)
-        url = target
+        (url, self.target) = (target, found.spelling)
     }
 }
 
@@ -51,7 +56,7 @@ extension URL {
     /// Whether a request can be made of it at all. The layers below trap on ports and host names that do not exist.
     var isAskable: Bool {
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host else { return false }
-        return (1...253).contains(host.utf8.count) && (1...65535).contains(port ?? 80)
+        return HTTPHost.isPossible(host) && (1...65535).contains(port ?? 80)
     }
 
     func withoutUserInfo() -> URL {
@@ -61,6 +66,15 @@ extension URL {
         parts.user = nil
         parts.password = nil
         return parts.url ?? self
+    }
+
+    /// `user:password` of its user info (RFC 7617), as bytes, since escapes may stand for text of any encoding.
+    var credentials: [UInt8]? {
+        guard let user = user(percentEncoded: true) else { return nil }
+        let decoded = [user, password(percentEncoded: true) ?? ""].map { text in
+            FileName.percentDecoded(Array(text.utf8)[...]) ?? Array(text.utf8)
+        }
+        return decoded[0] + [UInt8(ascii: ":")] + decoded[1]
     }
 
     /// For people and logs: user info and query string replaced by `***`, since either may be a secret.

@@ -26,6 +26,8 @@ protocol ResponseReceiver: AnyObject, Sendable {
 /// What to ask, and how patiently.
 struct TransportRequest: Sendable, Equatable {
     var url: URL
+    /// How path and query were spelled, where `url` does not say it: see ``HTTPURL``.
+    var target: String?
     /// The user's own headers: sent to the origin of `url` only.
     var headers: [HeaderField]
     /// First byte wanted.
@@ -35,6 +37,7 @@ struct TransportRequest: Sendable, Equatable {
     var end: Int64?
     var condition = RangeQuestion.Condition.none
     var allowsInsecureRedirects: Bool
-    /// Somebody else than the user may have chosen the URL: only what is meant for its host goes there.
-    var isMirror = false
+    /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
+    /// that name its host go there.
+    var isChosenByOthers = false
 }

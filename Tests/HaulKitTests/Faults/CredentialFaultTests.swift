@@ -140,6 +140,25 @@ struct CredentialFaultTests {
         }
     }
 
+    @Test(arguments: [("default login any password all", false), ("machine 127.0.0.1 login me password secret", true)])
+    func sendsToTheURLsOfAMetalinkOnlyWhatNamesTheirHost(_ text: String, _ isSent: Bool) async throws {
+        let resource = content.resource()
+        try await FaultRig.run(configure: { $0.netrc = Netrc(text) }, serving: { resource.reply(to: $0) }) { rig in
+            let source = "<url>\(rig.server.url("/file.bin"))</url>"
+            let document =
+                "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"><file name=\"file.bin\">\(source)</file></metalink>"
+            let file = try #require(try Metalink(Data(document.utf8)).files.first)
+            try await rig.download(DownloadRequest(file, into: rig.folder))
+            #expect(rig.server.requests.map { $0["Authorization"] != nil } == [isSent])
+            // A URL that the user names in its place is the user's own.
+            var request = DownloadRequest(file, into: rig.folder)
+            request.url = try #require(URL(string: rig.server.url("/other")))
+            request.destination = .file(path: rig.folder + "/other")
+            try await rig.download(request)
+            #expect(rig.server.requests.map { $0["Authorization"] != nil } == [isSent, true])
+        }
+    }
+
     @Test func prefersTheHeaderToTheURLAndTheURLToNetrc() async throws {
         let resource = content.resource()
         let netrc = Netrc("default login file password secret")

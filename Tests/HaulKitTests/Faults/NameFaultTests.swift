@@ -44,7 +44,7 @@ struct NameFaultTests {
     @Test(arguments: [
         ("/", "download"), ("/a/b/c.tar.gz?x=/../y#z", "c.tar.gz"), ("/..%2f..%2fetc%2fpasswd", "passwd"),
         ("/%2e%2e", "download"), ("/dir/%2e%2e%5cevil", "evil"), ("/a%00b", "ab"), ("/.profile", "profile"),
-        ("/with%20space.txt", "with space.txt"), ("/folder/", "folder"), ("/%FF%FE", "\u{FFFD}\u{FFFD}"),
+        ("/with%20space.txt", "with space.txt"), ("/folder/", "folder"), ("/%FF%FE", "ÿþ"),
         ("/nul.txt", "_nul.txt"), ("/a%0Ab", "ab"),
     ])
     func takesASafeNameFromTheURL(_ target: String, _ expected: String) async throws {

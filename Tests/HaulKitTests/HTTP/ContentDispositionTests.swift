@@ -31,6 +31,11 @@ struct ContentDispositionTests {
         ("attachment; FILENAME*=ISO-8859-1''%A3%20rates; filename=x", "£ rates"),
         ("attachment; filename*=\"UTF-8''quoted%20name\"", "quoted name"),
         ("attachment; filename*=UTF-8''it's.txt", "it's.txt"),
+        ("attachment; filename*=utf8''na%C3%AFve.txt", "naïve.txt"), ("attachment; filename*=UTF8''%E2%82%AC", "€"),
+        ("attachment; filename*=windows-1252''%80%20%93x%94", "€ “x”"),
+        ("attachment; filename*=latin1''caf%E9", "café"),
+        ("attachment; filename*=ISO-8859-15''%A4.txt", "€.txt"), ("attachment; filename*=iso-8859-2''%B9.txt", "š.txt"),
+        ("attachment; filename*=windows-1251''%CF%F0%E8.txt", "При.txt"),
     ])
     func prefersTheExtendedName(_ text: String, _ name: String) {
         #expect(ContentDisposition.fileName(text) == name)
@@ -51,6 +56,8 @@ struct ContentDispositionTests {
         ("=?iso-8859-1?q?na=EFve.txt?=", "naïve.txt"), ("=?utf-8*en?Q?a?= =?utf-8?Q?b?=.txt", "ab.txt"),
         ("=?utf-8?Q?a?= c =?utf-8?Q?b?=", "a c b"), ("=?utf-8?B?Li4vLi4vZXZpbA==?=", "evil"),
         ("=?utf-8?B?!!!?=", "=?utf-8?B?!!!?="), ("=?utf-8?Q?=FF?=", "=?utf-8?Q?=FF?="),
+        ("=?windows-1252?Q?=80_x?=", "€ x"), ("=?ISO-8859-15?B?pA==?=", "€"), ("=?utf8?Q?na=C3=AFve?=", "naïve"),
+        ("=?windows-1251?B?z/Do?=", "При"),
         ("=?big5?B?YQ==?=", "=?big5?B?YQ==?="),
         ("=?utf-8?X?a?=", "=?utf-8?X?a?="), ("=?utf-8?Q?open", "=?utf-8?Q?open"), ("a=?b", "a=?b"),
     ])

@@ -18,6 +18,70 @@ struct FileNameTests {
     }
 
     @Test(arguments: [
+        ("re\u{AD}port", "report"), ("a\u{180E}b", "ab"), ("a\u{FFF9}b\u{FFFA}c\u{FFFB}d", "abcd"),
+        ("a\u{E0001}\u{E0041}\u{E007F}b", "ab"), ("a\u{E000}b\u{F8FF}\u{F0000}\u{10FFFD}c", "abc"),
+        ("a\u{378}b", "ab"), ("a\u{2061}\u{2064}\u{206A}\u{206F}b", "ab"),
+        ("a\u{34F}b\u{115F}\u{1160}\u{3164}\u{FFA0}\u{17B4}c", "abc"), ("a\u{FE00}b\u{FE0F}c\u{E0100}d", "abcd"),
+        ("a\u{180B}b\u{1D173}c", "abc"), ("a\u{85}b\u{2028}c\u{2029}d", "abcd"), ("\u{2800}a\u{2800}", "a"),
+        ("~", "_"), ("~/x", "x"), ("~user", "_user"), (" ~~a", "_~a"), ("a~", "a~"), (".~a", "_a"),
+    ])
+    func leavesNothingInANameThatNobodySees(_ raw: String, _ name: String) {
+        #expect(FileName.safe(raw) == name)
+    }
+
+    @Test(arguments: [
+        "👩\u{200D}👩\u{200D}👧 x", "🏳\u{FE0F}\u{200D}🌈", "❤\u{FE0F}.txt", "1\u{FE0F}\u{20E3}", "👍🏽.png",
+        "می\u{200C}خواهم.pdf",
+        "क्\u{200D}ष.txt", "क्\u{200C}ष.txt", "葛\u{E0100}城.txt", "٣\u{600}", "é.txt", "e\u{301}.txt", "日本語.zip",
+        "a b~c.txt",
+        "ก็.txt", "नमस्ते", "Ω≈ç√∫ ½ № ©", "🇩🇪🏴.txt",
+    ])
+    func keepsWhatAScriptNeeds(_ raw: String) {
+        #expect(FileName.safe(raw) == raw)
+    }
+
+    @Test func leavesNoNoncharacterInAName() throws {
+        // Swift takes none of them in a literal.
+        for value in [0xFDD0, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF] as [UInt32] {
+            let scalar = try #require(Unicode.Scalar(value))
+            #expect(FileName.safe("a\(scalar)b") == "ab")
+        }
+    }
+
+    @Test func makesATitleANameInOnePiece() {
+        #expect(FileName.safeTitle("AC/DC live") == "AC_DC live")
+        #expect(FileName.safeTitle("a\\b/c.mp3") == "a_b_c.mp3")
+        #expect(FileName.safeTitle("../../etc/passwd") == "_.._etc_passwd")
+        #expect(FileName.safeTitle("plain.txt") == "plain.txt")
+        #expect(FileName.safeTitle("/") == "_" && FileName.safeTitle("") == nil && FileName.safeTitle("..") == nil)
+        #expect(FileName.choose(contentDisposition: nil, suggested: "1/2: Start", urls: []) == "1_2_ Start")
+    }
+
+    @Test func completesANameOfAURLByItsType() throws {
+        let urls = [try #require(URL(string: "https://h/download")), try #require(URL(string: "https://h/x.zip"))]
+        func name(_ type: String?, _ disposition: String? = nil, _ suggested: String? = nil, _ isNumbered: Bool = false)
+            -> String
+        {
+            FileName.choose(
+                contentDisposition: disposition,
+                suggested: suggested,
+                isNumbered: isNumbered,
+                urls: urls,
+                mediaType: type
+            )
+        }
+        #expect(name("application/pdf") == "download.pdf")
+        for type in [nil, "text/plain", "application/octet-stream", "application/x-gzip", "x", ""] {
+            #expect(name(type) == "download")
+        }
+        #expect(name("application/pdf", "attachment; filename=report") == "report")
+        #expect(name("application/pdf", nil, "My report") == "My report")
+        #expect(name("application/pdf", nil, "download (1)", true) == "download (1).pdf")
+        #expect(FileName.choose(contentDisposition: nil, urls: [urls[1]], mediaType: "application/pdf") == "x.zip")
+        #expect(FileName.choose(contentDisposition: nil, urls: [], mediaType: "image/png") == "download.png")
+    }
+
+    @Test(arguments: [
         "", ".", "..", "...", "a/", "a\\", "/", "-", " ", "\0", "\u{202E}", "..\u{200B}", ". .", "../..", "\u{3000}",
     ])
     func findsNoNameWhenNothingIsLeft(_ raw: String) {
@@ -77,6 +141,7 @@ struct FileNameTests {
         ("https://h/..%2F..%2Fetc%2Fpasswd", "passwd"), ("https://h/a%5Cb.txt", "b.txt"),
         ("https://h/%E2%82%AC.txt", "€.txt"),
         ("https://h/a%2525.txt", "a%25.txt"), ("https://h/a%00b", "ab"), ("https://h/%2ehidden", "hidden"),
+        ("https://h/caf%E9.zip", "café.zip"), ("https://h/100%25", "100%"),
         ("https://h//x.txt//", "x.txt"), ("ftp://u:p@h/f;type=i", "f;type=i"),
     ])
     func takesTheLastSegmentOfAURL(_ text: String, _ name: String) throws {
@@ -165,7 +230,9 @@ struct FileNameTests {
         let last = try #require(scalars.last)
         let forbidden: (Unicode.Scalar) -> Bool = { scalar in
             switch scalar.value {
-            case 0...0x1F, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069, 0x61C, 0xFEFF: true
+            case 0...0x1F, 0x7F...0x9F, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069, 0x61C,
+                0xFEFF:
+                true
             default: "/\\<>:\"|?*".unicodeScalars.contains(scalar)
             }
         }

@@ -36,6 +36,14 @@ struct ListedNamesTests {
         #expect(names.shared == [.init(path: "/d/a.bin", count: 2)])
     }
 
+    @Test func numbersTitlesThatBecomeTheSameNameInTheOrderOfTheList() throws {
+        var list = try requests("http://h/1", "http://h/2", "http://h/3", "http://h/4")
+        for (index, title) in ["A/B", "A_B", "A:B", "other"].enumerated() { list[index].suggestedName = title }
+        let names = ListedNames(list)
+        #expect(names.requests.map(\.suggestedName) == ["A/B", "A_B (1)", "A_B (2)", "other"])
+        #expect(names.shared == [.init(path: "/d/A_B", count: 3)])
+    }
+
     @Test func tellsFoldersApart() throws {
         let list = try requests("http://h/1/a.bin") + requests("http://h/2/a.bin", into: "/e")
         #expect(ListedNames(list).requests == list)

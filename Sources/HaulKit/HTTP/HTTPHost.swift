@@ -1,0 +1,54 @@
+internal import Foundation
+
+/// The host of a URL: what may be one, and how it stands in the `Host` field.
+enum HTTPHost {
+    /// A host as it stands in a URL, with what is escaped in it decoded and names of other scripts in Punycode (RFC 5891).
+    ///
+    /// - Returns: nil for what can be no host.
+    static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.first == UInt8(ascii: "[") {
+            guard bytes.last == UInt8(ascii: "]"), isAddress(bytes.dropFirst().dropLast()) else { return nil }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        guard let decoded = FileName.percentDecoded(bytes), let name = String(validating: decoded, as: UTF8.self) else {
+            return nil
+        }
+        guard decoded.allSatisfy({ $0 < 0x80 }) else {
+            // Foundation escapes what is no part of a host; so no such thing may be in it.
+            guard decoded.allSatisfy(isPartOfName), let host = URL(string: "http://" + name + "/")?.host,
+                host.utf8.allSatisfy({ $0 < 0x80 && isPartOfName($0) }), !host.isEmpty
+            else { return nil }
+            return host
+        }
+        return !decoded.isEmpty && decoded.allSatisfy(isPartOfName) ? name : nil
+    }
+
+    /// Whether what Foundation says is the host of a URL can be one (https://url.spec.whatwg.org/#forbidden-domain-code-point):
+    /// a line break in it would end the `Host` field, and a null character the name that the resolver sees.
+    static func isPossible(_ host: String) -> Bool {
+        let bytes = Array(host.utf8)[...]
+        guard (1...253).contains(bytes.count) else { return false }
+        return bytes.contains(UInt8(ascii: ":")) ? isAddress(bytes) : bytes.allSatisfy(isPartOfName)
+    }
+
+    /// The `Host` field of a request (RFC 9110 §7.2): no port where it is the scheme's own, no zone of an address.
+    static func field(_ url: URL) -> String {
+        let host = url.host ?? ""
+        let origin = Origin(url)
+        let port = origin.port == (origin.scheme == "https" ? 443 : 80) ? "" : ":\(origin.port)"
+        return (host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host) + port
+    }
+
+    /// An IPv6 address, perhaps with a zone (RFC 6874).
+    private static func isAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let zone = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.endIndex
+        let address = bytes[..<zone]
+        return address.contains(UInt8(ascii: ":"))
+            && address.allSatisfy { $0.hexadecimalValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+            && bytes[zone...].dropFirst().allSatisfy { $0 < 0x80 && isPartOfName($0) || $0 == UInt8(ascii: "%") }
+    }
+
+    private static func isPartOfName(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte != 0x7F && !"\"#%/:<>?@[\\]^`{|}".utf8.contains(byte)
+    }
+}

@@ -1,0 +1,32 @@
+/// Which extension a media type stands for.
+enum MediaType {
+    /// A name with the extension of its type, where it has none and the type has only one.
+    static func completing(_ name: String, _ type: String?) -> String {
+        guard !name.utf8.contains(UInt8(ascii: ".")), let type, let ending = extensions[type] else { return name }
+        return FileName.safe(name + "." + ending) ?? name
+    }
+
+    /// Types that say what the file is. None of those that servers send for whatever they do not know (`text/plain`,
+    /// `application/octet-stream`, `application/x-gzip`), and none of programs.
+    private static let extensions = [
+        "application/pdf": "pdf", "application/zip": "zip", "application/epub+zip": "epub", "application/json": "json",
+        "application/x-7z-compressed": "7z", "application/x-tar": "tar", "application/vnd.rar": "rar",
+        "application/x-iso9660-image": "iso", "application/vnd.debian.binary-package": "deb",
+        "application/x-rpm": "rpm",
+        "application/vnd.android.package-archive": "apk", "application/x-bittorrent": "torrent",
+        "application/metalink4+xml": "meta4", "application/metalink+xml": "metalink", "application/rtf": "rtf",
+        "application/msword": "doc", "application/vnd.ms-excel": "xls", "application/vnd.ms-powerpoint": "ppt",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+        "application/vnd.oasis.opendocument.text": "odt", "application/vnd.oasis.opendocument.spreadsheet": "ods",
+        "application/vnd.oasis.opendocument.presentation": "odp", "application/xhtml+xml": "xhtml", "text/html": "html",
+        "text/csv": "csv", "text/calendar": "ics", "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif",
+        "image/webp": "webp", "image/avif": "avif", "image/heic": "heic", "image/bmp": "bmp", "image/tiff": "tiff",
+        "image/svg+xml": "svg", "audio/mpeg": "mp3", "audio/flac": "flac", "audio/wav": "wav", "audio/x-wav": "wav",
+        "audio/mp4": "m4a", "audio/aac": "aac", "video/mp4": "mp4", "video/webm": "webm", "video/x-matroska": "mkv",
+        "video/quicktime": "mov", "video/x-msvideo": "avi", "font/woff2": "woff2", "font/woff": "woff",
+        "font/ttf": "ttf",
+        "font/otf": "otf",
+    ]
+}

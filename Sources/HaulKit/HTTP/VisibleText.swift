@@ -1,0 +1,81 @@
+/// Text from outside without what nobody sees: control characters, marks that reorder or hide text, code points that mean
+/// nothing or only to one program. With these, two names look the same, or one looks like another.
+///
+/// What a script needs stays: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892, A.1 and A.2,
+/// allows them in host names), and selectors behind an emoji or a Han character.
+enum VisibleText {
+    static func cleaned(_ text: some StringProtocol) -> String {
+        var kept = String.UnicodeScalarView()
+        let scalars = Array(text.unicodeScalars)
+        for (index, scalar) in scalars.enumerated() {
+            if isVisible(scalar) || isNeeded(scalar, after: kept.last, before: scalars[(index + 1)...]) {
+                kept.append(scalar)
+            }
+        }
+        return String(kept)
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
+        switch scalar.properties.generalCategory {
+        // Of the marks that Unicode calls formats some are seen: the signs before a number in Arabic, for example.
+        case .format: return visibleFormats.contains(scalar.value)
+        case .control, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return false
+        default: return !scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static let visibleFormats: Set<UInt32> = [
+        0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
+    ]
+
+    private static func isNeeded(
+        _ scalar: Unicode.Scalar,
+        after previous: Unicode.Scalar?,
+        before rest: ArraySlice<Unicode.Scalar>
+    ) -> Bool {
+        guard let previous else { return false }
+        switch scalar {
+        case "\u{200D}":
+            guard let next = rest.first else { return false }
+            return isVirama(previous) || isEmojiPart(previous) && next.properties.isEmojiPresentationOrSymbol
+        case "\u{200C}":
+            guard let next = rest.first(where: { $0.properties.generalCategory != .nonspacingMark }) else {
+                return false
+            }
+            return isVirama(previous) || isJoining(previous) && isJoining(next)
+        case "\u{FE0F}", "\u{FE0E}":
+            return previous.properties.isEmojiPresentationOrSymbol || previous.isASCII && rest.first == "\u{20E3}"
+        case "\u{FE00}"..."\u{FE02}", "\u{E0100}"..."\u{E01EF}": return previous.properties.isUnifiedIdeograph
+        default: return false
+        }
+    }
+
+    private static func isVirama(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.canonicalCombiningClass == .virama
+    }
+
+    private static func isEmojiPart(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\u{FE0F}" || scalar.properties.isEmojiModifier || scalar.properties.isEmojiPresentationOrSymbol
+    }
+
+    /// Letters of scripts in which the shape of a letter depends on its neighbours, and marks on them.
+    private static func isJoining(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x610...0x61A, 0x620...0x65F, 0x66E...0x6D3, 0x6D5, 0x6D6...0x6DC, 0x6DF...0x6E8, 0x6EA...0x6EF,
+            0x6FA...0x6FF:
+            true
+        case 0x710...0x74F, 0x750...0x77F, 0x7CA...0x7F5, 0x840...0x85B, 0x860...0x86A, 0x870...0x887, 0x8A0...0x8FF:
+            true
+        case 0x1820...0x18AA, 0x10D00...0x10D27, 0x1E900...0x1E943: true
+        default: false
+        }
+    }
+}
+
+extension Unicode.Scalar.Properties {
+    /// Digits and the signs # and * count as emoji too, but are none by themselves.
+    fileprivate var isEmojiPresentationOrSymbol: Bool {
+        isEmoji && !isASCIIHexDigit && generalCategory != .otherPunctuation
+    }
+}
