@@ -140,6 +140,16 @@ extension Downloader {
         send(entry.part.map { event.with($0.mark) } ?? event, to: entry)
     }
 
+    /// Reads what is on disk for the blocks that are worth comparing.
+    func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan, _ entry: Entry) async {
+        guard let part = entry.part else { return }
+        do throws(DiskError) {
+            send(.blocksChosen(id, try await part.blocks(of: plan)), to: entry)
+        } catch {
+            send(.blocksUnreadable(id, DownloadError(error)), to: entry)
+        }
+    }
+
     func admit(
         _ id: DownloadMachine.ConnectionID,
         _ offset: Int64,

@@ -170,7 +170,8 @@ extension Downloader {
             if diskQuota != nil { stored.end(entry.id, leaving: 0, had: before) }
         case .queued, .paused, .failed:
             if diskQuota != nil { stored.end(entry.id, leaving: before, had: before) }
-        case .recovering, .asking, .connecting, .preparing, .transferring, .resting, .verifying, .publishing:
+        case .recovering, .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting, .verifying,
+            .publishing:
             if diskQuota != nil { stored.set(entry.id, max(entry.record.total ?? 0, received), had: before) }
         }
     }

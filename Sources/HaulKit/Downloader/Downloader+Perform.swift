@@ -12,6 +12,7 @@ extension Downloader {
         case .open(let id, let question): open(id, question, entry)
         case .askForSource(let id, let reason): askForSource(id, reason, entry)
         case .cancelSource(let id): cancelSource(id, entry)
+        case .chooseBlocks(let id, let plan): step(entry) { await $0.chooseBlocks(id, plan, $1) }
         case .prepare(let id, let preparation):
             if !gather(id, preparation, entry) { step(entry) { await $0.prepare(id, preparation, $1) } }
         case .admit(let id, let offset, let compare, let limit):

@@ -35,7 +35,7 @@ extension Downloader {
             entry.record.error = error
             entry.record.finishedAt = time.date()
         case .publishing, .cancelled: break
-        case .recovering, .asking, .connecting, .preparing, .transferring, .resting, .verifying:
+        case .recovering, .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting, .verifying:
             entry.record.status = .queued
             entry.record.finishedAt = nil
         }

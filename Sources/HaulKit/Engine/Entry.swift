@@ -88,7 +88,7 @@ final class Entry {
         var path: String?
         switch machine.state {
         case .queued: state = .queued
-        case .recovering, .asking, .connecting, .preparing: state = .connecting
+        case .recovering, .asking, .choosing, .comparing, .connecting, .preparing: state = .connecting
         case .transferring: state = .transferring
         case .resting(let until, let reason):
             state = .waiting

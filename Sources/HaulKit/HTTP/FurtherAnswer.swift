@@ -35,11 +35,12 @@ enum FurtherAnswer: Sendable, Equatable {
             return isSame ? .accept(Validator(head)) : .otherFile
         }
         if comparison == .different { return .changed }
-        // Without a condition the answer itself has to say which version it is of.
+        // The answer itself has to say which version it is of: that the server looked at the condition is not proven by a 206.
         let later = Validator(head)
-        let isNamed =
-            question.condition != .none || question.isProvable || comparison == .same
-            || known.validator.lastModifiedIsStrong && known.validator.lastModified == later.lastModified
+        let isOfDate =
+            known.validator.strongTag == nil && known.validator.lastModifiedIsStrong
+            && known.validator.lastModified == later.lastModified
+        let isNamed = question.isProvable || comparison == .same || isOfDate
         return isNamed ? .accept(later) : .noUsableRange
     }
 }

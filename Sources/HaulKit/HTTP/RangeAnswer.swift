@@ -9,8 +9,10 @@ enum RangeAnswer: Sendable, Equatable {
     case restart(Resource, StartOver?)
     /// Nothing is missing: the server says that the representation ends where we are.
     case alreadyComplete(Resource)
-    /// The server mishandled the condition: ask once more without it.
+    /// The server mishandled the condition, or its answer names no version: ask once more without it.
     case askWithoutCondition
+    /// Nothing but bytes can show that the answer is of the version that is here: compare blocks of them first.
+    case compareFirst
     /// This body is of no use; ask for the whole representation.
     case startOver(StartOver)
     /// The server did not send the file.
@@ -39,7 +41,7 @@ enum RangeAnswer: Sendable, Equatable {
     var resource: Resource? {
         switch self {
         case .accept(let resource, _, _), .restart(let resource, _), .alreadyComplete(let resource): resource
-        case .askWithoutCondition, .startOver, .refuse: nil
+        case .askWithoutCondition, .compareFirst, .startOver, .refuse: nil
         }
     }
 
@@ -62,6 +64,10 @@ enum RangeAnswer: Sendable, Equatable {
         {
             return .refuse(.webPage)
         }
+        if carriesPartOnly(head, question) {
+            return question.sendsRange
+                ? .startOver(.noUsableRange) : .refuse(.malformed("200 with the Content-Range of a part"))
+        }
         guard question.goesOn, let known = question.known else {
             return looksLikeLoginPage(head) ? .refuse(.webPage) : .accept(resource, at: 0, compare: 0)
         }
@@ -72,11 +78,37 @@ enum RangeAnswer: Sendable, Equatable {
             return .restart(resource, nil)
         case .same where sameLength && question.condition != .none:
             return .askWithoutCondition
+        case .same where !sameLength:
+            // One version has one length: this is something else, a part of it perhaps.
+            return .startOver(.noUsableRange)
+        case .same where known.total == nil || resource.total == nil,
+            .maybe where known.total != nil && resource.total == nil:
+            // It may be the rest alone, and no length would show it: the answer to a plain request is what it says.
+            return .startOver(.noUsableRange)
         case .same where sameLength, .maybe where sameLength:
             return .restart(withoutRanges(resource), .noUsableRange)
         default:
             return .restart(resource, .changed)
         }
+    }
+
+    /// Whether a 200 is likely to carry only what was asked for, or says so.
+    private static func carriesPartOnly(_ head: ResponseHead, _ question: RangeQuestion) -> Bool {
+        if head.headers.contains(name: "Content-Range") {
+            switch head.contentRange {
+            case .satisfied(let range, let complete):
+                let isWhole = range.lower == 0 && range.upper == complete ?? range.upper
+                if !isWhole || (head.contentLength ?? range.upper) != range.upper { return true }
+            case .unsatisfied(let complete):
+                if (head.contentLength ?? complete) != complete { return true }
+            // In the answer to a plain request it says nothing.
+            case nil: if question.sendsRange { return true }
+            }
+        }
+        guard question.sendsRange, let total = question.known?.total, let length = head.contentLength else {
+            return false
+        }
+        return length != total && length == (question.end ?? total) - question.first
     }
 
     private static func part(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
@@ -91,15 +123,19 @@ enum RangeAnswer: Sendable, Equatable {
         if let length = head.contentLength, length != range.count { return .startOver(.noUsableRange) }
         // There is more of it here than there is of it.
         if let complete, question.offset > complete { return .startOver(.changed) }
-        // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
-        if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
+        if question.isComparison {
+            // A part of a block compares nothing of the rest of it.
+            if range.upper < question.offset { return .startOver(.noUsableRange) }
+        } else if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
+            // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
             return .startOver(.noUsableRange)
         }
 
         var resource = known
         resource.total = known.total ?? complete
         resource.isFramed = head.isFramed
-        resource.digest = known.digest ?? head.digest
+        // Only the first server's word on its file counts.
+        resource.digest = known.digest ?? (question.source != 0 || question.isFromReplacedSource ? nil : head.digest)
         let later = Validator(head)
         let comparison = known.validator.compare(later)
         // The application's word, the same length, and bytes that will prove to be the same.
@@ -117,16 +153,34 @@ enum RangeAnswer: Sendable, Equatable {
             // From here on this source is asked, and by its own name for the version. Without a digest that would be saying too
             // much before the bytes have been compared.
             if question.isProvable, comparison != .same, !later.isEmpty { resource.validator = later }
-            return agrees ? .accept(resource, at: question.offset, compare: question.overlap) : .startOver(.changed)
+            guard agrees else { return .startOver(.changed) }
+            // One tag at both places, and the same bytes right before the first missing one.
+            if comparison == .same {
+                return .accept(resource, at: question.offset, compare: question.overlap)
+            }
+            return join(resource, question)
         }
-        if case .ifRange = question.condition, known.validator.strongTag != nil {
-            // The server vouched for the tag by sending 206, even where it left the tag out of the answer.
+        if question.isProvable {
+            // Nothing was known of the version but what it must be: from here on it has a name.
+            if known.validator.isEmpty { resource.validator = later }
             return .accept(resource, at: question.offset, compare: question.overlap)
         }
-        // Nothing was known of the version but what it must be: from here on it has a name.
-        if known.validator.isEmpty, question.isProvable { resource.validator = later }
-        if question.overlap == 0, comparison != .same, !question.isProvable { return .startOver(.noUsableRange) }
-        return .accept(resource, at: question.offset, compare: question.overlap)
+        if known.validator.isProven(by: later) {
+            return .accept(resource, at: question.offset, compare: question.overlap)
+        }
+        // That it looked at the condition is not proven by a 206; and it may have left out what was in the condition, which it
+        // must not in the answer to a plain request (RFC 9110 §15.3.7).
+        if question.condition != .none { return .askWithoutCondition }
+        // Who had a strong name for the version and has none any more has perhaps another version.
+        let isSaidToBeTheSame = !known.validator.isStrong && known.validator.agrees(with: later)
+        return isSaidToBeTheSame || question.mayBeUnnamed ? join(resource, question) : .startOver(.noUsableRange)
+    }
+
+    /// Joins by bytes: those of an answer that reaches back to the first byte, or of blocks that were compared before.
+    private static func join(_ resource: Resource, _ question: RangeQuestion) -> RangeAnswer {
+        let isCompared =
+            question.isProvable || question.isCompared || question.isComparison || question.overlap == question.offset
+        return isCompared ? .accept(resource, at: question.offset, compare: question.overlap) : .compareFirst
     }
 
     private static func unsatisfied(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {
@@ -137,6 +191,9 @@ enum RangeAnswer: Sendable, Equatable {
         guard complete == question.offset, question.overlap == 0, known.total == nil || known.total == complete,
             known.validator.compare(Validator(head)) != .different
         else { return .startOver(.changed) }
+        guard question.isProvable || known.validator.isProven(by: Validator(head)) else {
+            return question.condition == .none ? .startOver(.changed) : .askWithoutCondition
+        }
         known.total = complete
         return .alreadyComplete(known)
     }

@@ -42,6 +42,12 @@ struct RangeQuestion: Sendable, Equatable {
     var isVouchedFor = false
     /// A digest will prove the whole, wherever its parts come from.
     var isProvable = false
+    /// The user wants bytes joined even where an answer names no version, if those that are compared agree.
+    var mayBeUnnamed = false
+    /// Only a block of what is on disk is asked for, to be compared: `overlap` bytes, and nothing after them.
+    var isComparison = false
+    /// Blocks from all over the file have been compared with this source a moment ago.
+    var isCompared = false
 
     static let whole = RangeQuestion(offset: 0, overlap: 0, condition: .none, known: nil, isFromReplacedSource: false)
 
@@ -51,6 +57,11 @@ struct RangeQuestion: Sendable, Equatable {
     var goesOn: Bool { offset > 0 || end != nil }
     /// Whether the request carries a Range header.
     var sendsRange: Bool { first > 0 || end != nil }
+    /// Whether only bytes can show that an answer is of the version that is here, whatever it says.
+    var needsComparison: Bool {
+        guard goesOn, !isProvable, let known else { return false }
+        return !known.validator.isStrong
+    }
 
     /// The validator ladder: how to go on at `offset` in a representation of which this much is known.
     ///
@@ -79,7 +90,8 @@ struct RangeQuestion: Sendable, Equatable {
         let validator = resource.validator
         guard !isFromReplacedSource else { return validator.isEmpty && !resumesUnverified ? .whole : question }
         if let tag = validator.strongTag {
-            question.overlap = 0
+            // Where the length is not known, this may be the end: asked for plainly from before it, an answer names the version.
+            question.overlap = isPlain && resource.total == nil ? overlap : 0
             question.condition = isPlain ? .none : .ifRange(tag.text)
         } else if let date = validator.lastModified, validator.lastModifiedIsStrong, validator.entityTag == nil {
             question.condition = isPlain ? .none : .ifRange(date)
@@ -109,6 +121,17 @@ struct RangeQuestion: Sendable, Equatable {
         return question
     }
 
-    /// How many bytes are compared where no strong validator vouches for them.
+    /// Asks for one block of what is on disk, to compare it before `question` is asked.
+    static func comparing(_ block: Range<Int64>, before question: RangeQuestion) -> RangeQuestion {
+        var asked = question
+        asked.offset = block.upperBound
+        asked.end = block.upperBound
+        asked.overlap = block.upperBound - block.lowerBound
+        asked.condition = .none
+        asked.isComparison = true
+        return asked
+    }
+
+    /// How many bytes right before the first missing one are compared where no strong tag vouches for them.
     static let overlapLength: Int64 = 16 * 1024
 }

@@ -17,10 +17,10 @@ struct HookBook: Sendable, Equatable {
         case .queued, .paused:
             running.remove(id)
             return nil
-        case .recovering, .asking:
+        case .recovering, .asking, .choosing:
             running.insert(id)
             return nil
-        case .connecting, .preparing, .transferring, .resting, .verifying, .publishing:
+        case .comparing, .connecting, .preparing, .transferring, .resting, .verifying, .publishing:
             running.insert(id)
             return started.insert(id).inserted ? .started : nil
         case .completed:

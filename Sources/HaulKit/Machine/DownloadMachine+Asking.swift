@@ -8,6 +8,7 @@ extension DownloadMachine {
         mark = found ?? .zero
         patience.begin(at: mark.count)
         transfer.forgetPieces()
+        comparison.finish(at: nil)
         if found == nil { resource = nil }
         return settleOr { machine in machine.isWhole ? machine.finish(at: now) : machine.open(at: now) }
     }
@@ -43,9 +44,11 @@ extension DownloadMachine {
             question.isProvable = isProvable
             question.isFromMirror = isMirror
             question.isVouchedFor = isVouchedFor
+            question.mayBeUnnamed = settings.resumesUnverified || isVouchedFor && resource.validator.isEmpty
         }
         question.source = sources.home
         question.link = link.number
+        if let first = compare(before: &question) { return first }
         countAtOpen = mark.count
         state = .connecting(id, question)
         return [.open(id, question), .report]
@@ -60,9 +63,12 @@ extension DownloadMachine {
         return !place.isSamePlace(as: settings.url)
     }
 
-    /// A digest will show whether the result is right, wherever its bytes came from.
+    /// A digest will show whether the result is right, wherever its bytes came from: one that the user gave, or one of the
+    /// first server's own that nobody can forge. A mirror's word on its own file proves nothing about another's.
     var isProvable: Bool {
-        settings.checksum != nil || resource?.digest != nil || pieces(for: resource?.total) != nil
+        if settings.checksum != nil || pieces(for: resource?.total) != nil { return true }
+        guard let resource, resource.isDigestOfMirror != true, let digest = resource.digest else { return false }
+        return digest.algorithm.isCollisionResistant
     }
 
     mutating func headReceived(
@@ -89,6 +95,10 @@ extension DownloadMachine {
         if let verdict = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(verdict, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
         switch answer {
+        case .accept where question.isComparison: return compareBody(id, question)
+        case .compareFirst:
+            comparison.want()
+            return [.close(id)] + open(at: now)
         case .accept(let resource, let offset, let compare):
             let startsOver = offset == 0 && !question.goesOn
             return prepare(id, head, resource, offset: offset, compare: compare, startsOver: startsOver)
@@ -132,7 +142,7 @@ extension DownloadMachine {
         switch answer {
         case .restart, .startOver: return true
         case .accept: return question?.goesOn == false
-        case .alreadyComplete, .askWithoutCondition, .refuse: return false
+        case .alreadyComplete, .askWithoutCondition, .compareFirst, .refuse: return false
         }
     }
 
@@ -202,11 +212,13 @@ extension DownloadMachine {
             mark = .zero
             transfer.startOver()
         }
+        comparison.finish(at: preparation.startsOver ? nil : mark.count)
         countAtOpen = mark.count
         dropsWhatIsThere = false
         asksPlain = false
         isFromReplacedSource = false
         resource?.mirror = sources.mirror
+        if preparation.startsOver, sources.mirror != nil, resource?.digest != nil { resource?.isDigestOfMirror = true }
         sources.note(preparation.resource.validator, of: sources.home)
         // What anybody on the way may have changed needs a digest to prove it.
         sources.add(preparation.mirrors, insecureToo: isProvable)
@@ -274,6 +286,7 @@ extension DownloadMachine {
         if dropsMore(.startOver(reason)) { return retry(otherFile, at: now) }
         if reason == .changed, let error = noteChange() { return fail(error) }
         if reason == .noUsableRange { rangesAreBroken = true }
+        comparison.finish(at: nil)
         // What is on disk stays until the new answer is there to replace it.
         dropsWhatIsThere = true
         return open(at: now)

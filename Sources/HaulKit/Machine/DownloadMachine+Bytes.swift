@@ -74,6 +74,7 @@ extension DownloadMachine {
             case .finished, .overlapDiffers, .noRoom:
                 return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
             }
+        case .comparing(id, _): return comparingEnded(end, at: now)
         case .preparing(id, let preparation, nil):
             state = .preparing(id, preparation, ended: end)
             return []

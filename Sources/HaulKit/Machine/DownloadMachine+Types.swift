@@ -11,6 +11,10 @@ extension DownloadMachine {
         case recovering
         /// No request can be made before the application has named a link.
         case asking(AskID)
+        /// Blocks of what is on disk are being chosen, which are to be compared before anything is joined to it.
+        case choosing(ChoiceID)
+        /// The body of a block's answer is being compared with what is on disk.
+        case comparing(ConnectionID, RangeQuestion)
         /// The first answer of a request is outstanding.
         case connecting(ConnectionID, RangeQuestion)
         /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
@@ -82,6 +86,10 @@ extension DownloadMachine {
         /// What is on disk and may be relied on; nil when nothing is.
         case recovered(Mark?)
         case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
+        /// The blocks that are to be compared before the resume.
+        case blocksChosen(ChoiceID, [Range<Int64>])
+        /// What is on disk could not be read to choose them.
+        case blocksUnreadable(ChoiceID, DownloadError)
         case prepared(ConnectionID)
         case bytesLanded(Mark)
         case connectionEnded(ConnectionID, ConnectionEnd)
@@ -121,6 +129,8 @@ extension DownloadMachine {
         case askForSource(AskID, SourceQuery.Reason)
         /// Its answer is not wanted any more.
         case cancelSource(AskID)
+        /// Choose the blocks that are compared before the resume, by what the disk holds.
+        case chooseBlocks(ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, Preparation)
         /// Let the body of this connection flow to `offset`.
         case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)

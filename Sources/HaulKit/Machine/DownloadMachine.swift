@@ -33,6 +33,8 @@ struct DownloadMachine: Sendable, Equatable {
     var dropsWhatIsThere = false
     var sources: SourceBook
     var transfer = Transfer()
+    /// What is compared before a resume where no strong name vouches for the version.
+    var comparison: VersionComparison
     /// Connections that the host was seen to allow.
     var knownLimit: Int?
     var timers = 0
@@ -54,6 +56,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.mark = mark
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = Patience(seed: seed)
+comparison = VersionComparison(seed: seed)
         sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
         link = HomeLink(settings)
     }
@@ -79,6 +82,8 @@ struct DownloadMachine: Sendable, Equatable {
         case .recovered(let found): return recovered(found, at: now)
         case .headReceived(let id, let head, let retryAfter):
             return headReceived(id, head, retryAfter: retryAfter, at: now)
+        case .blocksChosen(let id, let blocks): return blocksChosen(id, blocks, at: now)
+        case .blocksUnreadable(let id, let error): return blocksUnreadable(id, error)
         case .prepared(let id): return prepared(id, at: now)
         case .bytesLanded(let mark): return bytesLanded(mark, at: now)
         case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
@@ -212,8 +217,8 @@ struct DownloadMachine: Sendable, Equatable {
 
     mutating func stop(_ wish: Wish) -> [Action] {
         switch state {
-        case .queued, .asking: return settle(wish)
-        case .connecting(let id, _): return [.close(id)] + settle(wish)
+        case .queued, .asking, .choosing: return settle(wish)
+        case .connecting(let id, _), .comparing(let id, _): return [.close(id)] + settle(wish)
         case .transferring: return transfer.closeAll() + settle(wish)
         case .resting: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
         case .verifying: return [.cancelVerification] + settle(wish)

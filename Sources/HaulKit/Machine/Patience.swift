@@ -6,6 +6,8 @@ struct Patience: Sendable, Equatable {
     static let mostRenewals = 2
     /// Links in a row that may be refused, or not be named, before we stop asking the application for another.
     static let mostLinks = 3
+    /// Blocks of which the comparison counts as progress: those of a few comparisons that something got in the way of.
+    static let mostComparedBlocks = 64
 
     /// Attempts in a row that brought no new byte.
     private(set) var failures = 0
@@ -13,6 +15,8 @@ struct Patience: Sendable, Equatable {
     private var renewals = 0
     private var badLinks = 0
     private var hasRefetched = false
+    /// Blocks compared since the last new byte.
+    private var compared = 0
     /// The farthest byte of this version. Only new ground counts as progress, so that a server without ranges that breaks
     /// off again and again at the same place does not keep us for ever.
     private var furthest: Int64 = 0
@@ -41,6 +45,13 @@ struct Patience: Sendable, Equatable {
         guard written > furthest else { return }
         furthest = written
         failures = 0
+        compared = 0
+    }
+
+    /// A block was compared and agrees, which is progress too; but only so much of it without a new byte.
+    mutating func noteCompared() {
+        compared += 1
+        if compared <= Self.mostComparedBlocks { failures = 0 }
     }
 
     mutating func noteAnswer() { hasBeenAnswered = true }

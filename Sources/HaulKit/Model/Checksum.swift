@@ -69,3 +69,14 @@ public struct Checksum: Sendable, Hashable, Codable {
 extension Checksum: CustomStringConvertible {
     public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
+
+extension Checksum.Algorithm {
+    /// Whether nobody can make two files of one digest. MD5 and SHA-1 find accidents only: a digest of theirs that a server
+    /// names by itself proves no bytes of another source.
+    var isCollisionResistant: Bool {
+        switch self {
+        case .md5, .sha1: false
+        case .sha256, .sha512: true
+        }
+    }
+}

@@ -18,6 +18,8 @@ struct Resource: Sendable, Hashable, Codable {
     var isFramed: Bool
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     var digest: Checksum?
+    /// It was a mirror that announced it, for its own file: it proves nothing about bytes of another source. Nil as false.
+    var isDigestOfMirror: Bool?
     /// The mirror that all this is known from; nil when it is the download's own URL.
     var mirror: URL?
     /// Where it is known from, without query and user info, where the application names links; nil where it never did.

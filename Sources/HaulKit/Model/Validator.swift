@@ -31,6 +31,26 @@ struct Validator: Sendable, Hashable, Codable {
     var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }
     var isEmpty: Bool { entityTag == nil && lastModified == nil }
 
+    /// Whether it tells versions apart by itself: a strong tag or, where there is no tag, a strong date. A date beside a weak
+    /// tag does not count: the server itself says that it cannot vouch for bytes.
+    var isStrong: Bool { strongTag != nil || entityTag == nil && lastModified != nil && lastModifiedIsStrong }
+
+    /// Whether a later answer of this validator is of the same bytes, which takes the same strong validator in both (RFC 9110
+    /// §15.3.7.3).
+    func isProven(by later: Validator) -> Bool {
+        guard isStrong else { return false }
+        if let strongTag { return later.entityTag.map(strongTag.stronglyMatches) ?? false }
+        return lastModified == later.lastModified
+    }
+
+    /// Whether a later answer at least says something of the version that agrees, and nothing that does not.
+    func agrees(with later: Validator) -> Bool {
+        guard compare(later) != .different else { return false }
+        let hasTags = entityTag != nil && later.entityTag != nil
+        let hasDates = lastModified != nil && later.lastModified != nil
+        return hasTags || hasDates
+    }
+
     /// How a later answer's validator compares with this one.
     enum Comparison: Sendable, Equatable {
         /// The same strong tag: the same bytes.

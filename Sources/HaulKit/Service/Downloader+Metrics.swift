@@ -21,7 +21,7 @@ extension Downloader {
     func countBytes(_ entry: Entry) {
         let count = entry.machine.mark.count
         switch entry.machine.state {
-        case .queued, .recovering, .asking, .connecting, .preparing: break
+        case .queued, .recovering, .asking, .choosing, .comparing, .connecting, .preparing: break
         default: if count > entry.countedBytes { metrics.receive(count - entry.countedBytes) }
         }
         entry.countedBytes = count

@@ -38,7 +38,8 @@ struct ChangedVersionFaultTests {
             first.resource(etag: nil, lastModified: Self.old),
             then: second.resource(etag: nil, lastModified: Self.new)
         )
-        #expect(ranges == ["bytes=133616-", nil])
+        // A date that is no strong one: the first block already shows the other.
+        #expect(ranges == ["bytes=0-16383", nil])
     }
 
     @Test func asksByDateWhenTheDateIsStrongAndTakesTheNewVersion() async throws {
@@ -58,7 +59,7 @@ struct ChangedVersionFaultTests {
         try await FaultRig.run(serving: fresh.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(first))
-            #expect(rig.server.requests.map { $0["If-Range"] } == [nil, nil])
+            #expect(rig.server.requests.allSatisfy { $0["If-Range"] == nil })
         }
     }
 

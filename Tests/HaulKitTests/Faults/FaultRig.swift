@@ -24,6 +24,9 @@ struct FaultRig: Sendable {
     /// The `Range` of each request that came, nil for those without.
     var ranges: [String?] { server.requests.map { $0["Range"] } }
 
+    /// The same without requests for blocks that are only compared.
+    var openRanges: [String?] { ranges.filter { $0?.hasSuffix("-") ?? true } }
+
     /// Runs a test with a rig of its own, and takes everything down after it.
     static func run(
         tls: TestCertificate? = nil,

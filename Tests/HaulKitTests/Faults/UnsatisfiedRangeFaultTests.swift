@@ -29,14 +29,15 @@ struct UnsatisfiedRangeFaultTests {
     private func ranges(
         after answer: TestReply,
         holding result: TestContent,
-        etag: String? = "\"v1\""
+        etag: String? = "\"v1\"",
+        then later: String = "\"v2\""
     ) async throws -> [String?] {
         let content = content
         let handler: FaultRig.Handler = { request in
             switch request.requestNumber {
             case 1: Self.endless(content, etag: etag)
             case 2: answer
-            default: result.resource(etag: "\"v2\"").reply(to: request)
+            default: result.resource(etag: later).reply(to: request)
             }
         }
         var ranges: [String?] = []
@@ -48,9 +49,15 @@ struct UnsatisfiedRangeFaultTests {
         return ranges
     }
 
-    @Test func isCompleteWhenTheServerSaysThatTheFileEndsHere() async throws {
+    @Test func startsOverWhenTheFileEndsHereAndIsAnotherVersionByItsLastBytes() async throws {
         let answer = Self.unsatisfied("bytes */400000")
-        #expect(try await ranges(after: answer, holding: content) == ["bytes=400000-"])
+        #expect(try await ranges(after: answer, holding: .second) == ["bytes=400000-", "bytes=383616-", nil])
+    }
+
+    @Test func isCompleteWhenTheLastBytesComeWithTheTagThatThe416LeftOut() async throws {
+        let answer = Self.unsatisfied("bytes */400000")
+        let ranges = try await ranges(after: answer, holding: content, then: "\"v1\"")
+        #expect(ranges == ["bytes=400000-", "bytes=383616-"])
     }
 
     @Test func isCompleteWhenTheServerConfirmsTheTag() async throws {
@@ -76,13 +83,17 @@ struct UnsatisfiedRangeFaultTests {
     }
 
     @Test func provesTheEndByAnOverlapWhereTheTagIsWeak() async throws {
-        let part = TestReply.partial(
-            [("Content-Range", "bytes 383616-399999/400000"), ("ETag", "W/\"v1\"")],
-            body: 383_616..<400_000,
-            of: content
-        )
-        let ranges = try await ranges(after: part, holding: content, etag: "W/\"v1\"")
-        #expect(ranges == ["bytes=383616-"])
+        let content = content
+        let handler: FaultRig.Handler = { request in
+            let tag = "W/\"v1\""
+            return request.requestNumber == 1
+                ? Self.endless(content, etag: tag) : content.resource(etag: tag).reply(to: request)
+        }
+        try await FaultRig.run(serving: handler) { rig in
+            try await rig.interrupted(at: content.count)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.openRanges == [nil, "bytes=383616-"])
+        }
     }
 
     @Test func neverCompletesAFileWhoseAnnouncedLengthTheServerDenies() async throws {

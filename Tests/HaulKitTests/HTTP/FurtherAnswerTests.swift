@@ -36,7 +36,9 @@ struct FurtherAnswerTests {
 
     @Test(
         arguments: [
-            ([range, tag], "accept"), ([range], "accept"), ([range, ("ETag", "W/\"a\"")], "accept"),
+            ([range, tag], "accept"),
+            // That the server looked at the condition is not proven by its answer.
+            ([range], "no range"), ([range, ("ETag", "W/\"a\"")], "no range"),
             ([("Content-Range", "bytes 100-149/1000"), tag], "accept"),
             ([("Content-Range", "bytes 100-199/*"), tag], "accept"),
             ([range, ("ETag", "\"b\"")], "changed"),
@@ -94,6 +96,23 @@ struct FurtherAnswerTests {
     )
     func joinsAnyMirrorOfTheSameLengthWhereADigestProvesTheWhole(_ headers: [(String, String)], _ verdict: String) {
         #expect(judge(206, headers, isMirror: true, provable: true) == verdict)
+    }
+
+    @Test func joinsAPartWithoutAVersionWhereADigestProvesTheWhole() {
+        #expect(judge(206, [Self.range], provable: true) == "accept")
+    }
+
+    @Test func joinsByAStrongDateOnlyIfTheAnswerRepeatsIt() {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let known = Resource(total: 1000, validator: Validator(lastModified: date, lastModifiedIsStrong: true))
+        let question = RangeQuestion.further(100..<200, of: known, isPlain: false)
+        let named = ResponseHead.answer(206, ["Content-Range": "bytes 100-199/1000", "Last-Modified": date])
+        guard case .accept = FurtherAnswer.judge(named, to: question, isMirror: false) else {
+            Issue.record("not accepted")
+            return
+        }
+        let unnamed = ResponseHead.answer(206, ["Content-Range": "bytes 100-199/1000"])
+        #expect(FurtherAnswer.judge(unnamed, to: question, isMirror: false) == .noUsableRange)
     }
 
     @Test func acceptsNothingThatWasNotAskedForByARange() {

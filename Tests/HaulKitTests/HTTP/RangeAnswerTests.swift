@@ -16,10 +16,28 @@ struct RangeAnswerTests {
         return known
     }
 
-    private func ask(_ known: Resource, at offset: Int64 = 50_000, isPlain: Bool = false, isReplaced: Bool = false)
-        -> RangeQuestion
-    {
-        .resuming(known, at: offset, resumesUnverified: true, isPlain: isPlain, isFromReplacedSource: isReplaced)
+    private func ask(
+        _ known: Resource,
+        at offset: Int64 = 50_000,
+        isPlain: Bool = false,
+        isReplaced: Bool = false,
+        isCompared: Bool = true
+    ) -> RangeQuestion {
+        var question = RangeQuestion.resuming(
+            known,
+            at: offset,
+            resumesUnverified: true,
+            isPlain: isPlain,
+            isFromReplacedSource: isReplaced
+        )
+        question.isCompared = isCompared
+        return question
+    }
+
+    private func known(strongDate date: String) -> Resource {
+        var known = known(date: date)
+        known.validator.lastModifiedIsStrong = true
+        return known
     }
 
     private func part(_ range: String, _ more: KeyValuePairs<String, String> = [:]) -> ResponseHead {
@@ -66,7 +84,7 @@ struct RangeAnswerTests {
     }
 
     @Test(arguments: [
-        ["ETag": "\"b\"", "Content-Length": "100000"], ["ETag": "\"a\"", "Content-Length": "99999"],
+        ["ETag": "\"b\"", "Content-Length": "100000"], ["ETag": "\"b\"", "Content-Length": "99999"],
         ["ETag": "W/\"b\""], ["Content-Length": "5"], ["Last-Modified": otherDate],
     ])
     func restartsWhenAnotherVersionComesWhole(_ fields: [String: String]) {
@@ -96,6 +114,43 @@ struct RangeAnswerTests {
         let question = ask(known(date: Self.date), at: 300)
         #expect(question.first == 0)
         #expect(RangeAnswer.judge(head, to: question) == .restart(Resource(whole: head), nil))
+    }
+
+    @Test(arguments: [
+        // The rest, by what it says, by its length, or by the one length that its tag has.
+        ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""],
+        ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"b\""], ["Content-Range": "bytes 50000-99999/*"],
+        ["Content-Length": "50000", "ETag": "\"a\""], ["Content-Length": "50000"],
+        ["Content-Length": "50000", "ETag": "\"b\""], ["Content-Length": "99999", "ETag": "\"a\""],
+        ["Content-Length": "100001", "ETag": "\"a\""], ["Content-Range": "bytes", "Content-Length": "100000"],
+    ])
+    func dropsNothingForAWholeAnswerThatMayBeAPart(_ fields: [String: String]) {
+        var head = ResponseHead.answer(200)
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        for isPlain in [false, true] {
+            let answer = RangeAnswer.judge(head, to: ask(known(tag: "\"a\""), isPlain: isPlain))
+            #expect(answer == .startOver(.noUsableRange), "\(fields)")
+        }
+    }
+
+    @Test func asksPlainlyForTheWholeBeforeItTakesAWholeAnswerWithoutALength() {
+        let head = ResponseHead.answer(200, ["ETag": "\"a\"", "Transfer-Encoding": "chunked"])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""), isPlain: true)) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: [
+        ("bytes 40-99/100", "60", false), ("bytes 0-59/100", "60", false), ("bytes 0-99/100", "60", false),
+        ("bytes */100", "60", false), ("bytes 0-99/100", "100", true), ("bytes 0-99/*", "100", true),
+        ("bytes */100", "100", true), ("nonsense", "100", true),
+    ])
+    func takesAWholeAnswerWithARangeOnlyIfItIsTheWhole(_ range: String, _ length: String, _ isWhole: Bool) {
+        let head = ResponseHead.answer(200, ["Content-Range": range, "Content-Length": length])
+        switch RangeAnswer.judge(head, to: .whole) {
+        case .accept(_, at: 0, compare: 0): #expect(isWhole, "\(range)")
+        case .refuse(.malformed): #expect(!isWhole, "\(range)")
+        case let answer: Issue.record("\(answer)")
+        }
     }
 
     // MARK: Parts
@@ -172,11 +227,105 @@ struct RangeAnswerTests {
         }
     }
 
-    @Test func trustsAPartWithoutATagOnlyIfItWasAskedByTag() {
-        let known = known(tag: "\"a\"")
-        let head = part("bytes 50000-99999/100000", ["Content-Length": "50000"])
-        #expect(RangeAnswer.judge(head, to: ask(known)) == .accept(known, at: 50_000, compare: 0))
+    @Test(arguments: [[:], ["ETag": "W/\"a\""], ["Last-Modified": date], ["ETag": "a"]])
+    func joinsNothingToAStrongTagThatTheAnswerDoesNotRepeat(_ fields: [String: String]) {
+        let known = known(tag: "\"a\"", date: Self.date)
+        var head = part("bytes 50000-99999/100000", ["Content-Length": "50000"])
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        #expect(RangeAnswer.judge(head, to: ask(known)) == .askWithoutCondition)
         #expect(RangeAnswer.judge(head, to: ask(known, isPlain: true)) == .startOver(.noUsableRange))
+    }
+
+    @Test func joinsNothingToAStrongDateThatTheAnswerDoesNotRepeat() {
+        let known = known(strongDate: Self.date)
+        let head = part("bytes 33616-99999/100000")
+        #expect(RangeAnswer.judge(head, to: ask(known)) == .askWithoutCondition)
+        #expect(RangeAnswer.judge(head, to: ask(known, isPlain: true)) == .startOver(.noUsableRange))
+        let dated = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        for isPlain in [false, true] {
+            let question = ask(known, isPlain: isPlain, isCompared: false)
+            guard
+                case .accept(_, at: 50_000, compare: RangeQuestion.overlapLength) = RangeAnswer.judge(
+                    dated,
+                    to: question
+                )
+            else {
+                Issue.record("not accepted")
+                continue
+            }
+        }
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func joinsNothingUnderAWeakNameThatTheAnswerDoesNotRepeat(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date))
+        #expect(RangeAnswer.judge(part("bytes 33616-99999/100000"), to: question) == .startOver(.noUsableRange))
+    }
+
+    @Test func joinsWithoutAnyNameOnlyAsTheUserWishesAndAfterComparing() {
+        let head = part("bytes 50000-99999/100000")
+        var question = ask(known(tag: "\"a\""), isPlain: true, isCompared: false)
+        question.mayBeUnnamed = true
+        #expect(RangeAnswer.judge(head, to: question) == .compareFirst)
+        question.isCompared = true
+        guard case .accept = RangeAnswer.judge(head, to: question) else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test func joinsWhateverADigestWillProve() {
+        for fields in [[:], ["ETag": "W/\"a\""]] as [KeyValuePairs<String, String>] {
+            var question = ask(known(tag: "\"a\""), isCompared: false)
+            question.isProvable = true
+            guard
+                case .accept(_, at: 50_000, compare: 0) = RangeAnswer.judge(
+                    part("bytes 50000-99999/100000", fields),
+                    to: question
+                )
+            else {
+                Issue.record("\(fields)")
+                continue
+            }
+        }
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func wantsBlocksComparedBeforeItJoinsUnderAWeakName(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date), isCompared: false)
+        var head = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        #expect(RangeAnswer.judge(head, to: question) == .compareFirst)
+    }
+
+    @Test func takesAnAnswerThatBringsEverythingAgainForACompletedComparison() {
+        let question = ask(known(tag: "W/\"a\""), at: 9000, isCompared: false)
+        guard
+            case .accept(_, at: 9000, compare: 9000) = RangeAnswer.judge(
+                part("bytes 0-99999/100000", ["ETag": "W/\"a\""]),
+                to: question
+            )
+        else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        ("bytes 20000-29999/100000", true), ("bytes 20000-99999/100000", true), ("bytes 20000-29999/*", true),
+        ("bytes 20000-29998/100000", false), ("bytes 19999-29999/100000", false),
+    ])
+    func comparesExactlyTheBlockThatWasAskedFor(_ range: String, _ isOfUse: Bool) {
+        let question = RangeQuestion.comparing(20_000..<30_000, before: ask(known(tag: "W/\"a\""), isCompared: false))
+        #expect(
+            question.first == 20_000 && question.end == 30_000 && question.sendsRange && question.condition == .none
+        )
+        switch RangeAnswer.judge(part(range, ["ETag": "W/\"a\""]), to: question) {
+        case .accept(_, at: 30_000, compare: 10_000): #expect(isOfUse, "\(range)")
+        case let answer: #expect(answer == .startOver(.noUsableRange) && !isOfUse, "\(range)")
+        }
+        guard isOfUse else { return }
+        #expect(RangeAnswer.judge(part(range, ["ETag": "W/\"b\""]), to: question) == .startOver(.changed))
     }
 
     @Test(arguments: ["W/\"a\"", nil])
@@ -221,6 +370,11 @@ struct RangeAnswerTests {
             (["ETag": "\"a\""], true), (["Last-Modified": Self.date], true), ([:], false),
             (["ETag": "\"b\"", "Last-Modified": Self.date], false), (["ETag": "W/\"a\""], false),
         ]
+        let uncompared = ask(both, isReplaced: true, isCompared: false)
+        #expect(
+            RangeAnswer.judge(part("bytes 33616-99999/100000", ["Last-Modified": Self.date]), to: uncompared)
+                == .compareFirst
+        )
         for (fields, isSame) in heads {
             switch RangeAnswer.judge(part("bytes 33616-99999/100000", fields), to: question) {
             case .accept(_, at: 50_000, compare: RangeQuestion.overlapLength): #expect(isSame, "\(fields)")
@@ -244,9 +398,13 @@ struct RangeAnswerTests {
         complete.total = 50_000
         let end: KeyValuePairs = ["Content-Range": "bytes */50000", "ETag": "\"a\""]
         #expect(RangeAnswer.judge(.answer(416, end), to: open) == .alreadyComplete(complete))
-        #expect(
-            RangeAnswer.judge(.answer(416, ["Content-Range": "bytes */50000"]), to: open) == .alreadyComplete(complete)
-        )
+        // What ends here may be another version: asked for plainly, the last bytes come with its name.
+        let unnamed = ResponseHead.answer(416, ["Content-Range": "bytes */50000"])
+        #expect(RangeAnswer.judge(unnamed, to: open) == .askWithoutCondition)
+        #expect(ask(known(tag: "\"a\"", total: nil), isPlain: true).first == 50_000 - RangeQuestion.overlapLength)
+        var provable = open
+        provable.isProvable = true
+        #expect(RangeAnswer.judge(unnamed, to: provable) == .alreadyComplete(complete))
         let changed: [(RangeQuestion, KeyValuePairs<String, String>)] = [
             (open, ["Content-Range": "bytes */50000", "ETag": "\"b\""]), (open, ["Content-Range": "bytes */49999"]),
             (open, ["Content-Range": "bytes */50001"]), (ask(known(tag: "\"a\"")), end),

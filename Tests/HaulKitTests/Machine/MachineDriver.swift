@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 
 @testable import HaulKit
 
@@ -8,7 +9,8 @@ struct MachineDriver {
 
     /// The states by name, for tables.
     enum Place: String, CaseIterable {
-        case queued, recovering, asking, connecting, preparing, transferring, resting, verifying, publishing
+        case queued, recovering, asking, choosing, comparing, connecting, preparing, transferring, resting, verifying,
+            publishing
         case paused, completed, failed, cancelled
     }
 
@@ -33,6 +35,17 @@ struct MachineDriver {
             connect()
         }
         if place == .connecting { connect() }
+        if place == .choosing || place == .comparing {
+            connect()
+            answer(.answer(200, ["Content-Length": "100000", "ETag": "W/\"a\""]))
+            send(.bytesLanded(mark(50_000)))
+            breakOff(at: 50_000)
+            wakeUp()
+        }
+        if place == .comparing {
+            send(.blocksChosen(choice, [0..<16_384, 20_000..<25_000]))
+            send(.headReceived(id, .block(of: question), retryAfter: nil))
+        }
         if place == .preparing || upToTransferring.contains(place) {
             connect()
             send(.headReceived(id, .whole, retryAfter: nil))
@@ -58,6 +71,8 @@ struct MachineDriver {
         case .queued: .queued
         case .recovering: .recovering
         case .asking: .asking
+        case .choosing: .choosing
+        case .comparing: .comparing
         case .connecting: .connecting
         case .preparing: .preparing
         case .transferring: .transferring
@@ -83,6 +98,9 @@ struct MachineDriver {
     private(set) var timer = DownloadMachine.TimerID(number: 0)
     private(set) var question = RangeQuestion.whole
     private(set) var wait = Duration.zero
+    /// The last choice of blocks, and what they were to be chosen from.
+    private(set) var choice = DownloadMachine.ChoiceID(number: 0)
+    private(set) var plan: ComparisonPlan?
     /// The last question to the application, and why it was asked.
     private(set) var ask = DownloadMachine.AskID(number: 0)
     private(set) var reason: SourceQuery.Reason?
@@ -95,6 +113,7 @@ struct MachineDriver {
         for action in actions {
             switch action {
             case .open(let opened, let asked): (id, question) = (opened, asked)
+            case .chooseBlocks(let chosen, let from): (choice, plan) = (chosen, from)
             case .startTimer(let started, let after): (timer, wait) = (started, after)
             case .askForSource(let asked, let why): (ask, reason) = (asked, why)
             default: break
@@ -131,6 +150,16 @@ extension ResponseHead {
 
     static func whole(of version: String, total: Int64 = 1000) -> ResponseHead {
         .answer(200, ["Content-Length": "\(total)", "ETag": "\"\(version)\""])
+    }
+
+    /// The answer to the question for a block of 100,000 bytes under a weak tag.
+    static func block(of question: RangeQuestion, tag: String? = "W/\"a\"", total: Int64 = 100_000) -> ResponseHead {
+        var head = ResponseHead.answer(
+            206,
+            ["Content-Range": "bytes \(question.first)-\((question.end ?? total) - 1)/\(total)"]
+        )
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        return head
     }
 
     /// The rest of version "a".

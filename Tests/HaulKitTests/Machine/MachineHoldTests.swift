@@ -16,9 +16,9 @@ struct MachineHoldTests {
         let (id, timer) = (driver.id, driver.timer)
         let actions = driver.send(.held(reason))
         switch place {
-        case .queued: #expect(actions == rest)
+        case .queued, .choosing: #expect(actions == rest)
         case .asking: #expect(actions.suffix(3) == rest)
-        case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
+        case .comparing, .connecting, .transferring: #expect(actions == [.close(id)] + rest)
         case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
         case .preparing:
             #expect(actions == [.close(id)])

@@ -120,6 +120,7 @@ struct MachineRandomWalkTests {
             .bytesLanded(mark),
             .connectionEnded(id, .finished(mark)), .connectionEnded(id, .failed(TransportError(.stalled), mark)),
             .connectionEnded(id, .overlapDiffers), .timerFired(.init(number: id.number)), .verified(.right),
+            .blocksChosen(.init(number: id.number), [0..<5, 7..<9]), .blocksUnreadable(.init(number: id.number), error),
             .verified(.mismatch(expected: ShadowServer.digest(of: 1), actual: ShadowServer.digest(of: 2))),
             .published(path: "/x"), .stepFailed(error),
             .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), mark)),

@@ -159,7 +159,7 @@ struct MachineTransitionTests {
         }
         if place != .connecting { late.append(.headReceived(driver.id, .whole, retryAfter: nil)) }
         if place != .preparing { late.append(.prepared(driver.id)) }
-        if ![.connecting, .preparing, .transferring].contains(place) {
+        if ![.comparing, .connecting, .preparing, .transferring].contains(place) {
             late.append(.connectionEnded(driver.id, .finished(mark)))
         }
         if [.completed, .cancelled].contains(place) {
@@ -181,9 +181,9 @@ struct MachineTransitionTests {
         let rest: [DownloadMachine.Action] = [.checkpoint, .releaseFile, .report]
         let actions = driver.send(.pauseRequested)
         switch place {
-        case .queued: #expect(actions == rest)
+        case .queued, .choosing: #expect(actions == rest)
         case .asking: #expect(actions == [.cancelSource(ask)] + rest)
-        case .connecting, .transferring: #expect(actions == [.close(id)] + rest)
+        case .comparing, .connecting, .transferring: #expect(actions == [.close(id)] + rest)
         case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
         case .verifying: #expect(actions == [.cancelVerification] + rest)
         case .preparing:

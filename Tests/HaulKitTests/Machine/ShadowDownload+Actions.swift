@@ -13,6 +13,7 @@ extension ShadowDownload {
         case .cancelSource(let id):
             if ask != id { complain("takes back the question \(id), which is not out") }
             ask = nil
+        case .chooseBlocks(let id, let plan): steps.append(.chooseBlocks(id, plan))
         case .prepare(let id, let preparation):
             guard connections[id]?.stage == .held else { return complain("prepares for \(id), which has no answer") }
             if connections[id]?.preparation != nil { complain("prepares twice for \(id)") }
@@ -103,6 +104,8 @@ extension ShadowDownload {
             if limit != end.map({ max(0, $0 - offset) }) {
                 complain("limits to \(limit as Any) at \(offset) of \(end as Any)")
             }
+        } else if open.question.isComparison {
+            checkBlock(open, offset, compare, limit)
         } else {
             checkFurtherBody(open, offset, limit)
         }
@@ -124,6 +127,7 @@ extension ShadowDownload {
         let pace = isBenevolent ? max(open.pace, 1 + body.version.total / 20) : open.pace
         let count = Int64.random(in: 1...min(rest.upperBound - rest.lowerBound, pace), using: &random)
         connections[id]?.position += count
+        if !open.question.isComparison { (compared, comparedWith) = (ByteSet(), []) }
         file.write(open.position..<open.position + count, of: body.version.number)
     }
 

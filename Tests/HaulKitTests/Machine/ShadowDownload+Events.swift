@@ -135,6 +135,7 @@ extension ShadowDownload {
             .connectionEnded(stale, .failed(anyFailure(), junk)), .connectionEnded(stale, .overlapDiffers),
             .connectionEnded(stale, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), junk)),
             .timerFired(.init(number: (timer?.number ?? 1) - 1)), .timerFired(.init(number: 9999)),
+            .blocksChosen(.init(number: 9999), [0..<5]), .blocksUnreadable(.init(number: 0), ShadowDownload.noRoom),
             .pieceChecked(-1, isRight: false), .pieceChecked(9999, isRight: true),
             .sourceFound(.init(number: 9999), .init(url: ShadowServer.url)),
             .sourceFailed(.init(number: (ask?.number ?? 1) - 1), DownloadError(.sourceFailed, "late")),
@@ -152,6 +153,8 @@ extension ShadowDownload {
             if state != .transferring { useless.append(.spaceMissing(reason, ShadowDownload.noRoom)) }
         }
         switch state {
+        case .choosing, .comparing:
+            useless += [.bytesLanded(junk), .prepared(present), .stepFailed(DownloadError(.inUse, ""))]
         case .connecting: useless += [.bytesLanded(junk), .prepared(present), .stepFailed(DownloadError(.inUse, ""))]
         case .preparing: useless += [.bytesLanded(junk), .headReceived(present, head, retryAfter: nil)]
         case .transferring:

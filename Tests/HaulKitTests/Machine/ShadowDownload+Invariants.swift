@@ -4,7 +4,8 @@
 extension ShadowDownload {
     /// A digest will show whether the result is right.
     private var isProvable: Bool {
-        machine.settings.checksum != nil || machine.resource?.digest != nil || pieceHashes != nil
+        machine.settings.checksum != nil || pieceHashes != nil
+            || machine.resource?.digest != nil && machine.resource?.isDigestOfMirror != true
     }
 
     /// The digests of the pieces, where they are those of a file of this length.
@@ -19,6 +20,45 @@ extension ShadowDownload {
     /// The server names no version for certain, and the user wants its bytes joined all the same.
     var joinsBlindly: Bool {
         machine.settings.resumesUnverified && server.tags != .strong && server.dates != .strong
+    }
+
+    /// Whether bytes of these origins are what one version has in their places.
+    func agrees(_ origins: [Int: ByteSet], with version: Int) -> Bool {
+        origins.allSatisfy { server.agree($0.key, version, in: $0.value) }
+    }
+
+    /// Whether these bytes are those of one version that the server had.
+    func isOfOneVersion(_ bytes: ByteSet) -> Bool {
+        let origins = file.origins(in: bytes)
+        return origins.count < 2 || server.versions.keys.contains { agrees(origins, with: $0) }
+    }
+
+    /// A body is about to be joined to what is on disk.
+    mutating func checkJoin(_ question: RangeQuestion, _ version: Int) {
+        guard question.goesOn, question.offset > 0, !isProvable, !joinsBlindly, !isExcused else { return }
+        let written = file.mark.written
+        if agrees(file.origins(in: written), with: version) { return }
+        // What differs lies where nothing was compared: excepted, if the version has no strong name and enough was compared.
+        guard let known = question.known,
+            !known.validator.isStrong || question.isFromReplacedSource || question.mayBeUnnamed
+        else {
+            return complain("joins \(version) to \(file.versions(in: written)) under a strong name")
+        }
+        let rest = written.subtracting(compared)
+        let least = ComparisonPlan.blockLength * Int64(ComparisonPlan.fewestBlocks)
+        if !rest.isEmpty, compared.count < least { complain("joins what it has not compared, but \(compared.text)") }
+        // It may have been replaced since it was compared.
+        if rest.isEmpty, comparedWith == [version] { complain("joins what differs where it was compared") }
+        isExcused = true
+    }
+
+    /// A block's answer brings nothing but what is compared.
+    mutating func checkBlock(_ open: ShadowConnection, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
+        if case .comparing(open.id, _) = machine.state {} else { complain("admits a block while it does not compare") }
+        if offset != open.question.offset || compare != open.question.overlap || limit != 0 {
+            complain("admits \(limit as Any) bytes at \(offset) behind a block")
+        }
+        if !file.mark.written.containsAll(of: offset - compare..<offset) { complain("compares what it lacks") }
     }
 
     /// Whether a piece that is here has the right digest: all of it is of the version that the digests were made of.
@@ -54,6 +94,10 @@ extension ShadowDownload {
             case .queued, .paused, .completed, .failed, .cancelled: connections.isEmpty && timer == nil
             case .recovering: steps.contains(.recover)
             case .asking(let id): ask == id && connections.isEmpty && timer == nil
+            case .choosing(let id):
+                connections.isEmpty && timer == nil
+                    && steps.contains { if case .chooseBlocks(id, _) = $0 { true } else { false } }
+            case .comparing(let id, _): openIDs == [id] && connections[id]?.isAdmitted == true
             case .connecting(let id, _): openIDs == [id] && connections[id]?.stage == .asking
             case .preparing(let id, let preparation, _):
                 steps.contains(.prepare(id, preparation)) && (openIDs == [id] || connections.isEmpty)
@@ -72,7 +116,7 @@ extension ShadowDownload {
             complain("believes that \(machine.link.asked as Any) is out, it is \(ask as Any)")
         }
         switch machine.state {
-        case .asking, .connecting, .preparing, .transferring, .resting: break
+        case .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting: break
         default: if ask != nil { complain("asks for a link that it does not need") }
         }
         if connections.count > max(1, machine.settings.limits.connections) {
@@ -129,9 +173,9 @@ extension ShadowDownload {
 
     /// Without a digest that will show it, no bytes of two versions ever stand in the file.
     mutating func checkVersions() {
-        guard !isProvable, !joinsBlindly, hasPart else { return }
-        let versions = file.versions(in: file.mark.written)
-        if versions.count > 1 { complain("joined bytes of the versions \(versions.sorted())") }
+        guard !isProvable, !joinsBlindly, !isExcused, hasPart else { return }
+        guard !isOfOneVersion(file.mark.written) else { return }
+        complain("joined bytes of the versions \(file.versions(in: file.mark.written).sorted())")
     }
 
     // MARK: Connections
@@ -143,16 +187,18 @@ extension ShadowDownload {
         let wanted = question.offset..<max(question.offset, question.end ?? machine.resource?.total ?? .max)
         if machine.mark.written.intersects(wanted) { complain("asks for \(wanted) with \(machine.mark.written.text)") }
         if !file.mark.written.containsAll(of: question.first..<question.offset) { complain("compares what it lacks") }
-        let versions = file.versions(in: machine.mark.written)
-        guard versions.count == 1, let number = versions.first, let version = server.versions[number] else {
-            if !isProvable, !joinsBlindly, server.mirrors.isEmpty { complain("continues the versions \(versions)") }
+        guard !isExcused, !joinsBlindly, !isProvable, server.mirrors.isEmpty, question.known?.mirror == nil else {
             return
         }
-        guard question.known?.mirror == nil, server.mirrors.isEmpty, !isProvable else { return }
-        if !server.names(of: version).contains(question.known?.validator.entityTag?.text) {
+        let origins = file.origins(in: machine.mark.written)
+        let named = server.versions.values.filter { agrees(origins, with: $0.number) }
+        if named.isEmpty { complain("continues the versions \(origins.keys.sorted())") }
+        let known = question.known?.validator
+        if !named.contains(where: {
+            server.names(of: $0).contains(known?.entityTag?.text) && $0.date == known?.lastModified
+        }) {
             complain("takes the bytes for another version")
         }
-        if question.known?.validator.lastModified != version.date { complain("takes the bytes for another date") }
     }
 
     mutating func checkFurther(_ id: ConnectionID, _ question: RangeQuestion) {
@@ -170,8 +216,8 @@ extension ShadowDownload {
         if end.map({ offset + limit > $0 }) ?? true {
             complain("admits \(limit) bytes at \(offset), it owes \(end as Any)")
         }
-        guard !isProvable, !joinsBlindly else { return }
-        if !file.versions(in: file.mark.written).subtracting([body.version.number]).isEmpty {
+        guard !isProvable, !joinsBlindly, !isExcused else { return }
+        if !agrees(file.origins(in: file.mark.written), with: body.version.number) {
             complain("admits a body of the version \(body.version.number)")
         }
     }
@@ -190,7 +236,9 @@ extension ShadowDownload {
         if !file.mark.written.containsAll(of: bytes) { complain("takes \(file.mark.written.text) for whole") }
         let versions = file.versions(in: bytes)
         if versions.contains(ShadowFile.garbage) { complain("takes bytes that were lost") }
-        if versions.count > 1, !joinsBlindly { complain("takes bytes of the versions \(versions.sorted())") }
+        if !joinsBlindly, !isExcused, !isOfOneVersion(ByteSet(bytes)) {
+            complain("takes bytes of the versions \(versions.sorted())")
+        }
         if let pieces = pieceHashes {
             let wrong = pieces.digests.indices.filter { !isRight($0) }
             if !wrong.isEmpty { complain("takes wrong pieces \(wrong)") }

@@ -7,6 +7,7 @@ extension ShadowDownload {
         switch step {
         case .recover: recover()
         case .prepare(let id, let preparation): prepare(id, preparation)
+        case .chooseBlocks(let id, let plan): chooseBlocks(id, plan)
         case .admit(let id, let offset, let compare, let limit): admit(id, offset, compare, limit)
         case .checkpoint:
             guard isOpen else { return }
@@ -16,7 +17,7 @@ extension ShadowDownload {
         case .answerUnchecked: answer(.unchecked)
         case .publish: publish()
         case .setAside, .discard:
-            (hasPart, isOpen, file) = (false, false, ShadowFile())
+            (hasPart, isOpen, isExcused, file) = (false, false, false, ShadowFile())
             store.mark = .zero
         case .release:
             isOpen = false
@@ -31,6 +32,7 @@ extension ShadowDownload {
         if fails(2) { hasPart = false }
         guard hasPart else {
             file = ShadowFile()
+            isExcused = false
             return send(.recovered(nil))
         }
         isOpen = true
@@ -48,7 +50,7 @@ extension ShadowDownload {
             if !preparation.startsOver { complain("goes on at \(preparation.offset) in no file") }
             store = (preparation.resource, .zero)
             file.startOver()
-            (hasPart, isOpen) = (true, true)
+            (hasPart, isOpen, isExcused) = (true, true, false)
         }
         if fails(3) { return send(.stepFailed(DownloadError(.diskFull, "after the old bytes were dropped"))) }
         if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noRoom)) }
@@ -60,16 +62,29 @@ extension ShadowDownload {
         guard let open = connections[id], let body = open.body else { return }
         if !isOpen { complain("admits a body into no file") }
         if offset - compare != body.first { complain("admits at \(offset) what begins at \(body.first)") }
-        let there = file.versions(in: offset - compare..<offset)
+        let again = ByteSet(offset - compare..<offset)
         // A body that ends within the overlap is taken for another file's, as the worker does.
-        if compare > 0, there != [body.version.number] || body.end < offset {
+        if compare > 0, !agrees(file.origins(in: again), with: body.version.number) || body.end < offset {
             connections[id] = nil
             return send(.connectionEnded(id, .overlapDiffers))
         }
+        compared.formUnion(again)
+        comparedWith.insert(body.version.number)
+        if !open.question.isComparison { checkJoin(open.question, body.version.number) }
         connections[id]?.stage = .flowing
         connections[id]?.position = offset
         // What was said of its end since it was let in counts.
         if let limit, open.limit == .max { connections[id]?.limit = offset + limit }
+    }
+
+    private mutating func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan) {
+        if !isOpen { complain("chooses blocks of no file") }
+        if fails(2) { return send(.blocksUnreadable(id, DownloadError(.diskFailed, "read error"))) }
+        // Some of what is on disk is zeros.
+        let zeros = chance(30) ? 0..<Int64.random(in: 0...file.mark.prefix, using: &random) : 0..<0
+        let blocks = plan.blocks { !zeros.contains($0.lowerBound) }
+        if !file.mark.written.containsAll(blocks) { complain("compares what it lacks: \(blocks)") }
+        send(.blocksChosen(id, blocks))
     }
 
     private mutating func publish() {
@@ -82,11 +97,15 @@ extension ShadowDownload {
         let total = machine.mark.prefix
         checkResult(0..<total)
         if let number = file.versions(in: file.mark.written).first, let version = server.versions[number],
-            version.total != total, !joinsBlindly
+            version.total != total, !isExcused, !joinsBlindly
         {
             complain("publishes \(total) of \(version.total) bytes")
         }
         (hasPart, isOpen) = (false, false)
         send(.published(path: "/done"))
     }
+}
+
+extension ByteSet {
+    fileprivate func containsAll(_ blocks: [Range<Int64>]) -> Bool { blocks.allSatisfy { containsAll(of: $0) } }
 }

@@ -13,6 +13,7 @@ struct ShadowDownload {
     /// What the engine does one after another, each answered by an event or none.
     enum Step: Equatable {
         case recover, checkpoint, answerUnchecked, publish, setAside, discard, release
+        case chooseBlocks(DownloadMachine.ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, DownloadMachine.Preparation)
         case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
 
@@ -55,6 +56,13 @@ struct ShadowDownload {
     var lastReported: DownloadMachine.State?
     var lastReportedHold: HoldReason?
     var hasReportedEnd = false
+    /// What was compared since the last resume.
+    var compared = ByteSet()
+    /// The versions that it was compared with.
+    var comparedWith: Set<Int> = []
+    /// Bytes of two versions were joined under a name that is no strong one, and differ only where nothing was compared: the one
+    /// case that the documentation excepts.
+    var isExcused = false
 
     private(set) var problems: [String] = []
     private(set) var log: [Entry] = []
@@ -140,6 +148,7 @@ struct ShadowDownload {
             isFromReplacedSource: fromReplacedSource
         )
         (connections, steps, uncheckedPieces) = ([:], [], [])
+        (compared, comparedWith) = (ByteSet(), [])
         (timer, verification, lastVerdict, ask) = (nil, nil, nil, nil)
         (isOpen, isReleased, lastReported, hasReportedEnd, lastConnection) = (false, true, nil, false, 0)
         lastReportedHold = nil

@@ -56,6 +56,11 @@ struct ShadowFile: Equatable {
     /// All bytes that the file has, claimed or not.
     private var everything: ByteSet { origins.values.reduce(into: ByteSet()) { $0.formUnion($1) } }
 
+    /// What of these bytes came from which version.
+    func origins(in bytes: ByteSet) -> [Int: ByteSet] {
+        origins.mapValues { $0.intersection(bytes) }.filter { !$0.value.isEmpty }
+    }
+
     func versions(in bytes: ByteSet) -> Set<Int> {
         Set(origins.filter { !$0.value.intersection(bytes).isEmpty }.map(\.key))
     }

@@ -36,7 +36,7 @@ extension ShadowServer {
     func proper(_ question: RangeQuestion, honoursCondition: Bool = true) -> Answer {
         guard let version = version(at: question.source) else { return Answer(head: head(404, nil)) }
         let hasTag = { (tag: String) in tags == .strong && tag == version.tag }
-        if honoursCondition {
+        if honoursCondition, !ignoresConditions {
             switch question.condition {
             case .none: break
             case .ifRange(let value):
@@ -81,7 +81,15 @@ extension ShadowServer {
         fields["Content-Range"] = range ?? "bytes \(first)-\(end - 1)/\(saysTotal ? String(version.total) : "*")"
         if framing == .length { fields["Content-Length"] = "\(end - first)" }
         if framing == .chunked { fields["Transfer-Encoding"] = "chunked" }
-        return Answer(head: head(206, version, fields), body: Body(version: version, first: first, end: end))
+        var named = version
+        switch partNaming {
+        case .asTheWhole: break
+        case .weakened:
+            named.tag = version.tag.map { $0.hasPrefix("W/") ? $0 : "W/" + $0 }
+            named.date = nil
+        case .none: (named.tag, named.date) = (nil, nil)
+        }
+        return Answer(head: head(206, named, fields), body: Body(version: version, first: first, end: end))
     }
 
     func head(_ status: Int, _ version: Version?, _ more: [String: String] = [:], from: String? = nil)
@@ -142,7 +150,7 @@ extension ShadowServer {
             // More than was asked for.
             guard first < total else { return proper(question) }
             return part(first, total, of: version)
-        default: return odd(question)
+        default: return odd(question, &random)
         }
     }
 
@@ -155,8 +163,8 @@ extension ShadowServer {
     }
 
     /// RFC 9110 wants the tag in an answer to a condition, and some leave it out. Or the digest is that of something else.
-    private func odd(_ question: RangeQuestion) -> Answer {
-        var answer = proper(question)
+    private func odd(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {
+        var answer = proper(question, honoursCondition: Bool.random(using: &random))
         switch question.condition {
         case .ifRange where answer.head.status == 206, .ifMatch where answer.head.status == 206:
             answer.head.headers.remove(name: "ETag")

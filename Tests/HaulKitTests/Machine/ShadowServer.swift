@@ -11,6 +11,23 @@ struct ShadowServer {
         var tag: String?
         var date: String?
         var coding: String?
+        /// Which version each byte was written by that is not this version's own: a file that was changed in places only.
+        var inherited: [Int: ByteSet] = [:]
+
+        /// Whose bytes these are, version by version.
+        func writers(of bytes: ByteSet) -> [Int: ByteSet] {
+            var writers = inherited.mapValues { $0.intersection(bytes) }
+            writers[number, default: ByteSet()].formUnion(inherited.values.reduce(bytes) { $0.subtracting($1) })
+            return writers.filter { !$0.value.isEmpty }
+        }
+    }
+
+    /// What the parts of the file are called in 206 answers.
+    enum PartNaming: CaseIterable {
+        case asTheWhole
+        /// `W/` of it, and no date.
+        case weakened
+        case none
     }
 
     enum Naming: CaseIterable { case strong, weak, none }
@@ -40,6 +57,11 @@ struct ShadowServer {
     let saysTotal: Bool
     let doesRanges: Bool
     let announcesDigest: Bool
+    let partNaming: PartNaming
+    /// Conditions are not looked at, whatever they say.
+    let ignoresConditions: Bool
+    /// Another version has the name of the one before, where that is a weak one.
+    let keepsWeakNames: Bool
     let mirrors: [Mirror]
     /// More connections than this are refused, always.
     let mostConnections: Int
@@ -54,7 +76,8 @@ struct ShadowServer {
     /// Links with this number and smaller ones are not taken any more.
     var revoked = -1
 
-    private static let lengths: [Int64] = [0, 1, 17, 1000, 16_384, 16_385] + Array(repeating: 100_000, count: 6)
+    private static let lengths: [Int64] =
+        [0, 1, 17, 1000, 16_384, 16_385, 1_000_000, 1_000_000] + Array(repeating: 100_000, count: 6)
     /// The version that stands there in the end.
     static let finalVersion = 100
 
@@ -65,6 +88,11 @@ struct ShadowServer {
         saysTotal = Int.random(in: 0..<4, using: &random) > 0
         doesRanges = Int.random(in: 0..<6, using: &random) > 0
         announcesDigest = Int.random(in: 0..<4, using: &random) == 0
+        partNaming =
+            Int.random(in: 0..<3, using: &random) > 0
+            ? .asTheWhole : PartNaming.allCases.randomElement(using: &random) ?? .none
+        ignoresConditions = Int.random(in: 0..<4, using: &random) == 0
+        keepsWeakNames = Bool.random(using: &random)
         mostConnections = Bool.random(using: &random) ? Int.max : Int.random(in: 1...4, using: &random)
         finalTotal = Self.lengths.randomElement(using: &random) ?? 1000
         let mirrorCount = Bool.random(using: &random) ? 0 : Int.random(in: 1...3, using: &random)
@@ -86,10 +114,12 @@ struct ShadowServer {
     mutating func change(to number: Int? = nil, _ random: inout SplitMix64) {
         let number = number ?? current.number + 1
         // A change within the same second leaves the date as it is.
-        let second = Int.random(in: 0..<3, using: &random) == 0 && dates != .strong ? current.number : number
+        let keepsDate = keepsWeakNames || Int.random(in: 0..<3, using: &random) == 0
+        let second = keepsDate && dates != .strong ? (keepsWeakNames ? 0 : current.number) : number
         let keepsLength = Int.random(in: 0..<2, using: &random) == 0 && current.total > 0
         var total = keepsLength ? current.total : Self.lengths.randomElement(using: &random) ?? 1000
         if number == Self.finalVersion { total = finalTotal }
+        let before = current
         current =
             versions[number]
             ?? Version(
@@ -98,6 +128,9 @@ struct ShadowServer {
                 tag: tag("v\(number)"),
                 date: dates == .none ? nil : Self.date(second * 60)
             )
+        if versions[number] == nil, number != Self.finalVersion, before.total == total {
+            current.inherited = inherited(from: before, &random)
+        }
         versions[number] = current
         // The file that a wrong link leads to.
         versions[number + Self.wrong] = Version(
@@ -116,10 +149,26 @@ struct ShadowServer {
         )
     }
 
+    /// Bytes that stay as they were: none, a stretch, or all but a stretch.
+    private func inherited(from before: Version, _ random: inout SplitMix64) -> [Int: ByteSet] {
+        let kind = Int.random(in: 0..<3, using: &random)
+        guard before.total > 2, kind > 0 else { return [:] }
+        let ends = [0, 0].map { _ in Int64.random(in: 0...before.total, using: &random) }
+        let stretch = ByteSet((ends.min() ?? 0)..<(ends.max() ?? 0))
+        return before.writers(of: kind == 1 ? stretch : ByteSet(0..<before.total).subtracting(stretch))
+    }
+
+    /// Whether two versions have the same bytes in these places.
+    func agree(_ one: Int, _ other: Int, in bytes: ByteSet) -> Bool {
+        if one == other { return true }
+        guard let one = versions[one], let other = versions[other] else { return false }
+        return one.writers(of: bytes) == other.writers(of: bytes)
+    }
+
     func tag(_ name: String) -> String? {
         switch tags {
         case .strong: "\"\(name)\""
-        case .weak: "W/\"\(name)\""
+        case .weak: keepsWeakNames ? "W/\"\(name.prefix { $0 != "v" && $0 != "-" })\"" : "W/\"\(name)\""
         case .none: nil
         }
     }

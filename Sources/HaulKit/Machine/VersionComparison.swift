@@ -1,0 +1,44 @@
+internal import Foundation
+
+/// How far the comparison of blocks has come that precedes a resume over a version without a strong name.
+struct VersionComparison: Sendable, Equatable {
+    /// Names one choice of blocks, as a connection's id names a request.
+    struct ChoiceID: Sendable, Hashable { let number: Int }
+
+    /// Blocks that are still to be compared; nil before they have been chosen.
+    private(set) var left: [Range<Int64>]?
+    /// An answer named no version, and only bytes can show that it is the known one.
+    private(set) var isWanted = false
+    /// Bytes that were on disk when a resume followed the last comparison of this run.
+    private var lastCount: Int64?
+    /// Where the blocks are compared with.
+    private var place: URL?
+    private var choices = 0
+    private var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed ^ 0xB10C) }
+
+    /// What was compared with one place says nothing about another; a fresh link to the same place goes on.
+    mutating func aim(at url: URL) {
+        if place != url.place { left = nil }
+        place = url.place
+    }
+
+    /// Which blocks to choose from, at other places each time, so that repeated resumes compare more and more of the file.
+    mutating func plan(_ mark: Mark, besides tail: Range<Int64>) -> (ChoiceID, ComparisonPlan) {
+        choices += 1
+        let fresh = lastCount.map { max(0, mark.count - $0) }
+        let plan = ComparisonPlan(of: mark.written, besides: tail, since: fresh, seed: random.next())
+        return (ChoiceID(number: choices), plan)
+    }
+
+    mutating func choose(_ blocks: [Range<Int64>]) { left = blocks }
+    mutating func noteAgreed() { left?.removeFirst() }
+    mutating func want() { isWanted = true }
+
+    /// Bytes are joined, or a version is begun: the next resume compares again.
+    mutating func finish(at count: Int64?) {
+        if count == nil || left != nil { lastCount = count }
+        (left, isWanted) = (nil, false)
+    }
+}

@@ -1,0 +1,101 @@
+/// Which bytes on disk are compared with the server's before a download is resumed whose version has no strong name: blocks
+/// from all over the file, none of them one repeated byte where there are others.
+struct ComparisonPlan: Sendable, Equatable {
+    /// Small enough to come in the first flight of a connection.
+    static let blockLength: Int64 = 16 * 1024
+    /// Blocks of the first comparison of a run; up to this many blocks of data are compared whole.
+    static let mostBlocks = 15
+    static let fewestBlocks = 3
+    /// Data that a later comparison of the same run has to follow for each of its blocks: what is compared stays small beside
+    /// what was downloaded, however often the line breaks.
+    static let bytesForABlock: Int64 = 128 * 1024
+    /// How many places are looked at for blocks of more than one repeated byte.
+    static let mostProbes = 1024
+
+    /// The bytes that blocks are taken from.
+    let bytes: ByteSet
+    /// What the request that resumes compares anyway, right before the first missing byte.
+    let tail: Range<Int64>
+    let count: Int
+    let seed: UInt64
+
+    /// - Parameters:
+    ///   - written: everything that is on disk.
+    ///   - tail: compared by the request that resumes.
+    ///   - fresh: bytes downloaded since the last comparison of this run; nil if there was none.
+    init(of written: ByteSet, besides tail: Range<Int64>, since fresh: Int64?, seed: UInt64) {
+        bytes = written.subtracting(ByteSet(tail))
+        self.tail = tail
+        self.seed = seed
+        let most = fresh.map { Int(min($0 / Self.bytesForABlock, Int64(Self.mostBlocks))) } ?? Self.mostBlocks
+        count = max(Self.fewestBlocks, most)
+    }
+
+    /// Chooses the blocks, in the order of their positions.
+    ///
+    /// - Parameter isVaried: whether a block on disk holds more than one repeated byte. Blocks of zeros are alike in unrelated
+    ///   files, so they are replaced by others; where nothing else is found they are compared all the same.
+    func blocks<Failure: Error>(
+        isVaried: (Range<Int64>) throws(Failure) -> Bool
+    ) throws(Failure) -> [Range<Int64>] {
+        let size = bytes.count
+        guard size > Int64(count) * Self.blockLength else { return tiles }
+        var random = SplitMix64(seed: seed)
+        var chosen = [block(at: 0)]
+        for index in 1..<count {
+            let lower = part(index, of: count, size)
+            let last = max(lower, part(index + 1, of: count, size) - Self.blockLength)
+            chosen.append(block(at: Int64.random(in: lower...last, using: &random)))
+        }
+        var isGood = try isVaried(tail)
+        for block in chosen where isGood { isGood = try isVaried(block) }
+        if isGood { return chosen }
+        var varied: [Range<Int64>] = []
+        for probe in probes(size) where try isVaried(probe) { varied.append(probe) }
+        return varied.isEmpty ? chosen : pick(varied, &random)
+    }
+
+    /// The first, the last, and some between.
+    private func pick(_ blocks: [Range<Int64>], _ random: inout SplitMix64) -> [Range<Int64>] {
+        guard blocks.count > count, let first = blocks.first, let last = blocks.last else { return blocks }
+        let between = (1..<count - 1).map { index in
+            let lower = max(1, Int(part(index, of: count, Int64(blocks.count))))
+            let upper = max(lower + 1, Int(part(index + 1, of: count, Int64(blocks.count))))
+            return blocks[Int.random(in: lower..<min(upper, blocks.count - 1), using: &random)]
+        }
+        return [first] + between + [last]
+    }
+
+    private func part(_ index: Int, of count: Int, _ size: Int64) -> Int64 {
+        let (quotient, rest) = size.quotientAndRemainder(dividingBy: Int64(count))
+        return quotient * Int64(index) + rest * Int64(index) / Int64(count)
+    }
+
+    /// Everything, in blocks.
+    private var tiles: [Range<Int64>] {
+        bytes.ranges.flatMap { stretch in
+            stride(from: stretch.lowerBound, to: stretch.upperBound, by: Int(Self.blockLength)).map {
+                $0..<min($0 + Self.blockLength, stretch.upperBound)
+            }
+        }
+    }
+
+    private func probes(_ size: Int64) -> [Range<Int64>] {
+        guard size > Int64(Self.mostProbes) * Self.blockLength else { return tiles }
+        return (0..<Self.mostProbes).map { block(at: part($0, of: Self.mostProbes, size)) }
+    }
+
+    /// The block that begins at this position among the bytes that are here, which may lie in several stretches.
+    private func block(at position: Int64) -> Range<Int64> {
+        var left = position
+        for stretch in bytes.ranges {
+            let length = stretch.upperBound - stretch.lowerBound
+            if left < length {
+                let start = stretch.lowerBound + left
+                return start..<min(start + Self.blockLength, stretch.upperBound)
+            }
+            left -= length
+        }
+        return tail
+    }
+}
