@@ -3,6 +3,9 @@ public import Foundation
 /// Follows redirects by rule (RFC 9110 §15.4), one step at a time.
 struct RedirectPolicy: Sendable, Equatable {
     static let most = 10
+    /// Times that one URL is asked: a server that sheds load or sets a cookie redirects to the same URL, and a second or third
+    /// request is served.
+    static let mostVisits = 5
     private(set) var url: URL
     /// What the request line says of it; nil where the URL says it.
     private(set) var target: String?
@@ -28,8 +31,9 @@ struct RedirectPolicy: Sendable, Equatable {
         if Origin(url).scheme == "https", Origin(target).scheme == "http", !allowsInsecure {
             throw TransportError(.insecureRedirect)
         }
-        // A redirect to itself may set a cookie in a browser; without one it can only go round.
-        guard visited.count <= Self.most, !visited.contains(target) else { throw TransportError(.tooManyRedirects) }
+        guard visited.count <= Self.most, visited.count(where: { $0 == target }) < Self.mostVisits else {
+            throw TransportError(.tooManyRedirects)
+        }
         if Origin(target) != Origin(url) { carriesUserHeaders = false }
         visited.append(target)
         (url, self.target) = (target, found.spelling)

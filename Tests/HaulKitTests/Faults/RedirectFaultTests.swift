@@ -45,11 +45,23 @@ struct RedirectFaultTests {
         }
     }
 
+    @Test func followsARedirectToItselfThatIsServedInTheEnd() async throws {
+        let resource = content.resource()
+        // A server that sheds load: twice the same URL again, then the file.
+        try await FaultRig.run(
+            serving: { $0.requestNumber < 3 ? .redirect(to: $0.target) : resource.reply(to: $0) }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.map(\.path) == ["/file.bin", "/file.bin", "/file.bin"])
+        }
+    }
+
     @Test(arguments: [["/a": "/a"], ["/a": "/b", "/b": "/a"], ["/a": "/b", "/b": "/c", "/c": "/b"], ["/a": ""]])
     func seesALoop(_ way: [String: String]) async throws {
         try await FaultRig.run(serving: { .redirect(to: way[$0.path] ?? "/") }) { rig async throws in
             #expect([.tooManyRedirects, .malformedResponse].contains(try await rig.failure("/a").code))
-            #expect(rig.server.requests.count == way.count)
+            #expect(rig.server.requests.count <= RedirectPolicy.most + 1)
         }
     }
 

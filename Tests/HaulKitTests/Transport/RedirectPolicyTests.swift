@@ -52,9 +52,23 @@ struct RedirectPolicyTests {
         #expect(try following("http://h/a", "https://h/b").url.scheme == "https")
     }
 
+    @Test func visitsOneURLAFewTimesAndNoMore() throws {
+        var policy = RedirectPolicy(link("https://h/a"), allowsInsecure: false)
+        for _ in 1..<RedirectPolicy.mostVisits { try policy.follow(location: "/a") }
+        #expect(throws: TransportError(.tooManyRedirects)) { try policy.follow(location: "https://h/a") }
+        // Elsewhere it may still lead.
+        try policy.follow(location: "/b")
+        #expect(policy.url.path() == "/b")
+    }
+
     @Test func findsLoops() {
-        #expect(throws: TransportError(.tooManyRedirects)) { try following("https://h/a", "/a") }
-        #expect(throws: TransportError(.tooManyRedirects)) { try following("https://h/a", "/b", "/c", "/b") }
+        var policy = RedirectPolicy(link("https://h/a"), allowsInsecure: false)
+        #expect(throws: TransportError(.tooManyRedirects)) {
+            for _ in 0..<RedirectPolicy.most {
+                try policy.follow(location: "/b")
+                try policy.follow(location: "/a")
+            }
+        }
     }
 
     @Test func followsTenAndNoMore() throws {
@@ -71,7 +85,7 @@ struct RedirectPolicyTests {
     @Test func staysWhereItWasAfterAnError() {
         var policy = RedirectPolicy(link("https://h/a"), allowsInsecure: false)
         let before = policy
-        for location in ["http://h/b", "file:///x", "/a"] {
+        for location in ["http://h/b", "file:///x"] {
             #expect(throws: TransportError.self) { try policy.follow(location: location) }
         }
         #expect(policy == before)
