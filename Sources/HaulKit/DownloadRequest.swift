@@ -75,8 +75,8 @@ public struct DownloadRequest: Sendable, Hashable {
     public var onConflict: ConflictPolicy?
     /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.
     public var failsOnChange = false
-    /// Continues a file of which the server names no version (neither ETag nor Last-Modified), if its length and the last
-    /// 16 KiB agree. Without this, and without a checksum that proves the result, such a file is fetched anew.
+    /// Continues a file of which an answer names no version (neither ETag nor Last-Modified), if its length agrees and blocks
+    /// from all over what is on disk do. Without this, and without a checksum that proves the result, such a file is fetched anew.
     public var resumesUnverified = false
     /// Gives the finished file the time that the server says it was last changed.
     public var setsModificationTime = false

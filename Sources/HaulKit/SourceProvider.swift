@@ -10,7 +10,8 @@ public typealias SourceProvider = @Sendable (SourceQuery) async throws -> Downlo
 /// Where a download comes from, from now on.
 ///
 /// The application vouches for it: it is a link to the same file. Bytes that are here are kept if the new place agrees on the
-/// length and on the version that the server names, or if the last 16 KiB agree, or if a digest proves the result.
+/// length and on the version that the server names, or if blocks from all over what is on disk agree, or if a digest proves
+/// the result.
 public struct DownloadSource: Sendable, Hashable {
     /// An `http` or `https` URL.
     public var url: URL

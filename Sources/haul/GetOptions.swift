@@ -26,7 +26,7 @@ struct GetOptions: ParsableArguments {
     @Flag(help: "Give the file the time that the server says it was last changed.")
     var remoteTime = false
 
-    @Flag(help: "Continue a file of which the server names no version, if its length and last bytes agree.")
+    @Flag(help: "Continue a file of which the server names no version, if its length and blocks of it agree.")
     var resumeUnverified = false
 
     @Flag(help: "Fail instead of starting over when another version stands at the URL.")

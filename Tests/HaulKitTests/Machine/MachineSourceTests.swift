@@ -372,8 +372,8 @@ struct MachineSourceTests {
         case .completed, .cancelled: #expect(driver.machine == before && actions.isEmpty)
         case .asking: #expect(actions == [.cancelSource(ask), .open(driver.id, driver.question), .report])
         case .connecting: #expect(actions == [.close(id), .open(driver.id, driver.question), .report])
-        // What was compared over the old one says nothing about the new one.
-        case .comparing: #expect(actions.first == .close(id) && driver.place == .choosing)
+        // Of the same place the comparison goes on.
+        case .comparing: #expect(actions == [.close(id), .open(driver.id, driver.question)])
         case .resting: #expect(actions == [.cancelTimer(timer), .open(driver.id, driver.question), .report])
         // What brings bytes goes on.
         default: #expect(actions.isEmpty && driver.place == place)
