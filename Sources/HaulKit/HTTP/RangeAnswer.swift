@@ -85,6 +85,9 @@ enum RangeAnswer: Sendable, Equatable {
             .maybe where known.total != nil && resource.total == nil:
             // It may be the rest alone, and no length would show it: the answer to a plain request is what it says.
             return .startOver(.noUsableRange)
+        case .maybe where !sameLength && question.sendsRange && known.validator.agrees(with: resource.validator):
+            // As said of one version, if of a weak name: before bytes are dropped for it, it is asked for as a whole.
+            return .startOver(.changed)
         case .same where sameLength, .maybe where sameLength:
             return .restart(withoutRanges(resource), .noUsableRange)
         default:
@@ -108,7 +111,7 @@ enum RangeAnswer: Sendable, Equatable {
         guard question.sendsRange, let total = question.known?.total, let length = head.contentLength else {
             return false
         }
-        return length != total && length == (question.end ?? total) - question.first
+        return length != total && [question.end ?? total, total].contains { $0 - question.first == length }
     }
 
     private static func part(_ head: ResponseHead, to question: RangeQuestion) -> RangeAnswer {

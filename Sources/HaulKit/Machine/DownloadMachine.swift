@@ -56,7 +56,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.mark = mark
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = Patience(seed: seed)
-comparison = VersionComparison(seed: seed)
+        comparison = VersionComparison(seed: seed)
         sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
         link = HomeLink(settings)
     }

@@ -133,6 +133,15 @@ struct RangeAnswerTests {
         }
     }
 
+    @Test func dropsNothingForAnotherLengthUnderTheSameWeakName() {
+        let head = ResponseHead.answer(200, ["Content-Length": "70000", "ETag": "W/\"a\""])
+        #expect(RangeAnswer.judge(head, to: ask(known(tag: "W/\"a\""))) == .startOver(.changed))
+        // The rest of the file, in answer to the question for a block of it.
+        let rest = ResponseHead.answer(200, ["Content-Length": "80000", "ETag": "W/\"a\""])
+        let block = RangeQuestion.comparing(20_000..<30_000, before: ask(known(tag: "W/\"a\"")))
+        #expect(RangeAnswer.judge(rest, to: block) == .startOver(.noUsableRange))
+    }
+
     @Test func asksPlainlyForTheWholeBeforeItTakesAWholeAnswerWithoutALength() {
         let head = ResponseHead.answer(200, ["ETag": "\"a\"", "Transfer-Encoding": "chunked"])
         #expect(RangeAnswer.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)
