@@ -111,6 +111,9 @@ struct FileStatus: Sendable, Hashable, Codable {
     /// A regular file of one name: what is written to it changes nothing else. A second name may be the user's.
     var isPlainFile: Bool { kind == .file && links == 1 }
 
+    /// Whether a user who asks to overwrite can mean it: a file, or a link, which is replaced itself.
+    var isReplaceable: Bool { kind == .file || kind == .symbolicLink }
+
     func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && inode == other.inode && born == other.born
     }

@@ -71,8 +71,8 @@ struct GroupPublication: Sendable {
             do throws(DiskError) {
                 if let standing = try disk.status(name) {
                     if job.policy == .rename { continue }
-                    // Replaced by the renaming, and not before; a folder never.
-                    guard job.policy == .overwrite, standing.kind != .folder else { return nil }
+                    // Replaced by the renaming, and not before; a folder or a device never.
+                    guard job.policy == .overwrite, standing.isReplaceable else { return nil }
                 }
             } catch { throw DownloadError(error) }
             guard let (file, status) = try publication.createPart(FilePaths.part(of: name)) else { return nil }
@@ -117,9 +117,7 @@ struct GroupPublication: Sendable {
                 throw DiskError(.cutShort, call: "fstat", path: made.file.path)
             }
             let replaces = made.job.policy == .overwrite
-            if replaces, try disk.status(made.name)?.kind == .folder {
-                throw DiskError(.notAFolder, call: "rename", path: made.name)
-            }
+            if replaces { try Publication.refuseIrreplaceable(made.name, disk) }
             try publication.move(made.file, from: made.file.path, to: made.name, replacing: replaces)
             return .published(status)
         } catch {

@@ -41,7 +41,7 @@ struct Publication: Sendable {
                 switch policy {
                 case .rename: return .success(.taken)
                 case .fail, .skip: return .failure(Self.exists(name))
-                case .overwrite: try Self.refuseFolder(name, disk)
+                case .overwrite: try Self.refuseIrreplaceable(name, disk)
                 }
             }
             return .success(try disk.status(FilePaths.part(of: name)) == nil ? .free : .hasPart)
@@ -217,7 +217,7 @@ struct Publication: Sendable {
         -> Bool
     {
         do throws(DiskError) {
-            if policy == .overwrite { try Self.refuseFolder(name, disk) }
+            if policy == .overwrite { try Self.refuseIrreplaceable(name, disk) }
             try move(part, from: part.path, to: name, replacing: policy == .overwrite)
             try disk.syncFolder(FilePaths.folder(of: name))
             return true
@@ -264,7 +264,9 @@ struct Publication: Sendable {
         return DownloadError(.inUse, "\(path) is being downloaded by \(who) already. Wait for it or stop it first.")
     }
 
-    private static func refuseFolder(_ path: String, _ disk: any Disk) throws(DiskError) {
-        if try disk.status(path)?.kind == .folder { throw DiskError(.notAFolder, call: "rename", path: path) }
+    /// A rename would replace a device or a FIFO as readily as a file, and what uses it would lose it.
+    static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) {
+        guard let standing = try disk.status(path), !standing.isReplaceable else { return }
+        throw DiskError(standing.kind == .folder ? .notAFolder : .notAFile, call: "rename", path: path)
     }
 }

@@ -69,6 +69,17 @@ struct DiskFaultTests {
         }
     }
 
+    @Test(arguments: [TestContent.first, TestContent(seed: 2, count: 1000)])
+    func neverReplacesAFIFO(content: TestContent) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            #expect(mkfifo(rig.path, 0o600) == 0)
+            let error = try await rig.failure { $0.onConflict = .overwrite }
+            #expect([.diskFailed, .fileExists].contains(error.code))
+            var status = stat()
+            #expect(lstat(rig.path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        }
+    }
+
     /// Mounts a disk of one megabyte, which only root may do.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func keepsWhatArrivedWhenTheDiskFillsUp() async throws {
