@@ -131,3 +131,6 @@ int haul_is_byte_locked(int fd, int64_t offset) {
 }
 
 int haul_open(const char *path, int flags, unsigned int mode) { return open(path, flags | O_CLOEXEC, mode); }
+int haul_open_at(int folder, const char *name, int flags, unsigned int mode) {
+    return openat(folder, name, flags | O_CLOEXEC, mode);
+}

@@ -71,7 +71,8 @@ public struct Configuration: Sendable {
     /// Which of the machine's networks connections go out through; nil leaves it to the system.
     public var binding: NetworkBinding?
     public var proxies = ProxySettings.direct
-    /// Passwords by host.
+    /// Passwords by host. ``Netrc/init(contentsOfFile:)`` reads a file, and ``Netrc/isReadableByOthers`` says whether it is kept
+    /// as a secret should be: a downloader does not ask.
     public var netrc: Netrc?
     /// A PEM file with certificates to trust beside the system's.
     public var certificateAuthorities: String?
@@ -93,7 +94,8 @@ public struct Configuration: Sendable {
     /// Says `debug` and below only: outcomes are events, not log lines.
     public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
 
-    /// - Parameter stateFolder: nil: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else `~/.local/state/haul`.
+    /// - Parameter stateFolder: nil: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
+    ///   `$HOME/.local/state/haul`.
     public init(stateFolder: String? = nil) {
         self.stateFolder = stateFolder ?? Self.defaultStateFolder(ProcessInfo.processInfo.environment)
     }
@@ -111,7 +113,7 @@ public struct Configuration: Sendable {
         if let folder = environment["HAUL_STATE_DIR"], !folder.isEmpty { return folder }
         // The XDG rules say that a relative path is to be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
-        return FilePaths.join(NSHomeDirectory(), ".local/state/haul")
+        return HomeFolder.path(".local/state/haul", environment)
     }
 }
 

@@ -71,7 +71,7 @@ struct Get: AsyncParsableCommand {
         try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)) {
             session in
             let hooks = try hooks.hooks()
-            let requests = try await requests(session.downloader)
+            let requests = try await requests(session)
             // Only now: a Metalink that was fetched is none of the downloads that were asked for.
             await session.downloader.setHooks(hooks)
             let status = await GetRun(session.downloader, session.display).finish(requests)
@@ -96,7 +96,7 @@ struct Get: AsyncParsableCommand {
         return configuration
     }
 
-    private func requests(_ downloader: Downloader) async throws -> [DownloadRequest] {
+    private func requests(_ session: Session) async throws -> [DownloadRequest] {
         let texts = try urls.filter { !MetalinkOption.isFile($0) } + (inputFile.map(Self.read) ?? [])
         let metalinks = (urls.filter(MetalinkOption.isFile) + metalink).map(MetalinkOption.init)
         guard texts.count + metalinks.count <= 1 || options.areForMany else {
@@ -111,7 +111,7 @@ struct Get: AsyncParsableCommand {
             return request
         }
         for metalink in metalinks {
-            for var request in try options.requests(try await metalink.load(downloader, network)) {
+            for var request in try options.requests(try await metalink.load(session, network)) {
                 network.apply(to: &request, from: metalink)
                 requests.append(request)
             }

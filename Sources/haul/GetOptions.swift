@@ -97,7 +97,7 @@ struct GetOptions: ParsableArguments {
 
     static func url(_ text: String) throws -> URL { try spelled(text).url }
 
-    private static func spelled(_ text: String) throws -> SpelledURL {
+    static func spelled(_ text: String) throws -> SpelledURL {
         do throws(DownloadError) { return try SpelledURL(text) } catch { throw unreadable }
     }
 

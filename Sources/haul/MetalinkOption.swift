@@ -13,28 +13,34 @@ struct MetalinkOption {
     }
 
     /// Where it is fetched from; nil for a file.
-    var url: URL? { place.contains("://") ? URL(string: place) : nil }
+    var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
-    func load(_ downloader: Downloader, _ network: NetworkOptions) async throws -> Metalink {
-        try Metalink(await data(downloader, network))
+    /// Reads it, and says what of it cannot be used.
+    func load(_ session: Session, _ network: NetworkOptions) async throws -> Metalink {
+        let metalink = try await read(session.downloader, network)
+        for remark in metalink.remarks { session.display.noted(remark) }
+        return metalink
     }
 
-    private func data(_ downloader: Downloader, _ network: NetworkOptions) async throws -> Data {
-        guard place.contains("://") else {
-            guard let data = FileManager.default.contents(atPath: place) else {
-                throw Complaint("\(place) cannot be read.", .usage)
+    private func read(_ downloader: Downloader, _ network: NetworkOptions) async throws -> Metalink {
+        guard place.contains("://") else { return try Metalink(contents()) }
+        var request = DownloadRequest(try GetOptions.spelled(place), to: .folder(path: "."))
+        network.apply(to: &request)
+        return try await downloader.metalink(request)
+    }
+
+    private func contents() throws -> Data {
+        // No further than a document may reach: what stands there may be a disk image, or a device without an end.
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: place))
+            defer { try? handle.close() }  // nothing was written
+            var data = Data()
+            while data.count <= Metalink.maximumBytes, let part = try handle.read(upToCount: 1 << 20), !part.isEmpty {
+                data += part
             }
             return data
+        } catch {
+            throw Complaint("\(place) cannot be read.", .usage)
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("haul-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        var request = DownloadRequest(try GetOptions.url(place), to: .file(path: folder + "/metalink"))
-        network.apply(to: &request)
-        let download = try await downloader.add(request)
-        let path = try await download.result().path
-        let data = FileManager.default.contents(atPath: path)
-        try await download.remove()
-        guard let data else { throw Complaint("\(path) cannot be read.", .disk) }
-        return data
     }
 }

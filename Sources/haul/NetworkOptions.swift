@@ -43,7 +43,7 @@ struct NetworkOptions: ParsableArguments {
     @Flag(help: "While there is no network, wait until there is one, in place of failing.")
     var waitForNetwork = false
 
-    @Flag(help: "Take user names and passwords from ~/.netrc.")
+    @Flag(help: "Take user names and passwords from $HOME/.netrc.")
     var netrc = false
 
     @Option(
@@ -114,11 +114,17 @@ struct NetworkOptions: ParsableArguments {
     }
 
     private static func readNetrc() throws -> Netrc {
-        let path = NSHomeDirectory() + "/.netrc"
-        do {
-            return Netrc(try String(contentsOfFile: path, encoding: .utf8))
+        let path = HomeFolder.path(".netrc")
+        do throws(DownloadError) {
+            let netrc = try Netrc(contentsOfFile: path)
+            if netrc.isReadableByOthers {
+                Output.error(
+                    "Warning: other users may read the passwords in \(path). Let only its owner: chmod 600 \(path)"
+                )
+            }
+            return netrc
         } catch {
-            throw Complaint("\(path) cannot be read.", .usage)
+            throw Complaint(error.message, .usage)
         }
     }
 }

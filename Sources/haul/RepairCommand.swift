@@ -28,7 +28,7 @@ struct RepairCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Session.run(network.configuration(), quiet ? .quiet : .terminal(isVerbose: false)) { session in
-            let request = try await request(session.downloader)
+            let request = try await request(session)
             switch try await session.downloader.repair(
                 file,
                 from: request,
@@ -45,9 +45,9 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    private func request(_ downloader: Downloader) async throws -> DownloadRequest? {
+    private func request(_ session: Session) async throws -> DownloadRequest? {
         guard let metalink else { return nil }
-        let files = try await MetalinkOption(metalink).load(downloader, network).files
+        let files = try await MetalinkOption(metalink).load(session, network).files
         let name = URL(fileURLWithPath: file).lastPathComponent
         let described =
             files.count == 1 ? files.first : files.first { $0.name.split(separator: "/").last ?? "" == name }

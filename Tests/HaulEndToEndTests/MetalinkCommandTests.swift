@@ -78,6 +78,70 @@ struct MetalinkCommandTests {
         await index.stop()
     }
 
+    /// Whether the server says so or not: the document is read no further than 16 MiB, and nothing of it stays.
+    @Test(arguments: [true, false])
+    func readsAMetalinkNoFurtherThanItMayReach(_ saysItsLength: Bool) async throws {
+        let huge = TestContent(seed: 17, count: 200 << 20)
+        let index = try await TestServer.start { request in
+            if !saysItsLength, request.path == "/file.meta4" {
+                return .empty(302, "Found", headers: [("Location", "/other.meta4")])
+            }
+            if saysItsLength { return FileResource(content: huge, etag: "\"v1\"").reply(to: request) }
+            let head = TestStep.head(status: 200, reason: "OK", headers: [("Transfer-Encoding", "chunked")])
+            return TestReply([head, .chunked(0..<huge.count, of: huge, terminated: true)])
+        }
+        let temporary = folder("tmp")
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        var haul = haul
+        haul.environment["TMPDIR"] = temporary
+        let result = try await haul.run("get", "--metalink", index.url("/file.meta4"))
+        #expect(result.status == 64, "\(result.errors)")
+        #expect(result.errors.contains("larger than 16 MiB"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary).isEmpty)
+        #expect(try folder.names == ["tmp"])
+        await index.stop()
+    }
+
+    @Test func keepsNoRecordOfAMetalinkThatItFetched() async throws {
+        let server = try await server()
+        let text = Array(try await metalink(server).utf8)
+        let index = try await TestServer.start { _ in
+            TestReply([.head(status: 200, reason: "OK", headers: [("Content-Length", "\(text.count)")]), .raw(text)])
+        }
+        let result = try await haul.run("get", "-q", "--metalink", index.url("/file.meta4"))
+        #expect(result.status == 0, "\(result.errors)")
+        var configuration = Configuration(stateFolder: folder.path + ".state")
+        configuration.restoration = .onRequest
+        let downloader = try await Downloader(configuration)
+        #expect(try await downloader.list().map(\.url.absoluteString) == [server.url("/gone/file.bin")])
+        await downloader.shutDown()
+        await server.stop()
+        await index.stop()
+    }
+
+    @Test func saysWhatOfAMetalinkItLeavesOut() async throws {
+        let server = try await server()
+        let bad = "<file name=\"bad\"><url>ftp://h/x</url></file></metalink>"
+        try put(try await metalink(server).replacingOccurrences(of: "</metalink>", with: bad))
+        let result = try await haul.run("get", "file.meta4")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.contains("the file bad has no http or https URL. It is left out."))
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        await server.stop()
+    }
+
+    @Test func warnsOfPasswordsThatOthersMayRead() async throws {
+        let server = try await server()
+        try put("machine elsewhere.example login a password b", ".netrc")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder(".netrc"))
+        let open = try await haul.run("get", "-q", "--netrc", server.url("/file.bin"))
+        #expect(open.status == 0 && open.errors.contains("other users may read"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder(".netrc"))
+        let closed = try await haul.run("get", "-q", "--netrc", server.url("/file.bin"))
+        #expect(closed.status == 0 && closed.errors.isEmpty)
+        await server.stop()
+    }
+
     @Test(
         arguments: [
             "", "no XML at all", "<metalink/>",

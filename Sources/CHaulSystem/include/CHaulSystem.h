@@ -34,6 +34,8 @@ int haul_is_byte_locked(int fd, int64_t offset);
 int64_t haul_birth_time(int fd, const char *path);
 // open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);
+// The same below an open folder: openat(2).
+int haul_open_at(int folder, const char *name, int flags, unsigned int mode);
 // Starts a program as the leader of a process group of its own, with no other open files than its standard streams and no signal
 // ignored or blocked. Standard output and standard error are the two descriptors of `outputs`, the input is /dev/null, and so is
 // an output below 0. Returns 0 or an errno; both lists end with a null pointer.

@@ -19,6 +19,9 @@ protocol Disk: Sendable {
     func syncFolder(_ path: String) throws(DiskError)
     /// Creates a folder and its parents; no error if it is there.
     func createFolder(_ path: String) throws(DiskError)
+    /// Creates the folders of `path` that lie below `root`, no part of which may be a symbolic link: each is opened in the one
+    /// before. With `making` false none is created, and all must be there.
+    func walk(to path: String, beneath root: String, making: Bool) throws(DiskError)
     /// How much room the file system of `path`, which must exist, has; nil when it does not say.
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
     /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.

@@ -122,6 +122,23 @@ enum SystemCalls {
         _ = try retrying { mkdir(path, mode) }
     }
 
+    /// Opens the folder `name` in an open folder, which it makes if it is to; never follows a symbolic link.
+    static func openFolder(_ name: String, in folder: Int32, making mode: mode_t?) throws(Errno) -> Int32 {
+        if let mode {
+            do { _ = try retrying { mkdirat(folder, name, mode) } } catch {
+                if error.code != EEXIST { throw error }
+            }
+        }
+        return try retrying { haul_open_at(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+    }
+
+    /// The permission bits of what a path leads to.
+    static func permissions(_ path: String) throws(Errno) -> mode_t {
+        var raw = stat()
+        _ = try retrying { stat(path, &raw) }
+        return raw.st_mode & 0o7777
+    }
+
     static func lock(_ descriptor: Int32, shared: Bool = false) throws(Errno) -> Bool {
         do {
             _ = try retrying { shared ? haul_lock_shared(descriptor) : haul_lock_exclusive(descriptor) }

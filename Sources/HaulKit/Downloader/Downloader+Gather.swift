@@ -28,7 +28,7 @@ extension Downloader {
     func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
     {
         guard entry.isUntouched, entry.part == nil, preparation.startsOver, entry.pendingSteps == 0,
-            entry.machine.settings.pieces == nil,
+            entry.machine.settings.pieces == nil, entry.record.wishes.root == nil,
             let total = preparation.resource.total, GatheredFile.isFor(total)
         else { return false }
         // The other policies want to know of a file that is there before a byte comes.
@@ -68,8 +68,7 @@ extension Downloader {
         guard let gathered = entry.part?.file as? GatheredFile, gathered.isInMemory,
             let path = entry.record.finalPath
         else { return }
-        let disk = disk
-        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
+        try await createFolder(of: path, entry.record)
         let file = try await createPart(path, entry.record.conflictPolicy, entry)
         // As for every file: the store knows it before a byte goes into it.
         try await store.commit(entry.record, .zero, durably: true)
@@ -91,6 +90,11 @@ extension Downloader {
 }
 
 extension DownloadRecord {
+    /// The folder that a path must not leave by a symbolic link; nil where the user chose every part of it.
+    func root(of path: String) -> String? {
+        wishes.root.flatMap { FolderWalk.parts(of: path, beneath: $0) == nil ? nil : $0 }
+    }
+
     var conflictPolicy: DownloadRequest.ConflictPolicy {
         wishes.onConflict ?? (file == nil ? .rename : .fail)
     }

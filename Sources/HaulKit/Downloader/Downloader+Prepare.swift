@@ -45,9 +45,8 @@ extension Downloader {
         guard let path = entry.record.path(preparation) else {
             throw DownloadError(.internalFault, "The stored request cannot be read.")
         }
-        let disk = disk
         let policy = entry.record.conflictPolicy
-        try await onDisk { () throws(DiskError) in try disk.createFolder(FilePaths.folder(of: path)) }
+        try await createFolder(of: path, entry.record)
         if policy == .skip, try await leaveAlone(path, entry) { return false }
         let file: any DiskFile
         do throws(DownloadError) { file = try await createPart(path, policy, entry) } catch {
@@ -57,6 +56,30 @@ extension Downloader {
         }
         hold(file, .zero, entry)
         return true
+    }
+
+    /// Makes the folder that a file is to lie in.
+    func createFolder(of path: String, _ record: DownloadRecord) async throws(DownloadError) {
+        let (disk, folder, root) = (disk, FilePaths.folder(of: path), record.root(of: path))
+        try await onDisk { () throws(DiskError) in
+            if let root {
+                try disk.walk(to: folder, beneath: root, making: true)
+            } else {
+                try disk.createFolder(folder)
+            }
+        }
+    }
+
+    /// Refuses a path of which a part that came from outside is a symbolic link by now.
+    func checkFolder(of path: String, _ record: DownloadRecord) async throws(DownloadError) {
+        guard let root = record.root(of: path) else { return }
+        let (disk, folder) = (disk, FilePaths.folder(of: path))
+        try await onDisk { () throws(DiskError) in
+            do throws(DiskError) { try disk.walk(to: folder, beneath: root, making: false) } catch {
+                // What is not there leads nowhere.
+                if error.kind != .notFound { throw error }
+            }
+        }
     }
 
     /// - Returns: false when nothing stands there.
@@ -86,6 +109,7 @@ extension Downloader {
         async throws(DownloadError) -> (file: any DiskFile, finalPath: String)
     {
         let publication = publication
+        try await checkFolder(of: path, record)
         for name in publication.names(for: path, policy: policy) {
             if let file = try await takePart(of: name, policy, record) { return (file, name) }
         }

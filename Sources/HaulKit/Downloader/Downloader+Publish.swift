@@ -54,6 +54,7 @@ extension Downloader {
             entry.record.status = .publishing
             entry.record.finalPath = name
             try await store.commit(entry.record, mark, durably: true)
+            try await checkFolder(of: name, entry.record)
             let isPublished = try await offActor { () throws(DownloadError) in
                 try publication.publish(part.file, as: name, policy: policy)
             }

@@ -55,6 +55,7 @@ extension Downloader {
         }
         let publication = publication
         let record = entry.record
+        try await checkFolder(of: path, record)
         let file = try await offActor { () throws(DownloadError) in
             try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
         }

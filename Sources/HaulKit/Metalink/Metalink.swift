@@ -58,22 +58,33 @@ public struct Metalink: Sendable, Hashable {
 
     /// At least one, in the order of the document, no two with one name.
     public var files: [File]
+    /// A sentence for each file that was left out and each check that was passed over, in the order of the document; no more
+    /// than twenty.
+    public private(set) var remarks: [String]
 
     /// Parses a document.
     ///
     /// Elements that Haul does not know, URLs of other schemes and digests of unknown algorithms are passed over. What
-    /// is known and wrong (a digest that is none, a piece length of 0, a name that leaves its folder) refuses the
-    /// whole document: a check must not get lost by a slip of the pen.
+    /// is known and wrong costs no more than it must: a digest, a size or a set of pieces that cannot be read is passed over where
+    /// another digest, or the digests of all pieces, still prove the whole file. Where nothing does, the file is left out: a
+    /// check must not get lost by a slip of the pen. So is a file without an `http` or `https` URL, or with a name that leaves its
+    /// folder. ``remarks`` says of each.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink``. A document that has a document
-    ///   type declaration, is not UTF-8 or is larger than 16 MiB is refused too.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` for a document of which no file can be used,
+    ///   that names a file twice, has a document type declaration, is larger than 16 MiB, or is neither in UTF-8 or UTF-16 nor in
+    ///   an encoding of the ISO-8859 or Windows families that it declares.
     public init(_ data: Data) throws(DownloadError) {
         try self.init(data, limits: Limits())
     }
 
+    init(_ bytes: [UInt8]) throws(DownloadError) { try self.init(Data(bytes), limits: Limits()) }
+
     init(_ data: Data, limits: Limits) throws(DownloadError) {
-        files = try MetalinkParser.files(in: try MetalinkDocument(data, limits: limits), limits: limits)
+        (files, remarks) = try MetalinkParser.contents(of: try MetalinkDocument(data, limits: limits), limits: limits)
     }
+
+    /// No document is larger.
+    package static let maximumBytes = Limits().documentBytes
 
     /// How much of a document is put up with.
     struct Limits: Sendable, Hashable {
@@ -93,6 +104,8 @@ public struct Metalink: Sendable, Hashable {
 }
 
 extension DownloadError {
+    package static let metalinkTooLarge = invalidMetalink("it is larger than \(Metalink.maximumBytes >> 20) MiB")
+
     /// - Parameter reason: a clause that ends the sentence.
     static func invalidMetalink(_ reason: String, cause: String? = nil) -> DownloadError {
         DownloadError(.invalidMetalink, "This Metalink document cannot be used: \(reason).", cause: cause)

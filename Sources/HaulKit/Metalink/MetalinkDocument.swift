@@ -4,8 +4,9 @@ internal import Foundation
 ///
 /// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
 /// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
-/// UTF-8: another encoding would hide the declaration from whoever looks for it. Hence the document's own word about
-/// its encoding is replaced as well.
+/// UTF-8: another encoding would hide the declaration from whoever looks for it. Hence documents in UTF-16 and in the
+/// ISO-8859 and Windows families are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
+/// the document's own word about its encoding is replaced.
 ///
 /// On Linux a declaration of a notation, or a processing instruction without data, even ends the process: the parser
 /// hands a missing text on as if it were one. So this look at the bytes is not the first line of defence but the one
@@ -18,31 +19,66 @@ struct MetalinkDocument {
         guard data.count <= limits.documentBytes else {
             throw .invalidMetalink("it is larger than \(limits.documentBytes >> 20) MiB")
         }
-        let bytes = [UInt8](data)
-        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
-            throw .invalidMetalink("it is not in UTF-8")
-        }
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let body = try Self.withoutDeclaration(bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0))
+        let body = try Self.utf8([UInt8](data))
         try Self.check(body, limits)
         xml = Data(#"<?xml version="1.0" encoding="UTF-8"?>"#.utf8) + body
     }
 
-    /// Drops `<?xml … encoding="…"?>`.
-    private static func withoutDeclaration(_ text: ArraySlice<UInt8>) throws(DownloadError) -> ArraySlice<UInt8> {
+    /// The document without its XML declaration (`<?xml … encoding="…"?>`), in UTF-8.
+    private static func utf8(_ bytes: [UInt8]) throws(DownloadError) -> ArraySlice<UInt8> {
+        if let wide = try utf16(bytes) { return try declaration(wide[...]).rest }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let (encoding, body) = try declaration(bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0))
+        guard !bytes.contains(0) else { throw .invalidMetalink("it is not in UTF-8") }
+        let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
+        guard let encoding else {
+            guard isUTF8 else { throw .invalidMetalink("it is not in UTF-8") }
+            return body
+        }
+        guard let charset = Charset(label: encoding) else {
+            throw .invalidMetalink("it is not in UTF-8 but says that it is in \(printable(encoding))")
+        }
+        guard let text = charset.text(body) else {
+            throw .invalidMetalink("it is not in \(printable(encoding)), as it says")
+        }
+        return Array(text.utf8)[...]
+    }
+
+    /// - Returns: nil for a document that is not in UTF-16.
+    private static func utf16(_ bytes: [UInt8]) throws(DownloadError) -> [UInt8]? {
+        let isBig: Bool
+        let start: Int
+        switch (bytes.first, bytes.dropFirst().first) {
+        case (0xFE, 0xFF): (isBig, start) = (true, 2)
+        case (0xFF, 0xFE): (isBig, start) = (false, 2)
+        case (0, UInt8(ascii: "<")): (isBig, start) = (true, 0)
+        case (UInt8(ascii: "<"), 0): (isBig, start) = (false, 0)
+        default: return nil
+        }
+        guard bytes.count % 2 == 0 else { throw .invalidMetalink("it is not in UTF-8, and not in UTF-16 either") }
+        let units = stride(from: start, to: bytes.count, by: 2).map { index in
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            return isBig ? first << 8 | second : second << 8 | first
+        }
+        // UTF-32 looks alike, with a null behind each character.
+        guard !units.contains(0), let text = String(validating: units, as: UTF16.self) else {
+            throw .invalidMetalink("it is not in UTF-8, and not in UTF-16 either")
+        }
+        return Array(text.utf8)
+    }
+
+    /// What the XML declaration says of the encoding, and what follows it.
+    private static func declaration(_ text: ArraySlice<UInt8>) throws(DownloadError) -> (
+        encoding: String?, rest: ArraySlice<UInt8>
+    ) {
         guard text.starts(with: "<?xml".utf8), let after = text.dropFirst(5).first, after.isXMLBlank else {
-            return text
+            return (nil, text)
         }
         let longest = text.prefix(1024)
         guard let end = longest.indices.dropLast().first(where: { longest[$0...].starts(with: "?>".utf8) }) else {
             throw .invalidMetalink("its XML declaration does not end")
         }
-        if let encoding = encoding(String(decoding: text[..<end], as: UTF8.self)),
-            !["utf-8", "utf8", "us-ascii", "ascii"].contains(encoding.lowercased())
-        {
-            throw .invalidMetalink("it is not in UTF-8 but says that it is in \(printable(encoding))")
-        }
-        return text[(end + 2)...]
+        return (encoding(String(decoding: text[..<end], as: UTF8.self)), text[(end + 2)...])
     }
 
     private static func encoding(_ declaration: String) -> String? {

@@ -4,8 +4,16 @@ internal import Foundation
 struct MetalinkFile {
     private typealias Pieces = (algorithm: Checksum.Algorithm, length: Int64, digests: [[UInt8]])
 
+    /// Why a file cannot be used: a clause about it.
+    struct Fault: Error {
+        let clause: String
+    }
+
     private let name: String
     private var size: Int64?
+    /// What was said of the file and cannot be read.
+    private var faults: [Fault] = []
+    private var hasTwoSizes = false
     private var checksum: Checksum?
     private var pieces: PieceHashes?
     /// The list of pieces that is open now; nil in one of an unknown algorithm.
@@ -15,39 +23,47 @@ struct MetalinkFile {
 
     init(name: String) { self.name = name }
 
-    mutating func setSize(_ text: String) throws(DownloadError) {
-        guard let size = Self.length(text) else { throw invalid("has a size that is none") }
-        guard self.size == nil || self.size == size else { throw invalid("has two sizes") }
+    mutating func setSize(_ text: String) {
+        guard let size = Self.length(text) else { return fault("has a size that is none") }
+        guard self.size == nil || self.size == size else {
+            hasTwoSizes = true
+            return fault("has two sizes")
+        }
         self.size = size
     }
 
-    mutating func addHash(type: String?, _ text: String) throws(DownloadError) {
+    mutating func addHash(type: String?, _ text: String) {
         guard let algorithm = Self.algorithm(type) else { return }
-        guard let checksum = Self.checksum(algorithm, text) else { throw invalid("has a digest that is none") }
+        guard let checksum = Self.checksum(algorithm, text) else { return fault("has a digest that is none") }
         if algorithm.digestLength > self.checksum?.digest.count ?? 0 { self.checksum = checksum }
     }
 
-    mutating func beginPieces(type: String?, length: String?) throws(DownloadError) {
+    mutating func beginPieces(type: String?, length: String?) {
         openPieces = nil
         guard let algorithm = Self.algorithm(type) else { return }
         guard let length = length.flatMap(Self.length), length > 0 else {
-            throw invalid("has pieces of a length that is none")
+            return fault("has pieces of a length that is none")
         }
         openPieces = (algorithm, length, [])
     }
 
     /// - Parameter number: which piece it is said to be, where the document says so.
-    mutating func addPiece(_ text: String, number: String?) throws(DownloadError) {
+    mutating func addPiece(_ text: String, number: String?) {
         // The list is not taken out to be looked at: a second reference would make every append copy it.
         guard let algorithm = openPieces?.algorithm, let index = openPieces?.digests.count else { return }
-        guard number == nil || number == String(index) else { throw invalid("has pieces in disorder") }
+        // One piece that cannot be read is the end of its whole set.
+        guard number == nil || number == String(index) else {
+            openPieces = nil
+            return fault("has pieces in disorder")
+        }
         guard let digest = Self.checksum(algorithm, text)?.digest else {
-            throw invalid("has a piece with a digest that is none")
+            openPieces = nil
+            return fault("has a piece with a digest that is none")
         }
         openPieces?.digests.append(digest)
     }
 
-    mutating func endPieces() throws(DownloadError) {
+    mutating func endPieces() {
         defer { openPieces = nil }
         guard let (algorithm, length, digests) = openPieces else { return }
         guard let pieces = PieceHashes(algorithm, pieceLength: length, digests: digests) else {
@@ -57,15 +73,25 @@ struct MetalinkFile {
         if algorithm.digestLength > self.pieces?.algorithm.digestLength ?? 0 { self.pieces = pieces }
     }
 
-    func finished() throws(DownloadError) -> Metalink.File {
-        if let size {
-            guard pieces?.covers(size) ?? (size == 0 || !hasEmptyPieces) else {
-                throw invalid("has pieces that do not make up its size")
-            }
+    /// The file, and a clause about each thing that was passed over: what cannot be read is, as long as what can be read proves
+    /// the whole file.
+    func finished() -> Result<(file: Metalink.File, passedOver: [String]), Fault> {
+        var file = self
+        if hasTwoSizes { file.size = nil }
+        if let size = file.size, !(pieces?.covers(size) ?? (size == 0 || !hasEmptyPieces)) {
+            file.pieces = nil
+            file.fault("has pieces that do not make up its size")
         }
+        let isProved = file.checksum != nil || file.pieces != nil && file.size != nil
+        if !isProved, let fault = file.faults.first { return .failure(fault) }
         let best = sortedSources()
-        guard !best.isEmpty else { throw invalid("has no http or https URL") }
-        return .init(name: name, size: size, checksum: checksum, pieces: pieces, sources: best)
+        guard !best.isEmpty else { return .failure(described("has no http or https URL")) }
+        return .success(
+            (
+                .init(name: name, size: file.size, checksum: file.checksum, pieces: file.pieces, sources: best),
+                file.faults.map(\.clause)
+            )
+        )
     }
 
     mutating func add(_ source: Metalink.Source?) {
@@ -83,8 +109,13 @@ struct MetalinkFile {
         return Array(unique.prefix(Metalink.maximumSources))
     }
 
-    private func invalid(_ what: String) -> DownloadError {
-        .invalidMetalink("the file \(MetalinkDocument.printable(name)) \(what)")
+    private mutating func fault(_ what: String) {
+        // A list of pieces has hundreds of thousands of places for one.
+        if faults.count < 8 { faults.append(described(what)) }
+    }
+
+    private func described(_ what: String) -> Fault {
+        Fault(clause: "the file \(MetalinkDocument.printable(name)) \(what)")
     }
 }
 

@@ -23,15 +23,20 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
     }
 
     /// - Throws: ``DownloadError/Code/invalidMetalink``.
-    static func files(
-        in document: MetalinkDocument,
-        limits: Metalink.Limits
-    ) throws(DownloadError) -> [Metalink.File] {
-        try files(inChecked: document.xml, limits: limits)
+    static func contents(of document: MetalinkDocument, limits: Metalink.Limits) throws(DownloadError) -> (
+        [Metalink.File], remarks: [String]
+    ) {
+        try contents(ofChecked: document.xml, limits: limits)
     }
 
     /// What ``MetalinkDocument`` refuses must not get here; tests look at what happens if it does.
     static func files(inChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> [Metalink.File] {
+        try contents(ofChecked: xml, limits: limits).0
+    }
+
+    private static func contents(ofChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> (
+        [Metalink.File], remarks: [String]
+    ) {
         // A stream, because the parser refuses data of more than 10 MB in one piece.
         let parser = XMLParser(stream: InputStream(data: xml))
         let delegate = MetalinkParser(limits: limits)

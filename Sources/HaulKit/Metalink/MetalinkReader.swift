@@ -21,6 +21,10 @@ struct MetalinkReader {
     private var file: MetalinkFile?
     private var files: [Metalink.File] = []
     private var names: Set<String> = []
+    private var begun = 0
+    /// Why the first file that was left out was.
+    private var firstRefusal: DownloadError?
+    private var remarks: [String] = []
     private var pieces = 0
 
     init(limits: Metalink.Limits) { self.limits = limits }
@@ -43,7 +47,7 @@ struct MetalinkReader {
         open.append((place, attributes))
         switch place {
         case .file: try beginFile(attributes)
-        case .pieces: try file?.beginPieces(type: attributes["type"], length: attributes["length"])
+        case .pieces: file?.beginPieces(type: attributes["type"], length: attributes["length"])
         default: break
         }
     }
@@ -52,21 +56,21 @@ struct MetalinkReader {
     mutating func end(text: String) throws(DownloadError) {
         guard let (place, attributes) = open.popLast() else { return }
         switch place {
-        case .size: try file?.setSize(text)
-        case .hash: try file?.addHash(type: attributes["type"], text)
+        case .size: file?.setSize(text)
+        case .hash: file?.addHash(type: attributes["type"], text)
         case .piece: try endPiece(text, attributes)
-        case .pieces: try file?.endPieces()
+        case .pieces: file?.endPieces()
         case .url:
             let source = source(text, attributes)
             file?.add(source)
-        case .file: try endFile()
+        case .file: endFile()
         case .metalink, .files, .verification, .resources, .unknown: break
         }
     }
 
-    func finish() throws(DownloadError) -> [Metalink.File] {
-        guard !files.isEmpty else { throw .invalidMetalink("it names no file") }
-        return files
+    func finish() throws(DownloadError) -> ([Metalink.File], remarks: [String]) {
+        guard !files.isEmpty else { throw firstRefusal ?? .invalidMetalink("it names no file") }
+        return (files, remarks)
     }
 
     private func place(of name: String, in parent: Place) -> Place {
@@ -89,10 +93,14 @@ struct MetalinkReader {
 
 extension MetalinkReader {
     private mutating func beginFile(_ attributes: [String: String]) throws(DownloadError) {
-        guard files.count < limits.files else { throw .invalidMetalink("it names more than \(limits.files) files") }
-        guard let raw = attributes["name"] else { throw .invalidMetalink("a file in it has no name") }
+        file = nil
+        begun += 1
+        guard begun <= limits.files else { throw .invalidMetalink("it names more than \(limits.files) files") }
+        guard let raw = attributes["name"] else { return leaveOut(because: "a file in it has no name") }
         guard let name = FileName.safePath(raw) else {
-            throw .invalidMetalink("\u{201C}\(MetalinkDocument.printable(raw))\u{201D} is no name for a file")
+            return leaveOut(
+                because: "\u{201C}\(MetalinkDocument.printable(raw))\u{201D} is no name for a file"
+            )
         }
         guard names.insert(name).inserted else {
             throw .invalidMetalink("two files in it have the name \(MetalinkDocument.printable(name))")
@@ -100,15 +108,34 @@ extension MetalinkReader {
         file = MetalinkFile(name: name)
     }
 
-    private mutating func endFile() throws(DownloadError) {
-        if let finished = try file?.finished() { files.append(finished) }
-        file = nil
+    private mutating func endFile() {
+        guard let file else { return }
+        self.file = nil
+        switch file.finished() {
+        case .success(let finished):
+            files.append(finished.file)
+            for clause in finished.passedOver { remark("\(clause). It is passed over, since other digests are there.") }
+        case .failure(let reason): leaveOut(because: reason.clause)
+        }
     }
+
+    private mutating func leaveOut(because clause: String) {
+        if firstRefusal == nil { firstRefusal = .invalidMetalink(clause) }
+        remark("\(clause). It is left out.")
+    }
+
+    private mutating func remark(_ clause: String) {
+        // A document may have thousands of files.
+        guard remarks.count < Self.mostRemarks else { return }
+        remarks.append("In the Metalink, " + clause)
+    }
+
+    private static let mostRemarks = 20
 
     private mutating func endPiece(_ text: String, _ attributes: [String: String]) throws(DownloadError) {
         pieces += 1
         guard pieces <= limits.pieces else { throw .invalidMetalink("it names more than \(limits.pieces) pieces") }
-        try file?.addPiece(text, number: version == .three ? attributes["piece"] : nil)
+        file?.addPiece(text, number: version == .three ? attributes["piece"] : nil)
     }
 
     /// - Returns: nil for a URL that Haul cannot ask.

@@ -1,4 +1,9 @@
+internal import Foundation
+
 /// The user names and passwords of a `.netrc` file.
+///
+/// They are sent to the host that an entry names. The `default` entry is sent only to the origin of a URL that the user named:
+/// never to one that a Metalink, a redirect, a `Link` field or a source provider chose.
 public struct Netrc: Sendable {
     struct Entry: Sendable, Equatable {
         var login: String?
@@ -7,6 +12,35 @@ public struct Netrc: Sendable {
 
     private var machines: [String: Entry] = [:]
     private var fallback: Entry?
+    /// Whether other users of the machine may read or write the file that this was read from. Its passwords work all the same;
+    /// the user should be told.
+    public private(set) var isReadableByOthers = false
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` where it cannot be read, or is larger than 1 MiB.
+    public init(contentsOfFile path: String) throws(DownloadError) {
+        let data: Data
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? handle.close() }  // nothing was written
+            var contents = Data()
+            while contents.count <= Self.mostBytes, let part = try handle.read(upToCount: 1 << 16), !part.isEmpty {
+                contents += part
+            }
+            data = contents
+        } catch {
+            throw DownloadError(.diskFailed, "\(path) cannot be read.", cause: "\(error.localizedDescription)")
+        }
+        guard data.count <= Self.mostBytes, let text = String(data: data, encoding: .utf8) else {
+            throw DownloadError(.diskFailed, "\(path) cannot be read: it is too large, or no text in UTF-8.")
+        }
+        self.init(text)
+        // Where the system does not say, there is nothing to warn of.
+        if let mode = try? SystemCalls.permissions(path) { isReadableByOthers = mode & 0o077 != 0 }
+    }
+
+    private static let mostBytes = 1 << 20
 
     /// Reads the text of a file. What cannot be understood is passed over, as every reader of this format does; macros
     /// (`macdef`) are skipped up to their empty line.

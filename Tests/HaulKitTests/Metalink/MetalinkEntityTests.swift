@@ -110,13 +110,42 @@ struct MetalinkEntityTests {
         #expect(refusal(Self.root + content + Self.file) != nil)
     }
 
-    @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian])
+    @Test(arguments: [String.Encoding.utf32, .utf32LittleEndian, .utf32BigEndian])
     func refusesOtherEncodings(_ encoding: String.Encoding) throws {
         for text in Self.harmful.prefix(2) + [Self.root + Self.file] {
             #expect(refusal(try #require(text.data(using: encoding)))?.contains("not in UTF-8") == true)
-            let declared = "<?xml version=\"1.0\" encoding=\"UTF-16\"?>" + text.drop { $0 != ">" }.dropFirst()
-            #expect(refusal(try #require(declared.data(using: encoding)))?.contains("not in UTF-8") == true)
         }
+    }
+
+    @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian])
+    func readsUTF16AndFindsTheSameHarmInIt(_ encoding: String.Encoding) throws {
+        for declaration in ["", "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\n"] {
+            let document = declaration + Self.root + "<!-- naïve 🦊 -->" + Self.file
+            #expect(try Metalink(try #require(document.data(using: encoding))).files.map(\.name) == ["a"])
+            for text in Self.harmful + Self.refusedByTheirBytesOnly {
+                let body = declaration + text.drop { $0 != ">" }.dropFirst()
+                #expect(
+                    refusal(try #require(body.data(using: encoding)))?.contains("declares a document type") == true
+                )
+            }
+        }
+    }
+
+    @Test func refusesUTF16ThatBreaksOff() throws {
+        let data = try #require((Self.root + Self.file).data(using: .utf16LittleEndian))
+        #expect(refusal(data.dropLast())?.contains("not in UTF-8") == true)
+        #expect(refusal(data + [0x00, 0xD8])?.contains("not in UTF-8") == true)
+        #expect(refusal(Data([0xFF, 0xFE])) != nil && refusal(Data([0xFE, 0xFF, 0])) != nil)
+    }
+
+    @Test(arguments: ["ISO-8859-1", "latin1", "windows-1252", "CP1252", "ISO-8859-15", "windows-1250"])
+    func readsTheEncodingThatADocumentDeclares(_ name: String) throws {
+        let declaration = Data("<?xml version='1.0' encoding='\(name)'?>".utf8)
+        let root = Data(Self.root.utf8) + Data("<file name=\"caf".utf8) + [0xE9] + Data("\">".utf8)
+        let document = declaration + root + Data("\(MetalinkText.url)</file></metalink>".utf8)
+        #expect(try Metalink(document).files.map(\.name) == ["café"])
+        let harmful = declaration + Data("<!DOCTYPE metalink>".utf8) + root
+        #expect(refusal(harmful)?.contains("declares a document type") == true)
     }
 
     @Test(
@@ -129,8 +158,8 @@ struct MetalinkEntityTests {
     }
 
     @Test(arguments: [
-        "UTF-16", "UTF-7", "ISO-8859-1", "EBCDIC-CP-US", "IBM037", "UTF-32", "ISO-10646-UCS-4", "windows-1252", "x", "",
-        "UTF-16LE", "CP1252", "HZ-GB-2312", "UTF-8 ", "utf\u{202E}",
+        "UTF-16", "UTF-7", "EBCDIC-CP-US", "IBM037", "UTF-32", "ISO-10646-UCS-4", "x", "", "UTF-16LE", "HZ-GB-2312",
+        "ISO-2022-JP", "utf\u{202E}",
     ])
     func refusesAnyOtherDeclaredEncoding(_ name: String) {
         for quote in ["'", "\""] {

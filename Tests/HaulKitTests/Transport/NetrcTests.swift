@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HaulKit
@@ -10,6 +11,20 @@ struct NetrcTests {
         #expect(netrc.credentials(host: "c.example") == nil)
         #expect(netrc.credentials(host: "sub.a.example") == nil)
         #expect(netrc.credentials(host: "") == nil)
+    }
+
+    @Test func saysWhoElseMayReadTheFile() throws {
+        let path = NSTemporaryDirectory() + "haul-netrc-\(UUID().uuidString)"
+        defer { unlink(path) }
+        try "machine a.example login ann password one".write(toFile: path, atomically: true, encoding: .utf8)
+        for (mode, isReadable) in [(0o600, false), (0o400, false), (0o644, true), (0o640, true), (0o602, true)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            let netrc = try Netrc(contentsOfFile: path)
+            #expect(netrc.isReadableByOthers == isReadable)
+            #expect(netrc.credentials(host: "a.example") == "ann:one")
+        }
+        let missing = #expect(throws: DownloadError.self) { try Netrc(contentsOfFile: path + ".none") }
+        #expect(missing?.code == .diskFailed)
     }
 
     @Test func fallsBackToTheDefault() {

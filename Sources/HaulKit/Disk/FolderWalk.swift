@@ -1,0 +1,58 @@
+internal import Foundation
+
+/// Folders whose names came from outside: a symbolic link among them would lead the file out of the folder that the user chose.
+enum FolderWalk {
+    /// The names of the folders between `root` and `path`; nil when `path` does not lie below it.
+    static func parts(of path: String, beneath root: String) -> [String]? {
+        let root = root.hasSuffix("/") ? root : root + "/"
+        guard path.utf8.starts(with: root.utf8) else { return path + "/" == root ? [] : nil }
+        return path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap { String($0) }
+    }
+}
+
+extension Disk {
+    /// By path, for disks that know no open folders.
+    func walk(to path: String, beneath root: String, making: Bool) throws(DiskError) {
+        if making { try createFolder(root) }
+        guard let parts = FolderWalk.parts(of: path, beneath: root) else {
+            throw DiskError(.notFound, call: "openat", path: path)
+        }
+        var folder = root
+        for part in parts {
+            folder = FilePaths.join(folder, part)
+            switch try status(folder)?.kind {
+            case .folder: break
+            case .symbolicLink: throw DiskError(.isSymbolicLink, call: "openat", path: folder)
+            case nil where making: try createFolder(folder)
+            case nil: throw DiskError(.notFound, call: "openat", path: folder)
+            case .file, .other: throw DiskError(.notAFolder, call: "openat", path: folder)
+            }
+        }
+    }
+}
+
+extension PosixDisk {
+    func walk(to path: String, beneath root: String, making: Bool) throws(DiskError) {
+        if making { try createFolder(root) }
+        guard let parts = FolderWalk.parts(of: path, beneath: root) else {
+            throw DiskError(.notFound, call: "openat", path: path)
+        }
+        var place = root
+        do throws(SystemCalls.Errno) {
+            var folder = try SystemCalls.open(root, O_RDONLY | O_DIRECTORY)
+            defer { SystemCalls.close(folder) }
+            for part in parts {
+                place = FilePaths.join(place, part)
+                let next = try SystemCalls.openFolder(part, in: folder, making: making ? 0o755 : nil)
+                SystemCalls.close(folder)
+                folder = next
+            }
+        } catch {
+            // With both flags a link is reported as what is no folder.
+            if error.code == ELOOP || error.code == ENOTDIR, try status(place)?.kind == .symbolicLink {
+                throw DiskError(.isSymbolicLink, call: "openat", path: place)
+            }
+            throw DiskError(errno: error.code, call: "openat", path: place)
+        }
+    }
+}
