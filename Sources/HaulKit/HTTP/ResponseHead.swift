@@ -12,17 +12,14 @@ struct ResponseHead: Sendable, Equatable {
 
     var isRedirected: Bool { url != requested }
 
-    /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
+    var framing: BodyFraming { BodyFraming(headers) }
+
+    /// Content-Length, where it frames the body.
     var contentLength: Int64? {
-        guard !headers.contains(name: "Transfer-Encoding") else { return nil }
-        let values = headers["Content-Length"]
-        guard let text = values.first, values.allSatisfy({ $0 == text }), !text.isEmpty,
-            text.utf8.allSatisfy({ (48...57).contains($0) })
-        else { return nil }
-        return Int64(text)
+        if case .length(let count) = framing { count } else { nil }
     }
 
-    var isFramed: Bool { contentLength != nil || headers.contains(name: "Transfer-Encoding") }
+    var isFramed: Bool { contentLength != nil || framing == .chunked }
 
     /// Type and subtype in lower case, without parameters.
     var mediaType: String? {

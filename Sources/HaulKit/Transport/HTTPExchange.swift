@@ -39,11 +39,14 @@ final class HTTPExchange: Exchange {
         )
     }
 
-    /// - Parameter sources: the addresses to connect from that are left to try; nil to find them out.
+    /// - Parameters:
+    ///   - sources: the addresses to connect from that are left to try; nil to find them out.
+    ///   - repeats: how often the question was asked in vain over connections that had been kept.
     private func ask(
         _ redirects: RedirectPolicy,
         _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient,
-        from sources: ArraySlice<String>? = nil
+        from sources: ArraySlice<String>? = nil,
+        repeats: Int = 0
     ) {
         guard let address = HTTPURL(redirects.url.withoutUserInfo(), target: redirects.target) else {
             return receiver.ended(TransportError(.invalidURL))
@@ -73,12 +76,24 @@ final class HTTPExchange: Exchange {
             case .success(.delivered): receiver.ended(nil)
             case .success(.redirected(let location)): follow(location, redirects, client)
             case .failure(let error):
+                // Each one costs a kept connection, of which there are as many as connections were open at once.
+                if repeats < Self.mostRepeats, Self.isOfKeptConnection(error) {
+                    return ask(redirects, client, from: left, repeats: repeats + 1)
+                }
                 if left.count > 1, TransportError.isOfOtherVersion(error) {
                     return ask(redirects, client, from: left.dropFirst())
                 }
                 receiver.ended(TransportError(error, from: left.first))
             }
         }
+    }
+
+    private static let mostRepeats = 16
+
+    /// Whether the server had closed a connection that it had kept, before it could know of this question.
+    private static func isOfKeptConnection(_ error: any Error) -> Bool {
+        if case ChannelError.ioOnClosedChannel = error { return true }
+        return error is KeptConnectionClosed
     }
 
     private func follow(

@@ -99,7 +99,9 @@ final class HTTPTransport: Transport {
         configuration.connectionPool.retryConnectionEstablishment = false
         // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.
         configuration.localAddress = way.source
-        configuration.http1_1ConnectionDebugInitializer = { RequestTargetHandler.add(to: $0) }
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
+        }
         switch way.route {
         case .direct: break
         case .forward: break

@@ -23,15 +23,15 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         var isHoldingBack = false
         var hasHead = false
         var watch: Scheduled<Void>?
+        /// Ends the wait for the body of a redirect.
+        var farewell: Scheduled<Void>?
         var hasEnded = false
     }
     private let state = Mutex(State())
 
-    /// More header than this is an attack or an accident.
-    private static let mostHeaderFields = 256
-    private static let mostHeaderBytes = 64 * 1024
-    /// A redirect's body that is longer is not worth reading to keep the connection.
+    /// A redirect's body that is longer, or that takes longer, is not worth reading to keep the connection.
     private static let mostRedirectBody = 64 * 1024
+    private static let mostRedirectWait = TimeAmount.milliseconds(100)
 
     init(url: URL, requested: URL, receiver: any ResponseReceiver) {
         self.url = url
@@ -82,10 +82,6 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     // MARK: HTTPClientResponseDelegate
 
     func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        let bytes = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        guard head.headers.count <= Self.mostHeaderFields, bytes <= Self.mostHeaderBytes else {
-            return task.eventLoop.makeFailedFuture(TransportError(.malformedResponse, "more header than allowed"))
-        }
         let status = Int(head.status.code)
         let location = RedirectPolicy.isRedirect(status: status) ? head.headers.first(name: "Location") : nil
         state.withLock { state in
@@ -93,9 +89,20 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
             state.lastActivity = .now()
             state.location = location
         }
-        if location != nil { return task.eventLoop.makeSucceededVoidFuture() }
+        if location != nil { return discardBody(of: head, task) }
         let answer = ResponseHead(status: status, headers: head.headers, url: url, requested: requested)
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
+    }
+
+    /// The target is gone to as soon as the head is there; only a body that ends right away is worth its connection.
+    private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<Outcome>) -> EventLoopFuture<Void> {
+        let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
+        guard head.isKeepAlive, length <= Self.mostRedirectBody else {
+            return task.eventLoop.makeFailedFuture(EnoughOfRedirect())
+        }
+        let farewell = task.eventLoop.scheduleTask(in: Self.mostRedirectWait) { task.fail(reason: EnoughOfRedirect()) }
+        state.withLock { $0.farewell = farewell }
+        return task.eventLoop.makeSucceededVoidFuture()
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Outcome>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
@@ -125,12 +132,12 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
 
     private func end() -> Outcome {
-        let (watch, location) = state.withLock { state in
+        let (timers, location) = state.withLock { state in
             state.hasEnded = true
-            defer { state.watch = nil }
-            return (state.watch, state.location)
+            defer { (state.watch, state.farewell) = (nil, nil) }
+            return ([state.watch, state.farewell], state.location)
         }
-        watch?.cancel()
+        for timer in timers { timer?.cancel() }
         return location.map { .redirected(location: $0) } ?? .delivered
     }
 

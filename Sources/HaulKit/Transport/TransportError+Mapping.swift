@@ -25,6 +25,7 @@ extension TransportError {
         case let error as NIOSSLExtraError: self.init(.tlsRefused, error.description)
         case let error as NIOSSLError: self.init(tls: error)
         case let error as BoringSSLError: self.init(tlsText: "\(error)")
+        case is KeptConnectionClosed: self.init(.connectionLost)
         case is CancellationError: self.init(.connectionLost, "cancelled")
         default: self.init(.connectionLost, "\(error)")
         }

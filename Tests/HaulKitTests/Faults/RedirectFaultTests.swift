@@ -127,6 +127,34 @@ struct RedirectFaultTests {
         }
     }
 
+    @Test(arguments: [
+        [("Content-Length", "1000")], [("Transfer-Encoding", "chunked")], [], [("Connection", "close")],
+    ])
+    func doesNotWaitForABodyThatNeverEnds(_ fields: [(String, String)]) async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin" else { return resource.reply(to: request) }
+            let head = TestStep.head(status: 302, reason: "Found", headers: [("Location", "/there")] + fields)
+            return TestReply([head, .raw([]), .stall])
+        }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count == 2)
+        }
+    }
+
+    @Test func keepsTheConnectionOfARedirectWhoseBodyIsShort() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin" else { return resource.reply(to: request) }
+            let fields = [("Location", "/there"), ("Content-Length", "5")]
+            return TestReply([.head(status: 302, reason: "Found", headers: fields), .raw(Array("moved".utf8))])
+        }) { rig in
+            try await rig.download()
+            #expect(Set(rig.server.requests.map(\.connectionNumber)).count == 1)
+        }
+    }
+
     @Test(arguments: [false, true])
     func followsFromSecureToPlainOnlyWhenAllowed(isAllowed: Bool) async throws {
         let resource = content.resource()

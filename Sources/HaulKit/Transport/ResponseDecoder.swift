@@ -1,0 +1,195 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// A kept connection ended before a byte of the answer came. Servers close idle connections whenever they like, so this
+/// says nothing of the request: it is to be repeated on another connection (RFC 9112 §9.3.1).
+struct KeptConnectionClosed: Error {}
+
+/// Reads the responses of one connection, in place of the library's own decoder.
+///
+/// The layers above trap on answers that they hold to be impossible: a status below 100, a body before its head, an answer
+/// without a request. What leaves here is one head, its body and one end for each request, or an error, and nothing else.
+final class ResponseDecoder: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = HTTPClientResponsePart
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private enum Place {
+        /// No request is under way.
+        case idle
+        case head
+        case body(remaining: Int64)
+        case chunks
+        case untilClose
+        /// Something came that is no answer: nothing more is read from this connection, and nothing is asked over it.
+        case refused
+    }
+
+    private var place = Place.idle
+    private var head = HeadCollector()
+    private var chunks = ChunkedDecoder()
+    private var requests = 0
+    private var interim = 0
+    private var hasBytes = false
+    /// A request was asked for after this connection had become useless.
+    private var hasTurnedAway = false
+
+    private static let mostInterim = 100
+
+    // MARK: Outbound
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .refused = place {
+            hasTurnedAway = true
+            promise?.fail(KeptConnectionClosed())
+            return
+        }
+        if case .head = unwrapOutboundIn(data) {
+            place = .head
+            head = HeadCollector()
+            requests += 1
+            interim = 0
+            hasBytes = false
+        }
+        context.write(data, promise: promise)
+    }
+
+    // MARK: Inbound
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        do throws(TransportError) {
+            while buffer.readableBytes > 0, try take(&buffer, context) {}
+        } catch {
+            place = .refused
+            context.fireErrorCaught(error)
+        }
+    }
+
+    /// - Returns: false when nothing more of these bytes is to be read.
+    private func take(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) throws(TransportError) -> Bool {
+        switch place {
+        case .refused: return false
+        case .idle:
+            // Some servers send a line end too many.
+            if buffer.readableBytesView.allSatisfy({ $0 == 0x0A || $0 == 0x0D }) { return false }
+            guard requests > 0 else { throw ReceivedHead.malformed("an answer before the request") }
+            place = .refused
+            context.close(promise: nil)
+            return false
+        case .head:
+            hasBytes = true
+            guard let received = try head.next(&buffer) else { return false }
+            try begin(received, before: buffer, context)
+        case .body(let remaining):
+            if remaining > buffer.readableBytes {
+                place = .body(remaining: remaining - Int64(buffer.readableBytes))
+                context.fireChannelRead(wrapInboundOut(.body(buffer)))
+                return false
+            }
+            if let last = buffer.readSlice(length: Int(remaining)), last.readableBytes > 0 {
+                context.fireChannelRead(wrapInboundOut(.body(last)))
+            }
+            end(before: buffer, context)
+        case .chunks:
+            switch try chunks.next(&buffer) {
+            case nil: return false
+            case .data(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
+            case .end: end(before: buffer, context)
+            }
+        case .untilClose:
+            context.fireChannelRead(wrapInboundOut(.body(buffer)))
+            return false
+        }
+        return true
+    }
+
+    private func begin(
+        _ received: ReceivedHead,
+        before rest: ByteBuffer,
+        _ context: ChannelHandlerContext
+    ) throws(TransportError) {
+        if received.isInterim {
+            interim += 1
+            guard interim <= Self.mostInterim else { throw ReceivedHead.malformed("interim answers without end") }
+            return
+        }
+        let isEmpty = received.hasNoBody || received.framing == .length(0)
+        if !isEmpty {
+            switch received.framing {
+            case .length(let count): place = .body(remaining: count)
+            case .chunked:
+                place = .chunks
+                chunks = ChunkedDecoder()
+            case .untilClose: place = .untilClose
+            case .malformed(let detail): throw ReceivedHead.malformed(detail)
+            }
+        }
+        let head = HTTPResponseHead(
+            version: received.version,
+            status: HTTPResponseStatus(statusCode: received.status),
+            headers: received.headers
+        )
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+        if isEmpty { end(before: rest, context) }
+    }
+
+    /// The answer has ended. What follows it on its heels was not asked for: as an answer to the next request, which may be
+    /// written from within this call, it would be taken for another file.
+    private func end(before rest: ByteBuffer, _ context: ChannelHandlerContext) {
+        let hasSurplus = !rest.readableBytesView.allSatisfy { $0 == 0x0A || $0 == 0x0D }
+        place = hasSurplus ? .refused : .idle
+        context.fireChannelRead(wrapInboundOut(.end(nil)))
+        if hasSurplus { context.close(promise: nil) }
+    }
+
+    // MARK: The end of the connection
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireErrorCaught(isUnanswered && error is IOError ? KeptConnectionClosed() : error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        switch place {
+        case .idle: break
+        case .refused: if hasTurnedAway { context.fireErrorCaught(KeptConnectionClosed()) }
+        case .head:
+            if isUnanswered {
+                context.fireErrorCaught(KeptConnectionClosed())
+            } else if hasBytes {
+                context.fireErrorCaught(Self.endedEarly)
+            }
+        case .body, .chunks: context.fireErrorCaught(Self.endedEarly)
+        case .untilClose: context.fireChannelRead(wrapInboundOut(.end(nil)))
+        }
+        place = .refused
+        context.fireChannelInactive()
+    }
+
+    /// The connection has answered before, and this time not with one byte.
+    private var isUnanswered: Bool {
+        if case .head = place { return requests > 1 && !hasBytes }
+        return false
+    }
+
+    private static let endedEarly = TransportError(.connectionLost, "the answer ended early")
+
+    // MARK: Setting up
+
+    /// Puts one in the place of the library's decoder. To be called before anything can have come.
+    static func install(in channel: any Channel) -> EventLoopFuture<Void> {
+        if channel.eventLoop.inEventLoop {
+            return channel.eventLoop.makeCompletedFuture { try replaceDecoder(of: channel) }
+        }
+        return channel.eventLoop.submit { try replaceDecoder(of: channel) }
+    }
+
+    private static func replaceDecoder(of channel: any Channel) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let theirs = try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
+        let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
+        try pipeline.addHandler(ResponseDecoder(), position: .after(encoder))
+        pipeline.removeHandler(context: theirs, promise: nil)
+    }
+}
