@@ -74,6 +74,11 @@ public struct Configuration: Sendable {
     /// Passwords by host. ``Netrc/init(contentsOfFile:)`` reads a file, and ``Netrc/isReadableByOthers`` says whether it is kept
     /// as a secret should be: a downloader does not ask.
     public var netrc: Netrc?
+    /// What every download begins with. What servers set is kept for the run of each download, shared by its connections, and
+    /// goes to the origin that set it only.
+    public var cookies = Cookies()
+    /// Whether ``Downloader/cookies`` also holds what servers set.
+    public var collectsCookies = false
     /// A PEM file with certificates to trust beside the system's.
     public var certificateAuthorities: String?
     public var userAgent = "haul/" + haulVersion

@@ -46,6 +46,8 @@ struct Get: AsyncParsableCommand {
 
     @OptionGroup var network: NetworkOptions
 
+    @OptionGroup var cookies: CookieOptions
+
     @OptionGroup var disk: DiskOptions
 
     @OptionGroup var hooks: HookOptions
@@ -79,12 +81,14 @@ struct Get: AsyncParsableCommand {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
                 await session.downloader.settleHooks(within: .seconds(30 * 86_400))
             }
+            try cookies.save(session.downloader.cookies)
             return status
         }
     }
 
     private func configuration() throws -> Configuration {
         var configuration = try network.configuration()
+        try cookies.apply(to: &configuration)
         disk.apply(to: &configuration)
         hooks.apply(to: &configuration)
         if let refreshCommand {

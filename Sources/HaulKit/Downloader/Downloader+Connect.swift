@@ -53,6 +53,8 @@ extension Downloader {
         )
         entry.workers[id] = worker
         openWorkers.add(worker, of: entryID)
+        let cookies = entry.cookies ?? CookieJar(cookieCollection)
+        entry.cookies = cookies
         let isMirror = host != entry.machine.sources.sources[0].origin
         let call = TransportRequest(
             url: source.url,
@@ -63,7 +65,8 @@ extension Downloader {
             end: question.end,
             condition: question.condition,
             allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects,
-            isChosenByOthers: isMirror || entry.record.isChosenByOthers(host)
+            isChosenByOthers: isMirror || entry.record.isChosenByOthers(host),
+            cookies: cookies
         )
         worker.start(call, over: transport)
     }

@@ -23,6 +23,7 @@ public actor Downloader {
     let executor: BlockingExecutor
     let publication: Publication
     let openWorkers = OpenWorkers()
+    let cookieCollection: CookieCollection
     let arrivals = Arrivals()
     let logger: Logger
     var random: SplitMix64
@@ -137,6 +138,7 @@ public actor Downloader {
         publication = Publication(disk: disk)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
         logger = configuration.logger
+        cookieCollection = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
         random = SplitMix64(seed: seed)
         queue = DownloadQueue(configuration.queueLimits)
         hosts = HostBudget(limit: configuration.connectionsPerHost)
@@ -185,6 +187,10 @@ public actor Downloader {
         await transport.shutDown()
         store.giveUpName()
     }
+
+    /// Those of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also what servers have set since. Never written
+    /// anywhere by itself.
+    public nonisolated var cookies: Cookies { cookieCollection.cookies }
 
     /// The handle of a download; nil when there is none of that id.
     ///

@@ -13,6 +13,8 @@ final class Entry {
     var part: PartFile?
     var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
     let speedLimit: SpeedLimit
+    /// From the first connection of a run on.
+    var cookies: CookieJar?
     /// Pieces that wait to be compared with their digests, one after another.
     var uncheckedPieces: Deque<Int> = []
     var isCheckingPieces = false

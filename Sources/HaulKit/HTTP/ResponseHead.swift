@@ -12,14 +12,17 @@ struct ResponseHead: Sendable, Equatable {
 
     var isRedirected: Bool { url != requested }
 
-    var framing: BodyFraming { BodyFraming(headers) }
-
-    /// Content-Length, where it frames the body.
+    /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
     var contentLength: Int64? {
-        if case .length(let count) = framing { count } else { nil }
+        guard !headers.contains(name: "Transfer-Encoding") else { return nil }
+        let values = headers["Content-Length"]
+        guard let text = values.first, values.allSatisfy({ $0 == text }), !text.isEmpty,
+            text.utf8.allSatisfy({ (48...57).contains($0) })
+        else { return nil }
+        return Int64(text)
     }
 
-    var isFramed: Bool { contentLength != nil || framing == .chunked }
+    var isFramed: Bool { contentLength != nil || BodyFraming(headers) == .chunked }
 
     /// Type and subtype in lower case, without parameters.
     var mediaType: String? {

@@ -33,35 +33,66 @@ final class HTTPExchange: Exchange {
     /// event loop of the connection: no task has to be woken for it.
     func start(client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
-        ask(
-            RedirectPolicy(request.url, target: request.target, allowsInsecure: request.allowsInsecureRedirects),
-            client
+        let redirects = RedirectPolicy(
+            request.url,
+            target: request.target,
+            allowsInsecure: request.allowsInsecureRedirects
         )
+        ask(Step(redirects: redirects), client)
     }
 
-    /// - Parameters:
-    ///   - sources: the addresses to connect from that are left to try; nil to find them out.
-    ///   - repeats: how often the question was asked in vain over connections that had been kept.
-    private func ask(
-        _ redirects: RedirectPolicy,
-        _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient,
-        from sources: ArraySlice<String>? = nil,
-        repeats: Int = 0
-    ) {
-        guard let address = HTTPURL(redirects.url.withoutUserInfo(), target: redirects.target) else {
+    /// One question on the way to the answer.
+    private struct Step {
+        var redirects: RedirectPolicy
+        /// The addresses to connect from that are left to try; nil to find them out.
+        var sources: ArraySlice<String>?
+        /// How often it was asked in vain over connections that had been kept.
+        var repeats = 0
+        /// How often it was asked again since the server wants to be told in another way who asks.
+        var challenges = 0
+    }
+
+    private func ask(_ step: Step, _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
+        var step = step
+        guard let address = HTTPURL(step.redirects.url.withoutUserInfo(), target: step.redirects.target) else {
             return receiver.ended(TransportError(.invalidURL))
         }
         let url = address.url
         let route = Route(to: url, options.proxies)
-        var headers = headers(redirects)
+        var headers = headers(step.redirects)
+        let key = key(for: step.redirects, headers)
+        let authorization = key.flatMap { options.authenticator.authorization($0, target: address.target) }
+        if let authorization { headers.add(name: "Authorization", value: authorization.field) }
         route.add(to: &headers, for: address)
         let call: HTTPClient.Request
         let left: ArraySlice<String>
         do {
-            left = try sources ?? options.binding?.sources()[...] ?? []
+            left = try step.sources ?? options.binding?.sources()[...] ?? []
             call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
         } catch { return receiver.ended(TransportError(error)) }
-        let delegate = ResponseDelegate(url: redirects.url, requested: request.url, receiver: receiver)
+        step.sources = left
+        let isFirst = step.challenges == 0
+        let mayAskAgain = step.challenges < Self.mostChallenges
+        let delegate = ResponseDelegate(url: step.redirects.url, requested: request.url, receiver: receiver) {
+            [request, options] head in
+            request.cookies?.store(head.headers["Set-Cookie"], from: url)
+            if let key {
+                if head.status == .unauthorized {
+                    let challenges = AuthenticationChallenge.read(head.headers["WWW-Authenticate"])
+                    let isNew = options.authenticator.learn(
+                        challenges,
+                        key,
+                        sent: authorization?.nonce,
+                        isFirst: isFirst
+                    )
+                    if isNew, mayAskAgain { return .challenged }
+                } else if authorization?.nonce != nil {
+                    options.authenticator.renew(head.headers["Authentication-Info"], key)
+                }
+            }
+            guard RedirectPolicy.isRedirect(status: Int(head.status.code)) else { return nil }
+            return head.headers.first(name: "Location").map { .redirected(location: $0) }
+        }
         let task = client(.init(route: route, source: left.first)).execute(request: call, delegate: delegate)
         let isCancelled = state.withLock { state in
             state.task = task
@@ -69,31 +100,39 @@ final class HTTPExchange: Exchange {
         }
         if isCancelled { task.cancel() }
         delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
-        task.futureResult.whenComplete { [self] result in
+        task.futureResult.whenComplete { [self, step] result in
+            var next = step
             switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error)
             })
             {
             case .success(.delivered): receiver.ended(nil)
-            case .success(.redirected(let location)): follow(location, redirects, client)
+            case .success(.redirected(let location)): follow(location, step.redirects, client)
+            case .success(.challenged):
+                next.challenges += 1
+                ask(next, client)
             case .failure(let error):
                 // Each one costs a kept connection, of which there are as many as connections were open at once.
-                if repeats < Self.mostRepeats, Self.isOfKeptConnection(error) {
-                    return ask(redirects, client, from: left, repeats: repeats + 1)
+                if step.repeats < Self.mostRepeats(after: error) {
+                    next.repeats += 1
+                    return ask(next, client)
                 }
                 if left.count > 1, TransportError.isOfOtherVersion(error) {
-                    return ask(redirects, client, from: left.dropFirst())
+                    next.sources = left.dropFirst()
+                    return ask(next, client)
                 }
                 receiver.ended(TransportError(error, from: left.first))
             }
         }
     }
 
-    private static let mostRepeats = 16
+    private static let mostChallenges = 3
 
-    /// Whether the server had closed a connection that it had kept, before it could know of this question.
-    private static func isOfKeptConnection(_ error: any Error) -> Bool {
-        if case ChannelError.ioOnClosedChannel = error { return true }
-        return error is KeptConnectionClosed
+    /// How often a question is repeated that a server did not hear, since it had closed the connection before.
+    private static func mostRepeats(after error: any Error) -> Int {
+        if error is KeptConnectionClosed { return 16 }
+        // Gone before the question was written: a new connection as well as a kept one may be.
+        if case ChannelError.ioOnClosedChannel = error { return 1 }
+        return 0
     }
 
     private func follow(
@@ -104,7 +143,7 @@ final class HTTPExchange: Exchange {
         var redirects = before
         do throws(TransportError) {
             try redirects.follow(location: location)
-            ask(redirects, client)
+            ask(Step(redirects: redirects), client)
         } catch { receiver.ended(error) }
     }
 
@@ -114,9 +153,9 @@ final class HTTPExchange: Exchange {
             for field in request.headers where !Self.ours.contains(field.name.lowercased()) {
                 headers.add(name: field.name, value: field.value)
             }
-            if !headers.contains(name: "Authorization"), let credentials {
-                headers.add(name: "Authorization", value: "Basic " + Data(credentials).base64EncodedString())
-            }
+        }
+        if let cookies = request.cookies?.field(for: redirects.url, own: headers["Cookie"]) {
+            headers.replaceOrAdd(name: "Cookie", value: cookies)
         }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: options.userAgent) }
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
@@ -129,12 +168,14 @@ final class HTTPExchange: Exchange {
         return headers
     }
 
-    /// From the URL first, then from `.netrc`; both are for the first origin only.
-    private var credentials: [UInt8]? {
-        if let credentials = request.url.credentials { return credentials }
-        return options.netrc?.credentials(host: request.url.host ?? "", isNamed: request.isChosenByOthers).map {
-            Array($0.utf8)
-        }
+    /// Who asks, and whom: from the URL first, then from `.netrc`; both are for the first origin only.
+    private func key(for redirects: RedirectPolicy, _ headers: HTTPHeaders) -> Authenticator.Key? {
+        guard redirects.carriesUserHeaders, !headers.contains(name: "Authorization") else { return nil }
+        let credentials =
+            request.url.credentials.map { Credentials($0) }
+            ?? options.netrc?.credentials(host: request.url.host ?? "", isNamed: request.isChosenByOthers)
+            .map { Credentials($0) }
+        return credentials.map { .init(origin: Origin(redirects.url), credentials: $0) }
     }
 
     /// Fields that a user cannot set, since the engine's promises hang on them.

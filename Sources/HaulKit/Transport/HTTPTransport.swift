@@ -18,6 +18,7 @@ final class HTTPTransport: Transport {
         var userAgent: String
         /// Connections have a local address of its; see ``NetworkBinding``.
         var binding: NetworkBinding?
+        let authenticator = Authenticator()
     }
 
     let options: Options

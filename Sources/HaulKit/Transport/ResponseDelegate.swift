@@ -4,19 +4,23 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// Passes one response on to its receiver, keeps redirects to itself, and watches for silence.
+/// Passes one response on to its receiver, keeps those to itself that lead to another question, and watches for silence.
 final class ResponseDelegate: HTTPClientResponseDelegate {
     enum Outcome: Sendable {
         case delivered
         case redirected(location: String)
+        /// The server wants to be told in another way who asks, and that is known now.
+        case challenged
     }
     typealias Response = Outcome
 
     private let url: URL
     private let requested: URL
     private let receiver: any ResponseReceiver
+    private let detour: @Sendable (HTTPResponseHead) -> Outcome?
     private struct State {
-        var location: String?
+        /// What the answer leads to, if it is not for the receiver.
+        var detour: Outcome?
         var discarded = 0
         var lastActivity = NIODeadline.now()
         /// We are the ones who hold back: silence says nothing about the server.
@@ -29,14 +33,21 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
     private let state = Mutex(State())
 
-    /// A redirect's body that is longer, or that takes longer, is not worth reading to keep the connection.
-    private static let mostRedirectBody = 64 * 1024
-    private static let mostRedirectWait = TimeAmount.milliseconds(100)
+    /// The body of a redirect that is longer, or that takes longer, is not worth reading to keep the connection.
+    private static let mostDetourBody = 64 * 1024
+    private static let mostDetourWait = TimeAmount.milliseconds(100)
 
-    init(url: URL, requested: URL, receiver: any ResponseReceiver) {
+    /// - Parameter detour: what an answer with this head leads to; nil where it is for the receiver.
+    init(
+        url: URL,
+        requested: URL,
+        receiver: any ResponseReceiver,
+        detour: @escaping @Sendable (HTTPResponseHead) -> Outcome?
+    ) {
         self.url = url
         self.requested = requested
         self.receiver = receiver
+        self.detour = detour
     }
 
     // MARK: Silence
@@ -82,25 +93,29 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     // MARK: HTTPClientResponseDelegate
 
     func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        let status = Int(head.status.code)
-        let location = RedirectPolicy.isRedirect(status: status) ? head.headers.first(name: "Location") : nil
+        let detour = detour(head)
         state.withLock { state in
             state.hasHead = true
             state.lastActivity = .now()
-            state.location = location
+            state.detour = detour
         }
-        if location != nil { return discardBody(of: head, task) }
-        let answer = ResponseHead(status: status, headers: head.headers, url: url, requested: requested)
+        if detour != nil { return discardBody(of: head, task) }
+        let answer = ResponseHead(
+            status: Int(head.status.code),
+            headers: head.headers,
+            url: url,
+            requested: requested
+        )
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }
 
-    /// The target is gone to as soon as the head is there; only a body that ends right away is worth its connection.
+    /// The next question is asked as soon as the head is there; only a body that ends right away is worth its connection.
     private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<Outcome>) -> EventLoopFuture<Void> {
         let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
-        guard head.isKeepAlive, length <= Self.mostRedirectBody else {
-            return task.eventLoop.makeFailedFuture(EnoughOfRedirect())
+        guard head.isKeepAlive, length <= Self.mostDetourBody else {
+            return task.eventLoop.makeFailedFuture(EnoughOfDetour())
         }
-        let farewell = task.eventLoop.scheduleTask(in: Self.mostRedirectWait) { task.fail(reason: EnoughOfRedirect()) }
+        let farewell = task.eventLoop.scheduleTask(in: Self.mostDetourWait) { task.fail(reason: EnoughOfDetour()) }
         state.withLock { $0.farewell = farewell }
         return task.eventLoop.makeSucceededVoidFuture()
     }
@@ -108,12 +123,12 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     func didReceiveBodyPart(task: HTTPClient.Task<Outcome>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
         let isDiscarding: Bool? = state.withLock { state in
             state.lastActivity = .now()
-            guard state.location != nil else { return false }
+            guard state.detour != nil else { return false }
             state.discarded += buffer.readableBytes
-            return state.discarded > Self.mostRedirectBody ? nil : true
+            return state.discarded > Self.mostDetourBody ? nil : true
         }
         switch isDiscarding {
-        case nil: return task.eventLoop.makeFailedFuture(EnoughOfRedirect())
+        case nil: return task.eventLoop.makeFailedFuture(EnoughOfDetour())
         case true?: return task.eventLoop.makeSucceededVoidFuture()
         case false?:
             guard let future = receiver.bodyReceived(buffer, on: task.eventLoop) else {
@@ -132,19 +147,19 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
 
     private func end() -> Outcome {
-        let (timers, location) = state.withLock { state in
+        let (timers, detour) = state.withLock { state in
             state.hasEnded = true
             defer { (state.watch, state.farewell) = (nil, nil) }
-            return ([state.watch, state.farewell], state.location)
+            return ([state.watch, state.farewell], state.detour)
         }
         for timer in timers { timer?.cancel() }
-        return location.map { .redirected(location: $0) } ?? .delivered
+        return detour ?? .delivered
     }
 
-    /// What a redirect led to although its body was broken off.
+    /// What an answer led to although its body was broken off.
     func outcome(after error: any Error) -> Outcome? {
-        error is EnoughOfRedirect ? end() : nil
+        error is EnoughOfDetour ? end() : nil
     }
 
-    private struct EnoughOfRedirect: Error {}
+    private struct EnoughOfDetour: Error {}
 }

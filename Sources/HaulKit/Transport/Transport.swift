@@ -40,4 +40,6 @@ struct TransportRequest: Sendable, Equatable {
     /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
     /// that name its host go there.
     var isChosenByOthers = false
+    /// Those of the download, shared by its connections.
+    var cookies: CookieJar?
 }

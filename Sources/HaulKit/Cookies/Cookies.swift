@@ -1,0 +1,115 @@
+public import Foundation
+
+/// Cookies, as a value: from a file, or what servers have set (RFC 6265).
+///
+/// They are held within bounds: 4 KiB each, 180 a host, 3,000 in all; the oldest go first.
+public struct Cookies: Sendable, Hashable {
+    private struct Entry: Sendable, Hashable {
+        var cookie: Cookie
+        /// Rises with each one that comes.
+        var number: Int
+    }
+    private var entries: [Cookie.Place: [Entry]] = [:]
+    public private(set) var count = 0
+    private var number = 0
+
+    /// None.
+    public init() {}
+
+    /// Reads a `cookies.txt` file, as Netscape made it and curl, wget, aria2, yt-dlp and browsers write it: seven fields a
+    /// line between tabs. Lines that are none are passed over; `#HttpOnly_` before a line is no comment.
+    public init(netscape text: String) {
+        for line in text.split(whereSeparator: \.isNewline) {
+            if let cookie = CookieFile.read(line) { put(cookie, now: .distantPast) }
+        }
+    }
+
+    /// The text of a `cookies.txt` file, without what has expired. Cookies that end with their session are among them, as curl has
+    /// it.
+    public func netscape(now: Date = Date()) -> String {
+        let sorted = entries.values.joined().sorted { $0.number < $1.number }.map(\.cookie)
+        return CookieFile.heading + sorted.filter { !$0.hasExpired(at: now) }.compactMap(CookieFile.write).joined()
+    }
+
+    public var isEmpty: Bool { count == 0 }
+
+    private static let most = 3000
+    private static let mostOfOnePlace = 180
+    /// Of a request: servers refuse a head that is much longer.
+    private static let mostFieldBytes = 8192
+
+    /// Takes one in; one of the same name and place gives way, and one that has expired only takes it away.
+    mutating func put(_ cookie: Cookie, now: Date) {
+        var cookie = cookie
+        if let known = vouched(cookie) {
+            // RFC 6265bis §5.7: what was set over TLS is not for others to change.
+            if known.isSecure, !cookie.isSecure { return }
+            cookie.place = known.place
+        }
+        let key = cookie.key
+        var list = entries[cookie.place] ?? []
+        count -= list.count
+        // One that is set again keeps its turn (RFC 6265 §5.3, step 11.3).
+        let turn = list.first { $0.cookie.key == key }?.number
+        list.removeAll { $0.cookie.key == key || $0.cookie.hasExpired(at: now) }
+        if !cookie.hasExpired(at: now) {
+            if list.count >= Self.mostOfOnePlace { list.removeFirst() }
+            number += 1
+            let index = turn.flatMap { turn in list.firstIndex { $0.number > turn } } ?? list.count
+            list.insert(Entry(cookie: cookie, number: turn ?? number), at: index)
+        }
+        count += list.count
+        entries[cookie.place] = list.isEmpty ? nil : list
+        if count > Self.most { dropOldest() }
+    }
+
+    /// The cookie of a file that a server sets anew: whom it goes to is as the file says.
+    private func vouched(_ cookie: Cookie) -> Cookie? {
+        guard case .origin(let origin) = cookie.place else { return nil }
+        for case .host(let host, let withSubdomains) in places(for: origin)
+        where host == origin.host || host == cookie.domain {
+            let place = Cookie.Place.host(host, withSubdomains: withSubdomains)
+            let known = entries[place]?.first { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
+            if let known { return known.cookie }
+        }
+        return nil
+    }
+
+    private mutating func dropOldest() {
+        let oldest = entries.min { ($0.value.first?.number ?? .max) < ($1.value.first?.number ?? .max) }
+        guard let place = oldest?.key, var list = entries[place], !list.isEmpty else { return }
+        list.removeFirst()
+        count -= 1
+        entries[place] = list.isEmpty ? nil : list
+    }
+
+    /// The value of the `Cookie` field of a request (RFC 6265 §5.4); nil for none.
+    ///
+    /// - Parameter own: what the user says to this origin. It stays as it is, and what a server calls by the same name does not
+    ///   stand beside it.
+    func field(for url: URL, own: [String] = [], now: Date) -> String? {
+        var pairs = own.flatMap { $0.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) } }
+            .filter { !$0.isEmpty }
+        let names = Set(pairs.map { $0.prefix { $0 != "=" } })
+        var bytes = 0
+        let matching = places(for: Origin(url)).flatMap { entries[$0] ?? [] }
+            .filter { $0.cookie.isFor(url, now: now) && !names.contains($0.cookie.name[...]) }
+        // Longer paths first, then the older.
+        for cookie in matching.sorted(by: {
+            ($1.cookie.path.utf8.count, $0.number) < ($0.cookie.path.utf8.count, $1.number)
+        }).map(\.cookie) {
+            let pair = "\(cookie.name)=\(cookie.value)"
+            bytes += pair.utf8.count + 2
+            guard bytes <= Self.mostFieldBytes else { break }
+            pairs.append(pair)
+        }
+        return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
+    }
+
+    private func places(for origin: Origin) -> [Cookie.Place] {
+        let labels = origin.host.split(separator: ".", omittingEmptySubsequences: false)
+        let domains = labels.indices.map { labels[$0...].joined(separator: ".") }
+        return [.origin(origin), .host(origin.host, withSubdomains: false)]
+            + domains.map { .host($0, withSubdomains: true) }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+
+/// Where cookies come from and go to. Without these options none outlives the run.
+struct CookieOptions: ParsableArguments {
+    @Option(
+        help: "Send the cookies in this cookies.txt file to the hosts that it names.",
+        completion: .file()
+    )
+    var loadCookies: String?
+
+    @Option(
+        help: "Write the cookies, with those that servers have set, to this cookies.txt file at the end.",
+        completion: .file()
+    )
+    var saveCookies: String?
+
+    private static let mostBytes = 16 << 20
+
+    func apply(to configuration: inout Configuration) throws {
+        configuration.collectsCookies = saveCookies != nil
+        guard let loadCookies else { return }
+        guard let file = FileHandle(forReadingAtPath: loadCookies) else {
+            throw Complaint("\(loadCookies) cannot be read.", .usage)
+        }
+        let data = try file.read(upToCount: Self.mostBytes) ?? Data()
+        guard data.count < Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
+        configuration.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Puts a new file in place of the old one, so that neither is ever there in part. Nobody else may read it.
+    func save(_ cookies: Cookies) throws {
+        guard let saveCookies else { return }
+        var status = stat()
+        if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw Complaint("\(saveCookies) is no file that cookies can be written to.", .disk)
+        }
+        // Where the name is a link, the file behind it is meant.
+        let path = URL(fileURLWithPath: saveCookies).resolvingSymlinksInPath().path
+        let draft = "\(path).\(getpid()).part"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        var isWritten = descriptor >= 0
+        if isWritten {
+            isWritten = Self.write(Array(cookies.netscape().utf8), to: descriptor) && fsync(descriptor) == 0
+            isWritten = close(descriptor) == 0 && isWritten && rename(draft, path) == 0
+            if !isWritten { unlink(draft) }
+        }
+        guard isWritten else { throw Complaint("The cookies cannot be written to \(saveCookies).", .disk) }
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
