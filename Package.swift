@@ -61,6 +61,7 @@ let package = Package(
             dependencies: [
                 "HaulKit", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: settings
         ),

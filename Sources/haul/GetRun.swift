@@ -1,6 +1,5 @@
 import Foundation
 import HaulKit
-import Synchronization
 
 /// Runs the downloads of one `haul get` and sums up how they ended.
 struct GetRun {
@@ -15,7 +14,8 @@ struct GetRun {
     /// A list is added in parts, so that the display follows its first files while the last are being added.
     private static let addedTogether = 256
 
-    /// - Returns: the status of the first download, in the order of the list, that did not complete.
+    /// - Returns: the status of the first download, in the order of the list, that did not complete; after a signal that of
+    ///   those that it stopped, if there are any.
     func finish(_ requests: [DownloadRequest]) async -> ExitStatus {
         let names = ListedNames(requests)
         for shared in names.shared {
@@ -53,6 +53,7 @@ struct GetRun {
             return statuses
         }
         display.close()
+        if Interruption.hasHappened, statuses.values.contains(.interrupted) { return .interrupted }
         return statuses.sorted { $0.key < $1.key }.map(\.value).first { $0 != .complete } ?? .complete
     }
 
@@ -80,29 +81,4 @@ struct GetRun {
         }
         return .otherFailure
     }
-}
-
-/// Ctrl-C and SIGTERM: the first one stops in order, the second at once.
-final class Interruption: Sendable {
-    private let count = Atomic<Int>(0)
-
-    init(_ stop: @escaping @Sendable () async -> Void) {
-        for number in [SIGINT, SIGTERM] {
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInitiated))
-            // The handler holds its source: it is wanted until the process ends.
-            source.setEventHandler { [self] in
-                _ = source
-                if count.add(1, ordering: .relaxed).newValue == 1 {
-                    Task { await stop() }
-                } else {
-                    Terminal.restore()
-                    _exit(ExitStatus.interrupted.rawValue)
-                }
-            }
-            source.activate()
-        }
-    }
-
-    var hasHappened: Bool { count.load(ordering: .relaxed) > 0 }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HaulKit
 
 @main
@@ -15,4 +16,23 @@ struct Haul: AsyncParsableCommand {
         version: "haul \(haulVersion)",
         subcommands: [Get.self, Verify.self, RepairCommand.self]
     )
+
+    static func main() async {
+        StandardStreams.prepare()
+        do {
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            leave(with: nil)
+        } catch { leave(with: error) }
+    }
+
+    /// Ends the process when what it had to say is said.
+    private static func leave(with error: (any Error)?) -> Never {
+        if !Output.finish() { Foundation.exit(ExitStatus.interrupted.rawValue) }
+        exit(withError: error)
+    }
 }

@@ -34,22 +34,25 @@ struct Session {
         _ style: Style,
         _ work: (Session) async throws -> ExitStatus
     ) async throws -> ExitStatus {
+        Interruption.watch()
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.damagedStore {
             Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")
         }
         // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
-        let interruption = Interruption { await downloader.shutDown() }
+        Interruption.stop { await downloader.shutDown() }
         let status: ExitStatus
         do {
             status = try await work(Session(downloader: downloader, display: display(style)))
         } catch {
             await downloader.shutDown()
+            Interruption.end()
             throw error
         }
         await downloader.shutDown()
-        if interruption.hasHappened, status == .interrupted {
+        Interruption.end()
+        if Interruption.hasHappened, status == .interrupted {
             Output.error("Interrupted. What arrived is kept: the same command goes on from there.")
         }
         return status

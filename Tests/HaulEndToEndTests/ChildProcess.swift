@@ -12,10 +12,16 @@ final class ChildProcess: Sendable {
     let identifier: pid_t
     private let ending: Task<Result, Never>
 
-    /// - Parameter environment: nil: that of the tests.
-    init(_ executable: String, _ arguments: [String], environment: [String: String]? = nil, folder: String? = nil)
-        throws
-    {
+    /// - Parameters:
+    ///   - environment: nil: that of the tests.
+    ///   - unread: takes what it prints on both streams, in place of the result.
+    init(
+        _ executable: String,
+        _ arguments: [String],
+        environment: [String: String]? = nil,
+        folder: String? = nil,
+        unread: Pipe? = nil
+    ) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
@@ -24,14 +30,19 @@ final class ChildProcess: Sendable {
         process.standardInput = FileHandle.nullDevice
         let output = Pipe()
         let errors = Pipe()
-        process.standardOutput = output
-        process.standardError = errors
+        process.standardOutput = unread ?? output
+        process.standardError = unread ?? errors
         let ended = AsyncStream.makeStream(of: (Int32, Bool).self)
         process.terminationHandler = { process in
             ended.continuation.yield((process.terminationStatus, process.terminationReason == .uncaughtSignal))
             ended.continuation.finish()
         }
         try process.run()
+        if unread != nil {
+            // Nobody else will: whoever waits for their ends would wait for ever.
+            try output.fileHandleForWriting.close()
+            try errors.fileHandleForWriting.close()
+        }
         identifier = process.processIdentifier
         let outputHandle = output.fileHandleForReading
         let errorHandle = errors.fileHandleForReading

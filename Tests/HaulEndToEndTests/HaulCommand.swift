@@ -17,8 +17,8 @@ struct HaulCommand {
     }
 
     /// Starts the command; what it prints is gathered until it ends.
-    func start(_ arguments: [String], as executable: String = Self.path) throws -> ChildProcess {
-        try ChildProcess(executable, arguments, environment: environment, folder: folder)
+    func start(_ arguments: [String], as executable: String = Self.path, unread: Pipe? = nil) throws -> ChildProcess {
+        try ChildProcess(executable, arguments, environment: environment, folder: folder, unread: unread)
     }
 
     func run(_ arguments: String...) async throws -> ChildProcess.Result {

@@ -60,3 +60,10 @@ int haul_netlink_open(void);
 int haul_netlink_dump(int fd, int type, uint32_t sequence);
 // The next message of the kernel's; -1 with ENOBUFS when some were lost or cut.
 int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);
+
+// Has these signals wake haul_await_signal instead of ending the process. Once in a process, for programs, not for libraries.
+int haul_catch_signals(const int32_t *signals, int count);
+// Waits for the next of them: each one wakes it once.
+void haul_await_signal(void);
+// 1 where a signal is ignored, as nohup(1) leaves SIGHUP.
+int haul_ignores_signal(int signal);

@@ -26,8 +26,10 @@ struct JSONDisplay: Display {
         var error: Failure?
     }
 
-    func changed(_ snapshot: DownloadSnapshot) { print(line("changed", snapshot)) }
-    func progressed(_ snapshot: DownloadSnapshot) { print(line("progress", snapshot)) }
+    func changed(_ snapshot: DownloadSnapshot) { print(line("changed", snapshot), .passing) }
+    func progressed(_ snapshot: DownloadSnapshot) {
+        print(line("progress", snapshot), .progress(of: snapshot.id.description))
+    }
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         switch outcome {
@@ -67,11 +69,11 @@ struct JSONDisplay: Display {
         .init(code: error.code.rawValue, message: "\(error)", status: error.status)
     }
 
-    private func print(_ line: Line) {
+    private func print(_ line: Line, _ importance: OutputQueue.Importance = .end) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers only: there is nothing in it that could not be encoded.
         guard let data = try? encoder.encode(line) else { return }
-        Output.result(String(decoding: data, as: UTF8.self))
+        Output.result(String(decoding: data, as: UTF8.self), importance, of: line.id)
     }
 }

@@ -1,27 +1,57 @@
 import Foundation
 
-/// Results go to standard output, everything else to standard error.
+/// Results go to standard output, everything else to standard error. Nothing here waits for whoever reads them.
 enum Output {
-    static func result(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
-    static func error(_ sentence: String) { write("haul: \(sentence)\n", to: STDERR_FILENO) }
-    static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    static func result(_ line: String, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
+        writers.output.put(line + "\n", to: STDOUT_FILENO, importance, of: id)
+    }
+    static func error(_ sentence: String) { write("haul: \(sentence)\n") }
+    static func note(_ line: String, _ importance: OutputQueue.Importance = .end) { write(line + "\n", importance) }
 
-    /// Writes all of it. A reader that went away ends the process, as SIGPIPE would have.
-    static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            if written > 0 {
-                bytes = bytes.dropFirst(written)
-            } else if errno == EPIPE {
-                Terminal.restore()
-                _exit(128 + SIGPIPE)
-            } else if errno == EAGAIN {
-                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&ready, 1, -1)
-            } else if errno != EINTR {
-                return
-            }
+    /// To standard error, as it stands.
+    static func write(_ text: String, _ importance: OutputQueue.Importance = .end) {
+        writers.error.put(text, to: STDERR_FILENO, importance)
+    }
+
+    /// Whether standard error has not taken yet what it was given.
+    static var isBehind: Bool { writers.error.isBehind }
+
+    /// Waits for the readers. After a signal for a moment only, and what they have not taken by then is lost.
+    ///
+    /// - Returns: false when something was given up for a signal.
+    @discardableResult
+    static func finish() -> Bool {
+        var deadline: ContinuousClock.Instant?
+        let isEnough = {
+            guard Interruption.hasHappened else { return false }
+            deadline = deadline ?? .now + patience
+            return deadline.map { .now >= $0 } ?? false
         }
+        var isAll = writers.output.finish(unless: isEnough)
+        let lost = writers.output.lost(STDOUT_FILENO)
+        if lost > 0 {
+            error(
+                lost == 1
+                    ? "A line of standard output could not be written."
+                    : "\(lost) lines of standard output could not be written."
+            )
+        }
+        isAll = writers.error.finish(unless: isEnough) && isAll
+        return isAll
+    }
+
+    /// How long readers are waited for after a signal.
+    private static let patience = Duration.seconds(2)
+
+    /// Two, so that neither reader waits for the other; one where both are the same, so that lines do not mix.
+    private static let writers: (output: OutputWriter, error: OutputWriter) = {
+        let output = OutputWriter()
+        return (output, isSame(STDOUT_FILENO, STDERR_FILENO) ? output : OutputWriter())
+    }()
+
+    private static func isSame(_ one: Int32, _ other: Int32) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard fstat(one, &first) == 0, fstat(other, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 }

@@ -19,11 +19,11 @@ final class PlainDisplay: Display {
             guard isFirst else { return }
             let size = snapshot.totalBytes.map { ", " + Format.bytes($0) } ?? ""
             let resumed = snapshot.receivedBytes > 0 ? ", from " + Format.bytes(snapshot.receivedBytes) : ""
-            Output.note("\(snapshot.url.masked) -> \(snapshot.path ?? "?")\(size)\(resumed)")
+            Output.note("\(snapshot.url.masked) -> \(snapshot.path ?? "?")\(size)\(resumed)", .passing)
         case .waiting:
-            Output.note("\(snapshot.url.masked): \(Format.waiting(snapshot))")
+            Output.note("\(snapshot.url.masked): \(Format.waiting(snapshot))", .passing)
         case .paused:
-            if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.masked): \(reason)") }
+            if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.masked): \(reason)", .passing) }
         default: break
         }
     }

@@ -15,7 +15,17 @@ enum Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    static func hideCursor() { Output.write("\u{1B}[?25l", to: STDERR_FILENO) }
+    static func hideCursor() { Output.write(hiding) }
     /// Leaves the terminal as it was found; harmless when nothing was changed.
-    static func restore() { if isInteractive { Output.write("\u{1B}[?25h", to: STDERR_FILENO) } }
+    static func restore() { if isInteractive { Output.write(showing) } }
+
+    /// The same past everything that waits to be printed, where the terminal takes it without waiting.
+    static func restoreAtOnce() {
+        var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        guard isInteractive, poll(&ready, 1, 0) == 1, ready.revents == Int16(POLLOUT) else { return }
+        _ = Foundation.write(STDERR_FILENO, showing, showing.utf8.count)
+    }
+
+    private static let hiding = "\u{1B}[?25l"
+    private static let showing = "\u{1B}[?25h"
 }

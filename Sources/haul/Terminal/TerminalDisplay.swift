@@ -74,7 +74,7 @@ final class TerminalDisplay: Display {
         timer.withLock { $0?.cancel() }
         state.withLock { state in
             state.isClosed = true
-            Output.write(Self.erase(state.drawn, columns: Terminal.size.columns), to: STDERR_FILENO)
+            Output.write(Self.erase(state.drawn, columns: Terminal.size.columns))
             state.drawn = []
         }
         Terminal.restore()
@@ -82,14 +82,16 @@ final class TerminalDisplay: Display {
 
     private func draw(above text: String?) {
         state.withLock { state in
-            guard !state.isClosed else { return }
+            // A terminal that is behind gets what it must have, and the display again when it has caught up.
+            let isBehind = Output.isBehind
+            guard !state.isClosed, text != nil || !isBehind else { return }
             let (columns, rows) = Terminal.size
             var screen = Self.erase(state.drawn, columns: columns)
             if let text { screen += text + "\n" }
-            let lines = lines(state, columns: columns - 1, rows: rows)
+            let lines = isBehind ? [] : lines(state, columns: columns - 1, rows: rows)
             screen += lines.map { $0 + "\n" }.joined()
             state.drawn = lines.map(Format.width)
-            Output.write(screen, to: STDERR_FILENO)
+            Output.write(screen)
         }
     }
 

@@ -1,0 +1,50 @@
+#define _GNU_SOURCE
+#include "CHaulSystem.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+// A semaphore may be posted from a handler and takes no descriptor; where there are no unnamed ones a pipe does the same.
+#ifdef __linux__
+#include <semaphore.h>
+static sem_t arrived;
+static int prepare(void) { return sem_init(&arrived, 0, 0); }
+static void post(void) { sem_post(&arrived); }
+void haul_await_signal(void) {
+    while (sem_wait(&arrived) != 0 && errno == EINTR) continue;
+}
+#else
+static int arrived[2];
+static int prepare(void) { return pipe(arrived); }
+static void post(void) { ssize_t written = write(arrived[1], "", 1); (void)written; }
+void haul_await_signal(void) {
+    char byte;
+    while (read(arrived[0], &byte, 1) != 1 && errno == EINTR) continue;
+}
+#endif
+
+static void handle(int signal) {
+    int before = errno;
+    (void)signal;
+    post();
+    errno = before;
+}
+
+int haul_catch_signals(const int32_t *signals, int count) {
+    struct sigaction action;
+    if (prepare() != 0) return -1;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handle;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < count; i++)
+        if (sigaction(signals[i], &action, 0) != 0) return -1;
+    return 0;
+}
+
+int haul_ignores_signal(int signal) {
+    struct sigaction action;
+    return sigaction(signal, 0, &action) == 0 && action.sa_handler == SIG_IGN;
+}

@@ -1,0 +1,65 @@
+import CHaulSystem
+import Foundation
+import Synchronization
+
+/// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, the second at once.
+///
+/// A thread of its own waits for them, so that they are heard whatever the others do.
+enum Interruption {
+    private struct State {
+        var count = 0
+        var isWatching = false
+        var stage = Stage.opening
+    }
+    private enum Stage {
+        case opening
+        case running(stop: @Sendable () async -> Void)
+        /// Only output waits for its reader, and that ends a moment after the first signal.
+        case over
+    }
+    private static let state = Mutex(State())
+
+    static var hasHappened: Bool { state.withLock { $0.count > 0 } }
+
+    /// From here on signals are heard. Until ``stop(_:)`` says what is to be stopped, the first one ends the process.
+    static func watch() {
+        let isFirst = state.withLock { state in
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        guard isFirst else { return }
+        // What `nohup` has made the process deaf to it stays deaf to.
+        let signals = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
+        guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
+        Thread.detachNewThread {
+            while true {
+                haul_await_signal()
+                take()
+            }
+        }
+    }
+
+    /// - Parameter stop: called once, after the first signal.
+    static func stop(_ stop: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.stage = .running(stop: stop) }
+    }
+
+    /// Nothing is left to be stopped.
+    static func end() {
+        state.withLock { $0.stage = .over }
+    }
+
+    private static func take() {
+        let (count, stage) = state.withLock { state in
+            state.count += 1
+            return (state.count, state.stage)
+        }
+        switch stage {
+        case .running(let stop) where count == 1: Task { await stop() }
+        case .over where count == 1: break
+        case .opening, .running, .over:
+            Terminal.restoreAtOnce()
+            _exit(ExitStatus.interrupted.rawValue)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Prints on a thread of its own: a reader that stops reading keeps that thread waiting, and nothing else.
+///
+/// Each line is written whole before the next one begins, also where the descriptor takes it in parts.
+final class OutputWriter: Sendable {
+    private struct State {
+        var queue: OutputQueue
+        var hasThread = false
+        var isWriting = false
+        /// Nobody reads these any more.
+        var closed: Set<Int32> = []
+        /// A line of these was broken off by an error.
+        var broken: Set<Int32> = []
+        var waiting: [DispatchSemaphore] = []
+    }
+    private let state: Mutex<State>
+    private let work = DispatchSemaphore(value: 0)
+
+    init(_ bounds: OutputQueue.Bounds = .init()) { state = Mutex(State(queue: OutputQueue(bounds))) }
+
+    /// Never waits.
+    ///
+    /// - Parameter id: the download that the text is about, if it is about one.
+    func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
+        let isFirst = state.withLock { state in
+            state.queue.put(.init(text: text, descriptor: descriptor), importance, of: id)
+            defer { state.hasThread = true }
+            return !state.hasThread
+        }
+        if isFirst { Thread.detachNewThread { [self] in run() } }
+        work.signal()
+    }
+
+    /// Whether something waits to be printed.
+    var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
+
+    /// Lines that were meant to be kept and were not printed: those that found no room, and those that nobody reads.
+    func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
+
+    /// Waits until everything is printed, or `isEnough`, which is asked again and again, says so.
+    ///
+    /// - Returns: whether everything that waited is printed, or was to go where nobody reads.
+    @discardableResult
+    func finish(unless isEnough: () -> Bool) -> Bool {
+        let done = DispatchSemaphore(value: 0)
+        let isDone = state.withLock { state in
+            if !state.isWriting, state.queue.isEmpty { return true }
+            state.waiting.append(done)
+            return false
+        }
+        if isDone { return true }
+        while done.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
+            if isEnough() { return !isBehind }
+        }
+        return true
+    }
+
+    private func run() -> Never {
+        while true {
+            work.wait()
+            while let line = next() {
+                if !write(line) { state.withLock { $0.queue.lost(line) } }
+            }
+        }
+    }
+
+    private func next() -> OutputQueue.Line? {
+        state.withLock { state in
+            let line = state.queue.next()
+            state.isWriting = line != nil
+            guard line == nil else { return line }
+            for waiting in state.waiting { waiting.signal() }
+            state.waiting = []
+            return nil
+        }
+    }
+
+    /// - Returns: false when it was not written whole.
+    private func write(_ line: OutputQueue.Line) -> Bool {
+        let (isClosed, isBroken) = state.withLock { state in
+            (state.closed.contains(line.descriptor), state.broken.contains(line.descriptor))
+        }
+        if isClosed { return false }
+        // What is left of a broken line must not become the beginning of this one.
+        var text = isBroken ? "\n" + line.text : line.text
+        let count = text.utf8.count
+        var written = 0
+        let code = text.withUTF8 { Self.write($0, to: line.descriptor, &written) }
+        state.withLock { state in
+            if code == 0 {
+                state.broken.remove(line.descriptor)
+            } else if code == EPIPE || code == EBADF {
+                state.closed.insert(line.descriptor)
+            } else if written > 0 {
+                state.broken.insert(line.descriptor)
+            }
+        }
+        return written == count
+    }
+
+    /// - Returns: 0, or the errno that ended it.
+    private static func write(_ bytes: UnsafeBufferPointer<UInt8>, to descriptor: Int32, _ written: inout Int) -> Int32
+    {
+        while written < bytes.count {
+            let rest = UnsafeBufferPointer(rebasing: bytes[written...])
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count > 0 {
+                written += count
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                // Whoever shares the descriptor has set it so; it is not ours to change.
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            case let code: return code
+            }
+        }
+        return 0
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import haul
+
+/// Writing to readers that are slow, that stop, and that go away.
+@Suite(.timeLimit(.minutes(5)))
+struct OutputWriterTests {
+    /// More than any pipe takes.
+    private static let long = String(repeating: "x", count: 300_000) + "\n"
+
+    private func pipe(isBlocking: Bool = true) throws -> Pipe {
+        signal(SIGPIPE, SIG_IGN)
+        let pipe = Pipe()
+        if !isBlocking {
+            #expect(fcntl(pipe.fileHandleForWriting.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
+        }
+        return pipe
+    }
+
+    @Test func nobodyWaitsForAReaderThatStopped() throws {
+        let pipe = try pipe()
+        let writer = OutputWriter()
+        for _ in 0..<200 { writer.put(Self.long, to: pipe.fileHandleForWriting.fileDescriptor) }
+        #expect(writer.isBehind)
+        var asked = 0
+        let isAll = writer.finish {
+            asked += 1
+            return asked > 3
+        }
+        #expect(!isAll)
+        #expect(writer.lost(pipe.fileHandleForWriting.fileDescriptor) > 0)
+        // Its thread ends with the reader.
+        try pipe.fileHandleForReading.close()
+        #expect(writer.finish { false })
+    }
+
+    @Test(arguments: [true, false]) func writesEachLineWholeWhateverThePipeTakes(isBlocking: Bool) async throws {
+        let pipe = try pipe(isBlocking: isBlocking)
+        let writer = OutputWriter()
+        let lines = (0..<40).map { "\($0) " + String(repeating: "y", count: 9_000 + $0) }
+        let reader = Task.detached {
+            var read = Data()
+            while read.count(where: { $0 == UInt8(ascii: "\n") }) < lines.count {
+                read.append(pipe.fileHandleForReading.availableData)
+            }
+            return String(decoding: read, as: UTF8.self)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for line in lines {
+                group.addTask { writer.put(line + "\n", to: pipe.fileHandleForWriting.fileDescriptor) }
+            }
+        }
+        #expect(Set(await reader.value.split(separator: "\n").map(String.init)) == Set(lines))
+    }
+
+    @Test func countsWhatAReaderThatWentAwayDidNotTake() throws {
+        let pipe = try pipe()
+        try pipe.fileHandleForReading.close()
+        let writer = OutputWriter()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        for _ in 0..<5 { writer.put("line\n", to: descriptor) }
+        #expect(writer.finish { false })
+        #expect(writer.lost(descriptor) == 5)
+    }
+}

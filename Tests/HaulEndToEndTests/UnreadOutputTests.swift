@@ -1,0 +1,124 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// A reader of the command's output that stops reading, or goes away, holds up nothing but the output; signals are always
+/// heard.
+@Suite(.timeLimit(.minutes(10)))
+struct UnreadOutputTests {
+    let folder: TemporaryFolder
+    let haul: HaulCommand
+    /// A part of each path: lines that hold it are longer than what a pipe takes at once, and fill it soon.
+    let padding = String(repeating: "x", count: 4000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    private func server(_ content: TestContent, bytesPerSecond: Int? = nil) async throws -> TestServer {
+        try await TestServer.start { request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            resource.bytesPerSecond = bytesPerSecond
+            return resource.reply(to: request)
+        }
+    }
+
+    private func get(_ server: TestServer, _ count: Int, _ options: String...) -> [String] {
+        ["get", "-c1", "-j\(count)"] + options + (0..<count).map { server.url("/\(padding)/file\($0)") }
+    }
+
+    @Test func downloadsGoOnWhenNobodyReads() async throws {
+        let content = TestContent(seed: 5, count: 200_000)
+        let server = try await server(content)
+        let pipe = Pipe()
+        let running = try haul.start(get(server, 40, "--json"), unread: pipe)
+        try await until { try folder.names.count { !$0.hasSuffix(".haulpart") } == 40 }
+        for name in try folder.names { #expect(try content.matches(fileAt: folder(name))) }
+        // What is left to be said is given up after a signal.
+        running.send(SIGINT)
+        let result = await running.result()
+        #expect(result.status == 130 && !result.wasKilled)
+        await server.stop()
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aSignalStopsInOrderWhenNobodyReads(signal: Int32) async throws {
+        let content = TestContent(seed: 6, count: 20_000_000)
+        let server = try await server(content, bytesPerSecond: 300_000)
+        let pipe = Pipe()
+        let running = try haul.start(get(server, 8, "--json"), unread: pipe)
+        try await until { server.bodyBytesSent > 4_000_000 }
+        running.send(signal)
+        let result = await running.result()
+        #expect(result.status == 130 && !result.wasKilled)
+
+        // Far more came than what a kill loses: the marks went on.
+        let before = server.requests.count
+        let again = try haul.start(get(server, 8))
+        try await until { server.requests.count == before + 8 }
+        again.send(SIGINT)
+        #expect(await again.result().status == 130)
+        for request in server.requests[before...] { #expect(try #require(request.range?.first) > 100_000) }
+        await server.stop()
+    }
+
+    @Test func aSecondSignalEndsAtOnce() async throws {
+        let content = TestContent(seed: 7, count: 20_000_000)
+        let server = try await server(content, bytesPerSecond: 300_000)
+        let pipe = Pipe()
+        let running = try haul.start(get(server, 8, "--json"), unread: pipe)
+        try await until { server.bodyBytesSent > 1_000_000 }
+        running.send(SIGTERM)
+        running.send(SIGINT)
+        #expect(await running.result().status == 130)
+        await server.stop()
+    }
+
+    @Test func everyLineIsJSONHoweverLong() async throws {
+        let server = try await server(TestContent(seed: 8, count: 100_000))
+        let result = try await haul.start(get(server, 30, "--json")).result()
+        #expect(result.status == 0)
+        var completed = 0
+        for line in result.output.split(separator: "\n") {
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            if object?["event"] as? String == "completed" { completed += 1 }
+        }
+        #expect(completed == 30)
+        await server.stop()
+    }
+
+    @Test func finishesWhenTheReaderHasGone() async throws {
+        let content = TestContent(seed: 9, count: 100_000)
+        let server = try await server(content)
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let result = try await haul.start(get(server, 3), unread: pipe).result()
+        #expect(result.status == 0 && !result.wasKilled)
+        for name in ["file0", "file1", "file2"] { #expect(try content.matches(fileAt: folder(name))) }
+        await server.stop()
+    }
+
+    @Test func writesIntoNoFileWhenItsStreamsAreClosed() async throws {
+        let content = TestContent(seed: 10, count: 100_000)
+        let server = try await server(content)
+        let script = "exec \"$0\" get \"$1\" \"$2\" <&- >&- 2>&-"
+        let urls = ["/one", "/two"].map { server.url($0) }
+        let result = try await haul.start(["-c", script, HaulCommand.path] + urls, as: "/bin/sh").result()
+        #expect(result.status == 0)
+        for name in ["one", "two"] { #expect(try content.matches(fileAt: folder(name))) }
+        await server.stop()
+    }
+
+    @Test func leavesHangupsToNohup() async throws {
+        let content = TestContent(seed: 11, count: 600_000)
+        let server = try await server(content, bytesPerSecond: 300_000)
+        let words = ["nohup", HaulCommand.path, "get", "-c1", server.url("/file")]
+        let running = try haul.start(words, as: "/usr/bin/env")
+        try await until { server.bodyBytesSent > 100_000 }
+        running.send(SIGHUP)
+        #expect(await running.result().status == 0)
+        #expect(try content.matches(fileAt: folder("file")))
+        await server.stop()
+    }
+}
