@@ -92,6 +92,12 @@ public struct Configuration: Sendable {
     public var hookLimits = HookLimits()
     /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: the desktop that this user has, if any.
     public var notifier: (any Notifier)?
+    /// Told the path of the store's file when another program has kept it locked for some seconds; it is waited for some more.
+    package var onStoreWait: (@Sendable (_ path: String) -> Void)?
+    /// Told of a row of the store that cannot be read, once for each: its id and its URL, as far as they can be.
+    package var onOddRow: (@Sendable (_ name: String) -> Void)?
+    /// How many event loops the process will have, where it has said so.
+    package var eventLoops: Int?
     /// Most bytes that go to the disk in one call.
     var batchBytes = 512 << 10
     /// Where what happens is counted (`docs/metrics.md` says what); nil: where the process has said so.

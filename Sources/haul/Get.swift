@@ -70,13 +70,17 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         haul_keep_freed_memory()
-        try await Session.run(configuration(), json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)) {
-            session in
+        // Before the store is opened: whoever waits for the end of standard input has nothing yet to be stopped in order.
+        var list: InputList?
+        try await Session.run(
+            configuration { list = try inputFile.map(InputList.init(path:)) },
+            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)
+        ) { session in
             let hooks = try hooks.hooks()
-            let requests = try await requests(session)
+            let wanted = try await wanted(list, session)
             // Only now: a Metalink that was fetched is none of the downloads that were asked for.
             await session.downloader.setHooks(hooks)
-            let status = await GetRun(session.downloader, session.display).finish(requests)
+            let status = await GetRun(session.downloader, session.display, active: jobs).finish(wanted)
             if await !session.downloader.settleHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
                 await session.downloader.settleHooks(within: .seconds(30 * 86_400))
@@ -86,7 +90,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    private func configuration() throws -> Configuration {
+    private func configuration(_ readList: () throws -> Void) throws -> Configuration {
+        try readList()
         var configuration = try network.configuration()
         try cookies.apply(to: &configuration)
         disk.apply(to: &configuration)
@@ -100,50 +105,29 @@ struct Get: AsyncParsableCommand {
         return configuration
     }
 
-    private func requests(_ session: Session) async throws -> [DownloadRequest] {
-        let texts = try urls.filter { !MetalinkOption.isFile($0) } + (inputFile.map(Self.read) ?? [])
+    private func wanted(_ list: InputList?, _ session: Session) async throws -> Wanted {
+        let texts = urls.filter { !MetalinkOption.isFile($0) }
         let metalinks = (urls.filter(MetalinkOption.isFile) + metalink).map(MetalinkOption.init)
-        guard texts.count + metalinks.count <= 1 || options.areForMany else {
+        guard texts.count + (list?.lines.count ?? 0) + metalinks.count <= 1 || options.areForMany else {
             throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }
-        var requests = try texts.map { text in
-            var request = try options.request(text)
-            network.apply(to: &request)
-            guard !request.needsSource || refreshCommand != nil else {
-                throw ValidationError("\(text) has no URL: name the program that knows one with --refresh-command.")
-            }
-            return request
-        }
+        var wanted = Wanted(try texts.map(request))
+        if let list { wanted.add(list, request) }
         for metalink in metalinks {
             for var request in try options.requests(try await metalink.load(session, network)) {
                 network.apply(to: &request, from: metalink)
-                requests.append(request)
+                wanted.add(request)
             }
         }
-        return requests
+        return wanted
     }
 
-    /// Lines of a file or of standard input, without comments and empty ones.
-    private static func read(_ path: String) throws -> [String] {
-        let data: Data
-        if path == "-" {
-            data = FileHandle.standardInput.readDataToEndOfFile()
-        } else {
-            guard let contents = FileManager.default.contents(atPath: path) else {
-                throw Complaint("\(path) cannot be read.", .usage)
-            }
-            data = contents
+    private func request(_ text: String) throws -> DownloadRequest {
+        var request = try options.request(text)
+        network.apply(to: &request)
+        guard !request.needsSource || refreshCommand != nil else {
+            throw ValidationError("\(text) has no URL: name the program that knows one with --refresh-command.")
         }
-        // Bytes, not characters: a list may have a hundred thousand lines.
-        let (newline, returned, space, tab) = (
-            UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t")
-        )
-        return Array(data).split { $0 == newline || $0 == returned }.compactMap { line in
-            let front = line.drop { $0 == space || $0 == tab }
-            guard let first = front.first, first != UInt8(ascii: "#"),
-                let last = front.lastIndex(where: { $0 != space && $0 != tab })
-            else { return nil }
-            return SpelledURL.text(front[...last])
-        }
+        return request
     }
 }

@@ -6,55 +6,74 @@ struct GetRun {
     private let downloader: Downloader
     private let display: any Display
 
-    init(_ downloader: Downloader, _ display: any Display) {
+    /// Most downloads of the list that have been added and have not ended: each costs memory.
+    private let followedTogether: Int
+
+    init(_ downloader: Downloader, _ display: any Display, active: Int = 1) {
         self.downloader = downloader
         self.display = display
+        followedTogether = max(1024, 4 * active)
     }
 
-    /// A list is added in parts, so that the display follows its first files while the last are being added.
+    /// A list is added in parts, so that the display follows its first files while the last wait to be added.
     private static let addedTogether = 256
 
     /// - Returns: the status of the first download, in the order of the list, that did not complete; after a signal that of
     ///   those that it stopped, if there are any.
-    func finish(_ requests: [DownloadRequest]) async -> ExitStatus {
-        let names = ListedNames(requests)
+    func finish(_ wanted: Wanted) async -> ExitStatus {
+        var summary = StatusSummary()
+        for line in wanted.unreadable {
+            display.unreadable(line)
+            summary.note(.usage, at: line.position)
+        }
+        let names = ListedNames(wanted.requests)
         for shared in names.shared {
             display.noted("\(shared.count) URLs of the list lead to \(shared.path): they are numbered in its order.")
         }
+        display.expects(wanted.requests.count)
         await downloader.expectMoreDownloads(true)
-        let statuses = await withTaskGroup(of: (Int, ExitStatus).self) { group in
+        await withTaskGroup(of: (Int, ExitStatus).self) { group in
             var seen: Set<DownloadID> = []
-            var statuses: [Int: ExitStatus] = [:]
             for (index, error) in names.refused.sorted(by: { $0.key < $1.key }) {
-                statuses[index] = ExitStatus(error)
-                display.refused(requests[index].url.masked, error)
+                summary.note(ExitStatus(error), at: index)
+                refused(index, error, wanted)
             }
-            var rest = requests.indices.filter { names.refused[$0] == nil }[...]
+            var followed = 0
+            var rest = wanted.requests.indices[...]
             while !rest.isEmpty {
                 let part = rest.prefix(Self.addedTogether)
                 rest = rest.dropFirst(part.count)
-                for (index, result) in zip(part, await downloader.add(part.map { names.requests[$0] })) {
+                let indices = part.filter { names.refused[$0] == nil }
+                for (index, result) in zip(indices, await downloader.add(indices.map { names.requests[$0] })) {
                     switch result {
                     case .success(let download):
                         // The same URL twice in one list is one download.
                         guard seen.insert(download.id).inserted else { continue }
                         display.added(download.snapshot)
+                        followed += 1
                         group.addTask { (index, await follow(download)) }
                     case .failure(let error) where error.code == .shutDown:
-                        statuses[index] = .interrupted
+                        summary.note(.interrupted, at: index)
                     case .failure(let error):
-                        statuses[index] = ExitStatus(error)
-                        display.refused(requests[index].url.masked, error)
+                        summary.note(ExitStatus(error), at: index)
+                        refused(index, error, wanted)
                     }
+                }
+                while followed > followedTogether - Self.addedTogether, let (index, status) = await group.next() {
+                    followed -= 1
+                    summary.note(status, at: index)
                 }
             }
             await downloader.expectMoreDownloads(false)
-            for await (index, status) in group { statuses[index] = status }
-            return statuses
+            for await (index, status) in group { summary.note(status, at: index) }
         }
         display.close()
-        if Interruption.hasHappened, statuses.values.contains(.interrupted) { return .interrupted }
-        return statuses.sorted { $0.key < $1.key }.map(\.value).first { $0 != .complete } ?? .complete
+        return summary.status(isInterrupted: Interruption.hasHappened)
+    }
+
+    private func refused(_ index: Int, _ error: DownloadError, _ wanted: Wanted) {
+        let url = wanted.requests[index].url.masked
+        display.refused(url, error, at: wanted.place(of: index))
     }
 
     /// - Returns: how a download that was added already ended.
@@ -80,5 +99,22 @@ struct GetRun {
             }
         }
         return .otherFailure
+    }
+}
+
+/// How a list ended: the first of it, in its order, that did not complete.
+struct StatusSummary {
+    private var first: (position: Int, status: ExitStatus)?
+    private var hasInterrupted = false
+
+    mutating func note(_ status: ExitStatus, at position: Int) {
+        if status == .interrupted { hasInterrupted = true }
+        guard status != .complete, first.map({ position < $0.position }) ?? true else { return }
+        first = (position, status)
+    }
+
+    /// - Parameter isInterrupted: a signal stopped what had not ended, which says more than what failed before.
+    func status(isInterrupted: Bool) -> ExitStatus {
+        isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }
 }

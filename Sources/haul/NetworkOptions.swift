@@ -66,6 +66,12 @@ struct NetworkOptions: ParsableArguments {
     func configuration() throws -> Configuration {
         var configuration = Configuration(stateFolder: stateDir)
         configuration.restoration = .onRequest
+        configuration.onStoreWait = {
+            Output.error("Another program keeps the store \($0) locked. Waiting for it.")
+        }
+        configuration.onOddRow = {
+            Output.error("A row of the store cannot be read (\($0)): what it says is not regarded.")
+        }
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
         configuration.waitsForNetwork = waitForNetwork

@@ -1,5 +1,6 @@
 import Foundation
 import HaulKit
+import NIOCore
 
 /// One command's downloader, from opening its store to leaving the terminal as it was.
 struct Session {
@@ -35,6 +36,13 @@ struct Session {
         _ work: (Session) async throws -> ExitStatus
     ) async throws -> ExitStatus {
         Interruption.watch()
+        var configuration = configuration
+        let loops = try DescriptorLimit.prepare(
+            downloads: configuration.activeDownloads,
+            connections: configuration.connectionsPerDownload
+        )
+        NIOSingletons.groupLoopCountSuggestion = loops
+        configuration.eventLoops = loops
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.damagedStore {
             Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")

@@ -81,6 +81,31 @@ struct RefreshCommandTests {
         #expect(try folder.names.isEmpty)
     }
 
+    @Test(arguments: ["yes", "yes | tr -d '\\n'", "yes & wait", "head -c 70000 /dev/zero"])
+    func endsAProgramThatPrintsTooMuch(_ lines: String) async throws {
+        let link = try program(lines)
+        let result = try await haul.run("get", "--retries", "0", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 1)
+        #expect(result.errors.contains("printed more than 64 KiB"), "\(result.errors)")
+        #expect(try asked().count == 1)
+    }
+
+    @Test(arguments: ["yes >&2 & sleep 0.3; kill $!; exit 3", "head -c 3000000 /dev/zero >&2; exit 3"])
+    func letsAProgramComplainAtLength(_ lines: String) async throws {
+        let link = try program(lines)
+        let result = try await haul.run("get", "--retries", "0", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 1 && result.errors.contains("ended with status 3"))
+        #expect(result.errors.utf8.count < 4000)
+    }
+
+    @Test func doesNotWaitForWhatAProgramLeavesRunning() async throws {
+        let server = try await TestServer.start { FileResource(content: Self.content, etag: "\"v1\"").reply(to: $0) }
+        let link = try program("sleep 600 & echo '\(server.url("/file.bin"))'")
+        let result = try await haul.run("get", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 0, "\(result.errors)")
+        await server.stop()
+    }
+
     @Test func readsNoShellWordsOutOfTheProgram() async throws {
         let link = try program("exit 0")
         let result = try await haul.run("get", "--refresh-command", link + " --verbose", "haul-source:a")

@@ -67,3 +67,10 @@ int haul_catch_signals(const int32_t *signals, int count);
 void haul_await_signal(void);
 // 1 where a signal is ignored, as nohup(1) leaves SIGHUP.
 int haul_ignores_signal(int signal);
+
+// How many descriptors the process may have open: now, and after raising the limit.
+int haul_descriptor_limits(int64_t *now, int64_t *most);
+// Raises the limit to this, or as far as it may be raised. Programs that are started inherit it.
+int haul_raise_descriptor_limit(int64_t limit);
+// How many descriptors below this number are open. Takes none for looking.
+int haul_open_descriptors(int below);

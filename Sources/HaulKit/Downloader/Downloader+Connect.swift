@@ -22,10 +22,15 @@ extension Downloader {
 
     /// Asks the download that has the most connections to a host to give one up.
     private func makeRoom(_ host: Origin) {
+        let hosts = hosts.isFull ? nil : host
         let counts = queue.running.compactMap { entries[$0] }
-            .map { (entry: $0, count: $0.machine.connections(to: host)) }
+            .map { entry in
+                (entry: entry, count: hosts.map { entry.machine.connections(to: $0) } ?? entry.workers.count)
+            }
             .filter { $0.count > 0 && $0.entry.workers.count > 1 }
-        if let richest = counts.max(by: { $0.count < $1.count }) { send(.connectionWanted([host]), to: richest.entry) }
+        guard let richest = counts.max(by: { $0.count < $1.count }) else { return }
+        let wanted = hosts.map { [$0] } ?? Set(richest.entry.machine.sources.sources.map(\.origin))
+        send(.connectionWanted(wanted), to: richest.entry)
     }
 
     private func source(_ question: RangeQuestion, _ entry: Entry) -> SourceBook.Source {
@@ -98,13 +103,9 @@ extension Downloader {
     /// A connection is no more: whoever waits for one to its host may have it.
     private func gone(_ host: Origin) {
         hosts.release(host)
-        while let waiter = hosts.next(host) {
-            if let entry = entries[waiter.download], case .connecting(waiter.connection, _) = entry.machine.state {
-                start(waiter.connection, waiter.question, host, entry)
-            } else {
-                hosts.release(host)
-            }
-        }
+        serve(host)
+        // Where the connections of all hosts together are few, one to another host may be waited for.
+        while let other = hosts.nextHost { serve(other) }
         // And if nobody waits for his first one, whoever could use one more.
         guard !roomSeekers.isEmpty, hosts.count(host) < hosts.limit else { return }
         for id in roomSeekers where hosts.count(host) < hosts.limit {
@@ -113,6 +114,16 @@ extension Downloader {
                 continue
             }
             mark(entry)
+        }
+    }
+
+    private func serve(_ host: Origin) {
+        while let waiter = hosts.next(host) {
+            if let entry = entries[waiter.download], case .connecting(waiter.connection, _) = entry.machine.state {
+                start(waiter.connection, waiter.question, host, entry)
+            } else {
+                hosts.release(host)
+            }
         }
     }
 

@@ -121,6 +121,8 @@ extension Downloader {
             entry.record.partPath = nil
             entry.record.finished = status
             send(.published(path: made.name), to: entry)
+            // No step follows that would do it.
+            letGo(entry)
         case .nameTaken(let file):
             hold(file, Mark(written: count, synced: count), entry)
             step(entry) { await $0.publish($1) }

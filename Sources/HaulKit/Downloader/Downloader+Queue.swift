@@ -8,7 +8,7 @@ extension Downloader {
     ///   - perHost: of one host; 0 for no limit of its own. Nil leaves it as it is.
     ///   - spacing: least time between two starts at one host. Nil leaves it as it is.
     public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
-        if let active { queue.limits.active = max(1, active) }
+        if let active { queue.limits.active = min(max(1, active), descriptors.downloads) }
         if let perHost { queue.limits.activePerHost = perHost > 0 ? perHost : nil }
         if let spacing { queue.limits.hostSpacing = max(.zero, spacing) }
         askQueue()

@@ -2,6 +2,8 @@ internal import DequeModule
 internal import Foundation
 internal import Logging
 internal import Metrics
+internal import NIOCore
+internal import NIOPosix
 
 /// Runs downloads and remembers them: the one place where their state changes.
 ///
@@ -21,6 +23,7 @@ public actor Downloader {
     let store: DownloadStore
     let time: Timekeeper
     let executor: BlockingExecutor
+    let descriptors: DescriptorBudget
     let publication: Publication
     let openWorkers = OpenWorkers()
     let cookieCollection: CookieCollection
@@ -75,10 +78,14 @@ public actor Downloader {
 
     /// Opens the store and, as configured, takes up what earlier runs left.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name,
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or another program
+    ///   has kept the store locked for half a minute,
     ///   ``DownloadError/Code/storeFailed`` when the store cannot be used or comes from a newer version,
-    ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read.
+    ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read,
+    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open so few more files that no download could run.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
+        // The event loops end the process where they find none left.
+        try DescriptorLimit.check(eventLoops: configuration.eventLoops ?? System.coreCount)
         let transport = try HTTPTransport(
             .init(
                 connectTimeout: configuration.connectTimeout,
@@ -86,26 +93,43 @@ public actor Downloader {
                 proxies: configuration.proxies,
                 netrc: configuration.netrc,
                 userAgent: configuration.userAgent,
-                binding: configuration.binding
+                binding: configuration.binding,
+                isTight: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads).isTight
             ),
             certificateAuthorities: configuration.certificateAuthorities
         )
         let disk = PosixDisk()
         let logger = configuration.logger
-        let store = try DownloadStore(
-            folder: configuration.stateFolder,
-            name: configuration.name,
-            isExclusive: configuration.restoration == .everything,
-            bootID: disk.bootID
-        ) { _, error in
-            if let error { logger.debug("store: \(error)") }
+        let contention = StoreContention(onWait: { path in
+            logger.debug("store: another program keeps \(path) locked")
+            configuration.onStoreWait?(path)
+        })
+        let bootID = disk.bootID
+        // It may wait for another process.
+        let store = try await BlockingExecutor.system.run { () throws(DownloadError) in
+            try DownloadStore(
+                folder: configuration.stateFolder,
+                name: configuration.name,
+                isExclusive: configuration.restoration == .everything,
+                bootID: bootID,
+                contention: contention,
+                onCommit: { _, error in
+                    if let error { logger.debug("store: \(error)") }
+                },
+                onOddRow: { name in
+                    logger.debug("store: a row cannot be read: \(name)")
+                    configuration.onOddRow?(name)
+                }
+            )
         }
+        _ = MultiThreadedEventLoopGroup.singleton
         try await self.init(
             configuration,
             transport: transport,
             disk: disk,
             store: store,
             time: Timekeeper(ContinuousClock()),
+            descriptors: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads),
             seed: UInt64.random(in: .min ... .max)
         )
     }
@@ -127,6 +151,7 @@ public actor Downloader {
         store: DownloadStore,
         time: Timekeeper,
         executor: BlockingExecutor = .system,
+        descriptors: DescriptorBudget = .unlimited,
         seed: UInt64
     ) async throws(DownloadError) {
         self.configuration = configuration
@@ -140,8 +165,11 @@ public actor Downloader {
         logger = configuration.logger
         cookieCollection = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
         random = SplitMix64(seed: seed)
-        queue = DownloadQueue(configuration.queueLimits)
-        hosts = HostBudget(limit: configuration.connectionsPerHost)
+        self.descriptors = descriptors
+        var limits = configuration.queueLimits
+        limits.active = min(limits.active, descriptors.downloads)
+        queue = DownloadQueue(limits)
+        hosts = HostBudget(limit: configuration.connectionsPerHost, total: descriptors.connections)
         ownSpeedLimit = configuration.bytesPerSecond
         speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
         gates = Gates(
@@ -170,6 +198,7 @@ public actor Downloader {
         // Who hears that all have ended may shut down at once; the others shall hear of it too.
         await telling?.value
         isShuttingDown = true
+        store.beginClosing()
         let all = entries.values.sorted { $0.record.position < $1.record.position }
         for entry in all { send(.pauseRequested, to: entry) }
         for entry in all { await settled(entry) }

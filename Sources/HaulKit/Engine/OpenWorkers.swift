@@ -14,7 +14,10 @@ final class OpenWorkers: Sendable {
     }
 
     func remove(_ connection: DownloadMachine.ConnectionID, of id: DownloadID) {
-        workers.withLock { $0[id]?[connection] = nil }
+        workers.withLock { workers in
+            workers[id]?[connection] = nil
+            if workers[id]?.isEmpty == true { workers[id] = nil }
+        }
     }
 
     func removeAll(of id: DownloadID) {

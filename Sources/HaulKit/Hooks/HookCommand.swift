@@ -37,7 +37,8 @@ struct HookCommand: Sendable {
         }
     }
 
-    /// Starts the program; where it is open for writing, as when it is replaced at this moment, once that is over. Nothing
+    /// Starts the program; where it is open for writing, as when it is replaced at this moment, or too many files are open,
+    /// once that is over. Nothing
     /// is returned when it cannot be run.
     private func start(_ message: HookMessage) async -> RunningProgram? {
         var wait = HookLimits.firstWaitForBusyProgram
@@ -49,7 +50,8 @@ struct HookCommand: Sendable {
                     environment: message.environment(over: ProcessInfo.processInfo.environment)
                 )
             } catch {
-                guard error.code == ETXTBSY, wait <= HookLimits.lastWaitForBusyProgram else {
+                let passes = error.code == ETXTBSY || SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
+                guard passes, wait <= HookLimits.lastWaitForBusyProgram else {
                     logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil
                 }

@@ -93,7 +93,8 @@ extension DownloadMachine {
             kind = .finished
         case .failed(let error, let landed):
             if let landed { take(landed) }
-            (kind, failure) = (.failed, error)
+            // That there is no socket for one more says nothing of the host.
+            (kind, failure) = (error.kind == .tooManyOpenFiles ? .noRoom : .failed, error)
         case .noRoom: kind = .noRoom
         case .overlapDiffers:
             return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)

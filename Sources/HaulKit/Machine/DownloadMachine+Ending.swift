@@ -12,6 +12,8 @@ extension DownloadMachine {
     mutating func retry(_ verdict: FailureTable.Verdict, retryAfter: Duration? = nil, at now: Instant)
         -> [Action]
     {
+        // Nobody's fault but this machine's: not counted, and no other source would help.
+        if verdict.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: verdict.error, at: now) }
         // Another source of the same file, before any waiting.
         if sources.moveOn(droppingHome: !verdict.isWorthRetrying) { return open(at: now) }
         guard verdict.isWorthRetrying else { return fail(verdict.error) }
@@ -19,9 +21,39 @@ extension DownloadMachine {
         guard let wait = patience.waitAfterFailure(settings.retry, retryAfter: retryAfter) else {
             return fail(verdict.error)
         }
+        return rest(wait, because: verdict.error, at: now)
+    }
+
+    private mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
         timers += 1
-        state = .resting(until: now + wait, because: verdict.error)
+        state = .resting(until: now + wait, because: error)
         return [.startTimer(TimerID(number: timers), after: wait), .report]
+    }
+
+    /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
+    mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
+        var closing: [Action] = []
+        switch state {
+        case .recovering, .publishing, .verifying: break
+        case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
+        case .transferring: closing = transfer.closeAll()
+        default: return []
+        }
+        return closing
+            + settleOr { machine in
+                machine.recoversAfterRest = true
+                return machine.link.stopAsking() + [.checkpoint, .releaseFile]
+                    + machine.rest(Self.waitForFiles, because: error, at: now)
+            }
+    }
+
+    private static let waitForFiles = Duration.seconds(1)
+
+    /// Begins with what is on the disk.
+    mutating func recover() -> [Action] {
+        recoversAfterRest = false
+        state = .recovering
+        return [.recover, .report]
     }
 
     mutating func fail(_ error: DownloadError) -> [Action] {

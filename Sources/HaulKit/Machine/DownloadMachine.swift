@@ -31,6 +31,8 @@ struct DownloadMachine: Sendable, Equatable {
     var rangesAreBroken = false
     var asksPlain = false
     var dropsWhatIsThere = false
+    /// The file was closed for the rest: after it the disk is looked at anew.
+    var recoversAfterRest = false
     var sources: SourceBook
     var transfer = Transfer()
     /// What is compared before a resume where no strong name vouches for the version.
@@ -77,8 +79,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .spaceMissing(let reason, let error): return spaceMissing(reason, error)
         case .slotGranted:
             guard state == .queued else { return [] }
-            state = .recovering
-            return [.recover, .report]
+            return recover()
         case .recovered(let found): return recovered(found, at: now)
         case .headReceived(let id, let head, let retryAfter):
             return headReceived(id, head, retryAfter: retryAfter, at: now)
@@ -101,7 +102,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .sourceReplaced(let link): return sourceReplaced(link, at: now)
         case .timerFired(let id):
             guard case .resting = state, id.number == timers else { return [] }
-            return open(at: now)
+            return recoversAfterRest ? recover() : open(at: now)
         case .verified(let verdict): return verified(verdict, at: now)
         case .published(let path):
             guard state == .publishing else { return [] }
@@ -118,6 +119,7 @@ struct DownloadMachine: Sendable, Equatable {
             wish = .run
             state = .completed(path: path)
             return link.stopAsking() + closing + [.releaseFile, .report]
+        case .stepFailed(let error) where error.code == .tooManyOpenFiles: return waitForFiles(error, at: now)
         case .stepFailed(let error):
             switch state {
             case .recovering, .publishing, .verifying: return settleOr { $0.fail(error) }

@@ -27,6 +27,12 @@ enum FailureTable {
             )
         case .connectionFailed:
             verdict(true, .connectionFailed, "No connection to \(host) could be made. Check the network.")
+        case .tooManyOpenFiles:  // others will be closed
+            verdict(
+                true,
+                .tooManyOpenFiles,
+                "Too many files are open for a connection to \(host). Raise the limit (ulimit -n) or run fewer downloads at once."
+            )
         case .connectTimeout, .responseTimeout:
             verdict(true, .timedOut, "\(host) did not answer in time.")
         case .stalled:

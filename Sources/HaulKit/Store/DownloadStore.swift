@@ -41,6 +41,8 @@ final class DownloadStore: Sendable {
     private let gathered = Mutex(Gathered())
     /// Used on the writer only.
     private let rows = Mutex(DownloadRow())
+    /// Told what a row is of that cannot be read, once for each.
+    let onOddRow: @Sendable (_ name: String) -> Void
     /// Told of every write that failed in the background, and of every commit (for tests of power loss).
     private let onCommit: @Sendable (_ isDurable: Bool, DownloadError?) -> Void
 
@@ -49,13 +51,16 @@ final class DownloadStore: Sendable {
         name: String,
         isExclusive: Bool,
         bootID: String,
-        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void = { _, _ in }
+        contention: StoreContention = StoreContention(),
+        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void = { _, _ in },
+        onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) throws(DownloadError) {
         self.init(
-            try StoreFile(folder: folder, name: name, isExclusive: isExclusive),
+            try StoreFile(folder: folder, name: name, isExclusive: isExclusive, contention: contention),
             path: FilePaths.join(folder, name + ".sqlite"),
             bootID: bootID,
-            onCommit: onCommit
+            onCommit: onCommit,
+            onOddRow: onOddRow
         )
     }
 
@@ -65,12 +70,14 @@ final class DownloadStore: Sendable {
         path: String,
         bootID: String,
         executor: BlockingExecutor = .system,
-        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void
+        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void,
+        onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) {
         self.file = file
         self.path = path
         setAside = file.setAside
         self.bootID = bootID
+        self.onOddRow = onOddRow
         self.onCommit = onCommit
         writer = executor.makeQueue("haul.store", .utility)
     }
@@ -179,6 +186,9 @@ final class DownloadStore: Sendable {
         }
     }
 
+    /// The downloader closes: a store that another program keeps locked is not waited for any more, but for a moment.
+    func beginClosing() { file.contention.close() }
+
     /// Lets another downloader own the name, also where something still holds this store.
     func giveUpName() {
         file.lock?.unlock()
@@ -193,12 +203,11 @@ final class DownloadStore: Sendable {
     /// Downloads whose files were about to take their final names when their process ended.
     func unfinishedPublications() async throws(DownloadError) -> [Saved] {
         try await onWriter { store in
-            try store.file.queue.read { database in
-                // A row that a later version wrote, or somebody edited, must not hide the others.
-                try Row.fetchAll(database, DownloadRecord.filter(Column("status") == "publishing")).compactMap { row in
-                    guard let record = try? DownloadRecord(row: row) else { return nil }
-                    return try store.saved(record, database)
-                }
+            try store.readingRows { database, odd in
+                try Row.fetchAll(
+                    database,
+                    sql: "SELECT \(OddRows.columns) FROM download WHERE status = 'publishing'"
+                ).compactMap { try odd.saved($0, database) }
             }
         }
     }
@@ -213,33 +222,39 @@ final class DownloadStore: Sendable {
     func find(_ requests: [DownloadRequest]) async throws(DownloadError) -> [Saved?] {
         try await onWriter { store in
             store.writeGathered()
-            return try store.file.queue.read { database in
+            return try store.readingRows { database, odd in
                 try requests.map { request in
-                    guard
-                        let row = try Self.newest(request, database) ?? Self.newestOfEarlierSpelling(request, database)
-                    else { return nil }
-                    return try DownloadRecord.filter(Column.rowID == row).fetchOne(database)
-                        .map { try store.saved($0, database) }
+                    let rows =
+                        try Self.newest(request, database) + Self.newestOfEarlierSpelling(request, database)
+                    for row in rows {
+                        let row = try Row.fetchOne(
+                            database,
+                            sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?",
+                            arguments: [row]
+                        )
+                        if let row, let saved = try odd.saved(row, database) { return saved }
+                    }
+                    return nil
                 }
             }
         }
     }
 
-    private static func newestOfEarlierSpelling(_ request: DownloadRequest, _ database: Database) throws -> Int64? {
-        guard let earlier = request.earlierSpelling.flatMap(URL.init(string:)), request.key == nil else { return nil }
+    private static func newestOfEarlierSpelling(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
+        guard let earlier = request.earlierSpelling.flatMap(URL.init(string:)), request.key == nil else { return [] }
         var request = request
         request.url = earlier
         return try newest(request, database)
     }
 
-    /// The number of the row. Most requests of a list have none yet, which is found out without sorting.
-    private static func newest(_ request: DownloadRequest, _ database: Database) throws -> Int64? {
-        for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC LIMIT 1"] {
+    /// The numbers of the rows, the newest first. Most requests of a list have none yet, which is found out without sorting.
+    private static func newest(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
+        for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC"] {
             var statement: BoundStatement
             if let key = request.key {
                 statement = try BoundStatement("SELECT rowid FROM download WHERE key = ?", database)
                 statement.bind(key)
-                return try statement.firstInteger()
+                return try statement.integers()
             }
             switch request.destination {
             case .file(let path):
@@ -253,17 +268,23 @@ final class DownloadStore: Sendable {
                 statement.bind(request.url.absoluteString)
                 statement.bind(path)
             }
-            let row = try statement.firstInteger()
-            if row == nil || order != "LIMIT 1" { return row }
+            let rows = try statement.integers()
+            if rows.isEmpty || order != "LIMIT 1" { return rows }
         }
-        return nil
+        return []
     }
 
     /// The download whose bytes gather at this path, if it is another one than that of `id`.
     func find(partPath: String, besides id: String) async throws(DownloadError) -> DownloadRecord? {
         try await onWriter { store in
-            try store.file.queue.read {
-                try DownloadRecord.filter(Column("partPath") == partPath && Column("id") != id).fetchOne($0)
+            try store.readingRows { database, odd in
+                let rows = try Row.fetchAll(
+                    database,
+                    sql: "SELECT \(OddRows.columns) FROM download WHERE partPath = ? AND id != ?",
+                    arguments: [partPath, id]
+                )
+                for row in rows { if let record = odd.record(row) { return record } }
+                return nil
             }
         }
     }
@@ -272,9 +293,16 @@ final class DownloadStore: Sendable {
     func find(finalPath: String) async throws(DownloadError) -> DownloadRecord? {
         try await onWriter { store in
             store.writeGathered()
-            return try store.file.queue.read { database in
-                try DownloadRecord.filter(Column("finalPath") == finalPath)
-                    .order(Column("createdAt").desc, Column.rowID.desc).fetchOne(database)
+            return try store.readingRows { database, odd in
+                let rows = try Row.fetchAll(
+                    database,
+                    sql: """
+                        SELECT \(OddRows.columns) FROM download WHERE finalPath = ? ORDER BY createdAt DESC, rowid DESC
+                        """,
+                    arguments: [finalPath]
+                )
+                for row in rows { if let record = odd.record(row) { return record } }
+                return nil
             }
         }
     }
@@ -282,8 +310,12 @@ final class DownloadStore: Sendable {
     func find(id: String) async throws(DownloadError) -> Saved? {
         try await onWriter { store in
             store.writeGathered()
-            return try store.file.queue.read { database in
-                try DownloadRecord.fetchOne(database, key: id).map { try store.saved($0, database) }
+            return try store.readingRows { database, odd in
+                try Row.fetchOne(
+                    database,
+                    sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?",
+                    arguments: [id]
+                ).flatMap { try odd.saved($0, database) }
             }
         }
     }
@@ -293,7 +325,9 @@ final class DownloadStore: Sendable {
     func claim(_ id: String) async throws(DownloadError) -> Bool {
         try await onWriter { store in
             try store.file.queue.write { database in
-                guard var record = try DownloadRecord.fetchOne(database, key: id) else { return true }
+                let row = try Row.fetchOne(database, sql: "SELECT * FROM download WHERE id = ?", arguments: [id])
+                // One that cannot be read is nobody's.
+                guard let row, var record = try? DownloadRecord(row: row), record.isPlausible else { return true }
                 if let owner = record.owner, owner != store.owner.number, store.owner.isAlive(owner) { return false }
                 record.owner = store.owner.number
                 store.rows.withLock { $0.forget(id) }
@@ -310,17 +344,13 @@ final class DownloadStore: Sendable {
             try store.file.queue.write { database in
                 let owners = try Int64.fetchAll(
                     database,
-                    sql: "SELECT DISTINCT owner FROM download WHERE owner IS NOT NULL"
+                    sql: "SELECT DISTINCT owner FROM download WHERE typeof(owner) = 'integer'"
                 )
                 for owner in owners where !store.owner.isAlive(owner) {
                     try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner = ?", arguments: [owner])
                 }
             }
         }
-    }
-
-    private func saved(_ record: DownloadRecord, _ database: Database) throws -> Saved {
-        Saved(record: record, progress: try ProgressRecord.fetchOne(database, key: record.id))
     }
 
     func onWriter<Value: Sendable>(_ step: @escaping @Sendable (DownloadStore) throws -> Value)

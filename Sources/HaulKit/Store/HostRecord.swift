@@ -32,7 +32,9 @@ extension DownloadStore {
         let oldest = date.addingTimeInterval(-HostRecord.lifetime)
         return try await onWriter { store in
             let records = try store.file.queue.read { database in
-                try HostRecord.filter(Column("seenAt") >= oldest).fetchAll(database)
+                // What cannot be read is not known.
+                try Row.fetchAll(database, HostRecord.filter(Column("seenAt") >= oldest))
+                    .compactMap { try? HostRecord(row: $0) }
             }
             return records.reduce(into: [:]) { limits, record in
                 // The store may have been edited by hand.

@@ -11,39 +11,72 @@ struct RowReader {
         SELECT download.id, url, folder, file, status, wishes, createdAt, key, groupName, belongsTo, metadata, host,
             priority, position, total, hold, owner, partPath, finalPath, startedAt,
             coalesce(resource, part, finished, error, finishedAt, proof, linkExpiresAt) IS NULL,
-            progress.written, progress.synced, progress.bootID, progress.received
+            progress.written, progress.synced, progress.bootID, progress.received, download.rowid
         FROM download LEFT JOIN progress ON progress.downloadID = download.id
         """
 
     private var wishes: (text: String, value: DownloadRecord.Wishes)?
     private var created: (text: String, value: Date)?
 
-    /// - Returns: nil for a row that cannot be read.
-    mutating func saved(_ row: Row, _ database: Database) -> DownloadStore.Saved? {
-        guard let id: String = row[0], let record = record(row, id, database) else { return nil }
-        var progress: ProgressRecord?
-        if let written: String = row[21], let synced: String = row[22], let bootID: String = row[23] {
-            progress = ProgressRecord(id, written: written, synced: synced, bootID: bootID, received: row[24] ?? 0)
-        }
-        return DownloadStore.Saved(record: record, progress: progress)
+    /// - Returns: nil for a row that cannot be read, which is then one of the odd ones.
+    mutating func saved(_ row: Row, _ database: Database, _ odd: inout OddRows) throws -> DownloadStore.Saved? {
+        if let saved = waiting(row) { return saved }
+        // What has begun already says more, and is rare among those that wait.
+        let number: Int64 = try row.required(25)
+        return try Row.fetchOne(
+            database,
+            sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?",
+            arguments: [number]
+        ).flatMap { try odd.saved($0, database) }
     }
 
-    private mutating func record(_ row: Row, _ id: String, _ database: Database) -> DownloadRecord? {
-        // What has begun already says more, and is rare among those that wait. A row that cannot be read must not hide the
-        // others.
-        guard row[20] as Bool? == true, let url: String = row[1],
-            let status = (row[4] as String?).flatMap(DownloadRecord.Status.init), let text: String = row[5],
-            let wishes = readWishes(text), let createdAt = readDate(row[6]), let priority: Int = row[12],
-            let position: Int64 = row[13]
-        else { return try? DownloadRecord.fetchOne(database, key: id) }
-        var record = DownloadRecord(id: id, url: url, status: status, wishes: wishes, createdAt: createdAt)
-        (record.folder, record.file) = (row[2], row[3])
-        (record.key, record.groupName, record.belongsTo) = (row[7], row[8], row[9])
-        (record.metadata, record.host) = (row[10], row[11])
-        (record.priority, record.position, record.total) = (priority, position, row[14])
-        record.hold = (row[15] as String?).flatMap(HoldReason.init)
-        (record.owner, record.partPath, record.finalPath) = (row[16], row[17], row[18])
-        record.startedAt = row[19]
+    /// - Returns: nil for one that has begun, and for one of which a value is odd.
+    private mutating func waiting(_ row: Row) -> DownloadStore.Saved? {
+        do {
+            guard try row.required(20, as: Bool.self), let record = try record(row), record.isPlausible else {
+                return nil
+            }
+            var progress: ProgressRecord?
+            if let written: String = try row.value(21), let synced: String = try row.value(22),
+                let bootID: String = try row.value(23)
+            {
+                let received: Int64 = try row.value(24) ?? 0
+                progress = ProgressRecord(
+                    record.id,
+                    written: written,
+                    synced: synced,
+                    bootID: bootID,
+                    received: received
+                )
+            }
+            return DownloadStore.Saved(record: record, progress: progress)
+        } catch {
+            // Read by its names, it says what is wrong with it.
+            return nil
+        }
+    }
+
+    private mutating func record(_ row: Row) throws(OddValue) -> DownloadRecord? {
+        let status: String = try row.required(4)
+        let date: DatabaseValue = row[6]
+        guard let status = DownloadRecord.Status(rawValue: status), let wishes = readWishes(try row.required(5)),
+            let createdAt = readDate(date)
+        else { return nil }
+        var record = DownloadRecord(
+            id: try row.required(0),
+            url: try row.required(1),
+            status: status,
+            wishes: wishes,
+            createdAt: createdAt
+        )
+        (record.folder, record.file) = (try row.value(2), try row.value(3))
+        (record.key, record.groupName, record.belongsTo) = (try row.value(7), try row.value(8), try row.value(9))
+        (record.metadata, record.host) = (try row.value(10), try row.value(11))
+        (record.priority, record.position) = (try row.required(12), try row.required(13))
+        record.total = try row.value(14)
+        record.hold = try row.value(15, as: String.self).flatMap(HoldReason.init)
+        (record.owner, record.partPath, record.finalPath) = (try row.value(16), try row.value(17), try row.value(18))
+        record.startedAt = try row.value(19)
         return record
     }
 

@@ -11,8 +11,12 @@ struct StoreFile {
     let owner: StoreOwner
     /// Where a damaged store was moved to, if it was.
     let setAside: String?
+    let contention: StoreContention
 
-    init(folder: String, name: String, isExclusive: Bool) throws(DownloadError) {
+    init(folder: String, name: String, isExclusive: Bool, contention: StoreContention = StoreContention())
+        throws(DownloadError)
+    {
+        self.contention = contention
         guard !name.isEmpty, !name.contains("/"), name.first != "." else {
             throw DownloadError(
                 .storeFailed,
@@ -25,6 +29,7 @@ struct StoreFile {
             lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
             owner = try StoreOwner(FilePaths.join(folder, name + ".owners"))
         } catch {
+            if error.kind == .tooManyOpenFiles { throw DownloadError(error) }
             throw DownloadError(.storeFailed, "The state folder cannot be used. \(error.sentence)")
         }
         guard try Self.take(lock, isExclusive: isExclusive) else {
@@ -38,15 +43,15 @@ struct StoreFile {
         self.lock = lock
         let path = FilePaths.join(folder, name + ".sqlite")
         // One process at a time creates, migrates or sets aside.
-        let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"))
+        let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
         defer { withExtendedLifetime(setup) {} }
         do {
-            queue = try Self.open(path)
+            queue = try Self.open(path, contention)
             setAside = nil
         } catch let error as DatabaseError where [.SQLITE_NOTADB, .SQLITE_CORRUPT].contains(error.resultCode) {
             setAside = try Self.moveAway(path)
             do {
-                queue = try Self.open(path)
+                queue = try Self.open(path, contention)
             } catch { throw Self.error(error, path) }
         } catch { throw Self.error(error, path) }
     }
@@ -57,14 +62,15 @@ struct StoreFile {
         lock = nil
         owner = StoreOwner()
         setAside = nil
+        contention = StoreContention()
     }
 
-    private static func open(_ path: String) throws -> DatabaseQueue {
+    private static func open(_ path: String, _ contention: StoreContention) throws -> DatabaseQueue {
         // Created by us first, since SQLite would make it readable by everybody.
         _ = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
         var configuration = GRDB.Configuration()
         configuration.journalMode = .wal
-        configuration.busyMode = .timeout(20)
+        configuration.busyMode = .callback { contention.wait(for: path, tries: $0) }
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             // A list of thousands changes the same pages again and again: they are kept at hand (8 MiB), and copied from the
@@ -101,25 +107,30 @@ struct StoreFile {
         } catch { throw DownloadError(error) }
     }
 
-    private static func setupLock(_ path: String) throws(DownloadError) -> PosixFile {
+    private static func setupLock(_ path: String, _ contention: StoreContention) throws(DownloadError) -> PosixFile {
         do {
             let file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
-            // Others hold it for milliseconds; ten seconds mean that something is wrong.
-            for _ in 0..<1000 {
+            var tries = 0
+            repeat {
                 if try file.lock() { return file }
-                usleep(10_000)
-            }
+                tries += 1
+            } while contention.wait(for: path, tries: tries - 1)
         } catch { throw DownloadError(error) }
-        throw DownloadError(.storeFailed, "Another process has been setting up the store at \(path) for too long.")
+        throw StoreContention.isLocked(path)
     }
 
     static func error(_ error: any Error, _ path: String) -> DownloadError {
         if let error = error as? DownloadError { return error }
+        if let error = error as? DiskError, error.kind == .tooManyOpenFiles { return DownloadError(error) }
         if let error = error as? DiskError {
             return DownloadError(.storeFailed, "The store cannot be opened. \(error.sentence)")
         }
-        if (error as? DatabaseError)?.resultCode == .SQLITE_FULL {
-            return DownloadError(DiskError(.full, call: "write", path: path))
+        switch (error as? DatabaseError)?.resultCode {
+        case .SQLITE_FULL: return DownloadError(DiskError(.full, call: "write", path: path))
+        case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
+            return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
+        case .SQLITE_BUSY, .SQLITE_LOCKED: return StoreContention.isLocked(path)
+        default: break
         }
         // A decoding error would print the row, headers and all.
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"

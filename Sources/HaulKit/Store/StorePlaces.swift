@@ -17,9 +17,15 @@ extension DownloadStore {
                 sql: "SELECT id, priority, position FROM download WHERE \(condition.sql)",
                 arguments: condition.bound
             ).compactMap { row in
-                DownloadID(row[0] as String).map { PlaceRow(id: $0, priority: row[1], position: row[2]) }
+                // One that is odd has no place.
+                try? Self.place(row)
             }
         }
+    }
+
+    private static func place(_ row: Row) throws(OddValue) -> PlaceRow? {
+        guard let id = DownloadID(try row.required(0)) else { return nil }
+        return PlaceRow(id: id, priority: try row.required(1), position: try row.required(2))
     }
 
     /// The free positions at a place; nil beside a download that is not there.
@@ -30,18 +36,19 @@ extension DownloadStore {
         others.add(besides: ids)
         let condition = others
         let step = Downloader.positionStep * Int64(ids.count + 1)
+        let plausible = "typeof(position) = 'integer' AND abs(position) < 2305843009213693952"
         return try await reading { database in
             func position(_ what: String, _ more: String = "1") throws -> Int64? {
                 try Int64.fetchOne(
                     database,
-                    sql: "SELECT \(what)(position) FROM download WHERE \(condition.sql) AND \(more)",
+                    sql: "SELECT \(what)(position) FROM download WHERE \(condition.sql) AND \(plausible) AND \(more)",
                     arguments: condition.bound
                 )
             }
             func own(_ id: DownloadID) throws -> Int64? {
                 try Int64.fetchOne(
                     database,
-                    sql: "SELECT position FROM download WHERE id = ?",
+                    sql: "SELECT position FROM download WHERE id = ? AND \(plausible)",
                     arguments: [id.description]
                 )
             }

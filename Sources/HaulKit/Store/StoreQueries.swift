@@ -25,8 +25,9 @@ extension DownloadStore {
                 """
             // A row that a later version wrote, or somebody edited, must not hide the others.
             return try Row.fetchAll(database, sql: sql, arguments: condition.bound).compactMap { row in
-                guard let record = try? DownloadRecord(row: row), let id = DownloadID(record.id) else { return nil }
-                return Listed(id: id, record: record, received: row["received"] ?? 0)
+                guard let record = try? DownloadRecord(row: row), record.isPlausible, let id = DownloadID(record.id)
+                else { return nil }
+                return Listed(id: id, record: record, received: max(0, row.sum("received")))
             }
         }
     }
@@ -44,11 +45,11 @@ extension DownloadStore {
     func ids(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadID] {
         try await reading { database in
             let order = condition.order.isEmpty ? "download.rowid" : condition.order
-            return try String.fetchAll(
+            return try DatabaseValue.fetchAll(
                 database,
                 sql: "SELECT id FROM download WHERE \(condition.sql) ORDER BY \(order)\(condition.page)",
                 arguments: condition.bound
-            ).compactMap { DownloadID($0) }
+            ).compactMap { String.fromDatabaseValue($0).flatMap { DownloadID($0) } }
         }
     }
 
@@ -64,14 +65,20 @@ extension DownloadStore {
             // Of few hosts there are many.
             var hosts: [String: String] = [:]
             while let row = try rows.next() {
-                guard let id = DownloadID(row[0] as String) else { continue }
-                let name: String = row[1] ?? ""
-                let host = hosts[name] ?? name
-                hosts[name] = host
-                items.append(.init(id: id, host: host, priority: row[2], position: row[3]))
+                // One that is odd is reported when it is asked for.
+                guard let item = try? Self.item(row, &hosts) else { continue }
+                items.append(item)
             }
             return items
         }
+    }
+
+    private static func item(_ row: Row, _ hosts: inout [String: String]) throws(OddValue) -> DownloadQueue.Item? {
+        guard let id = DownloadID(try row.required(0)) else { return nil }
+        let name: String = try row.value(1) ?? ""
+        let host = hosts[name] ?? name
+        hosts[name] = host
+        return .init(id: id, host: host, priority: try row.required(2), position: try row.required(3))
     }
 
     /// Changes many rows in one durable transaction.
@@ -104,25 +111,35 @@ extension DownloadStore {
     /// The place behind every other.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            try Int64.fetchOne(database, sql: "SELECT max(position) FROM download") ?? 0
+            // One that was put there by hand must leave room behind it.
+            try Int64.fetchOne(
+                database,
+                sql: """
+                    SELECT max(position) FROM download
+                    WHERE typeof(position) = 'integer' AND position < 2305843009213693952
+                    """
+            ) ?? 0
         }
     }
 
     /// The downloads with these ids, as far as there are any.
     func find(ids: [DownloadID]) async throws(DownloadError) -> [Saved] {
         let condition = StoreCondition.ids(ids)
-        return try await reading { database in
-            let rows = try Row.fetchCursor(
-                database,
-                sql: "\(RowReader.sql) WHERE \(condition.sql)",
-                arguments: condition.bound
-            )
-            var reader = RowReader()
-            var all: [Saved] = []
-            while let row = try rows.next() {
-                if let saved = reader.saved(row, database) { all.append(saved) }
+        return try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                let rows = try Row.fetchCursor(
+                    database,
+                    sql: "\(RowReader.sql) WHERE \(condition.sql)",
+                    arguments: condition.bound
+                )
+                var reader = RowReader()
+                var all: [Saved] = []
+                while let row = try rows.next() {
+                    if let saved = try reader.saved(row, database, &odd) { all.append(saved) }
+                }
+                return all
             }
-            return all
         }
     }
 

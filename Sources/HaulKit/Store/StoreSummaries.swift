@@ -4,8 +4,8 @@ internal import GRDB
 /// Adding downloads up where they are stored.
 extension DownloadStore {
     private static let sums = """
-        count(*) AS n, status, sum(coalesce(CASE status WHEN 'completed' THEN total ELSE received END, 0)) AS bytes,
-        sum(coalesce(total, 0)) AS total, sum(total IS NULL) AS unknown
+        count(*) AS n, status, total(CASE status WHEN 'completed' THEN total ELSE received END) AS bytes,
+        total(total) AS total, sum(total IS NULL) AS unknown
         FROM download LEFT JOIN progress ON progress.downloadID = download.id
         """
 
@@ -29,7 +29,9 @@ extension DownloadStore {
             )
             var groups: [(name: String?, summary: DownloadSummary)] = []
             for row in rows {
-                let name: String? = row["groupName"]
+                // What is no name is no group.
+                let stored: DatabaseValue = row["groupName"] ?? .null
+                let name = String.fromDatabaseValue(stored)
                 if groups.isEmpty || groups[groups.count - 1].name != name { groups.append((name, DownloadSummary())) }
                 groups[groups.count - 1].summary.add(row)
             }
@@ -52,15 +54,17 @@ extension DownloadStore {
 
 extension DownloadSummary {
     fileprivate mutating func add(_ row: Row) {
-        let count: Int = row["n"] ?? 0
-        switch row["status"] as String? {
+        let count = Int(row.sum("n"))
+        let status: DatabaseValue = row["status"] ?? .null
+        switch String.fromDatabaseValue(status) {
+        case OddRows.status: return
         case "paused": paused += count
         case "failed": failed += count
         case "completed": completed += count
         default: open += count
         }
-        receivedBytes += row["bytes"] ?? 0
-        knownTotalBytes += row["total"] ?? 0
-        unknownTotals += row["unknown"] ?? 0
+        receivedBytes = receivedBytes.addingClamped(row.sum("bytes"))
+        knownTotalBytes = knownTotalBytes.addingClamped(row.sum("total"))
+        unknownTotals += Int(row.sum("unknown"))
     }
 }

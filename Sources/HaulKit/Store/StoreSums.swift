@@ -27,7 +27,7 @@ extension DownloadStore {
                     SELECT status = 'completed' AS isFinished, count(*) AS files, total(bytes) AS bytes FROM (
                         SELECT status, CASE
                             WHEN status = 'completed'
-                                THEN coalesce(json_extract(finished, '$.size'), download.total, 0)
+                                THEN coalesce(CASE WHEN json_valid(finished) THEN json_extract(finished, '$.size') END, download.total, 0)
                             WHEN coalesce(received, 0) = 0 THEN 0
                             ELSE max(coalesce(download.total, 0), received)
                             END AS bytes
@@ -39,11 +39,11 @@ extension DownloadStore {
             )
             var sums = Sums()
             for row in rows {
-                let bytes = Int64(min(max(row["bytes"] as Double? ?? 0, 0), 0x1p62))
-                if row["isFinished"] as Bool? ?? false {
-                    (sums.finishedFiles, sums.finished) = (row["files"] ?? 0, bytes)
+                let bytes = max(0, row.sum("bytes"))
+                if row.sum("isFinished") == 1 {
+                    (sums.finishedFiles, sums.finished) = (Int(row.sum("files")), bytes)
                 } else {
-                    (sums.unfinishedFiles, sums.unfinished) = (row["files"] ?? 0, bytes)
+                    (sums.unfinishedFiles, sums.unfinished) = (Int(row.sum("files")), bytes)
                 }
             }
             return sums

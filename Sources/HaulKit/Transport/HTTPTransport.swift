@@ -18,6 +18,8 @@ final class HTTPTransport: Transport {
         var userAgent: String
         /// Connections have a local address of its; see ``NetworkBinding``.
         var binding: NetworkBinding?
+        /// There are so few descriptors that none may lie idle.
+        var isTight = false
         let authenticator = Authenticator()
     }
 
@@ -43,7 +45,7 @@ final class HTTPTransport: Transport {
                 throw DownloadError(
                     .tlsFailed,
                     "The certificates in \(certificateAuthorities) cannot be read. The file must be in PEM form.",
-                    cause: "\(error)"
+                    cause: TransportError.plain(error)
                 )
             }
         }
@@ -96,6 +98,7 @@ final class HTTPTransport: Transport {
         configuration.tracing.tracer = nil
         // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
+        if options.isTight { configuration.connectionPool.idleTimeout = .milliseconds(500) }
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
         // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.

@@ -18,16 +18,16 @@ extension TransportError {
             if case .connectTimeout = error {
                 self.init(.connectTimeout)
             } else {
-                self.init(.connectionLost, "\(error)")
+                self.init(.connectionLost, Self.plain(error))
             }
         case HTTPParserError.invalidEOFState: self.init(.connectionLost, "the answer ended early")
-        case let error as HTTPParserError: self.init(.malformedResponse, "\(error)")
-        case let error as NIOSSLExtraError: self.init(.tlsRefused, error.description)
+        case let error as HTTPParserError: self.init(.malformedResponse, Self.plain(error))
+        case let error as NIOSSLExtraError: self.init(TLSFailure(error))
         case let error as NIOSSLError: self.init(tls: error)
-        case let error as BoringSSLError: self.init(tlsText: "\(error)")
+        case let error as BoringSSLError: self.init(TLSFailure("\(error)"))
         case is KeptConnectionClosed: self.init(.connectionLost)
         case is CancellationError: self.init(.connectionLost, "cancelled")
-        default: self.init(.connectionLost, "\(error)")
+        default: self.init(.connectionLost, Self.plain(error))
         }
     }
 
@@ -68,11 +68,13 @@ extension TransportError {
     private init(connection error: NIOConnectionError) {
         let failures = error.connectionErrors.map { TransportError($0.error) }
         if failures.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
-            self.init(.nameNotResolved)
+            // The system's resolver does not say that it lacked a socket.
+            self.init(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved)
         } else {
             // Several addresses may fail in several ways; a refusal says more than the rest.
             self =
-                failures.first { $0.kind == .connectionRefused } ?? failures.first ?? TransportError(.connectionFailed)
+                failures.first { $0.kind == .tooManyOpenFiles } ?? failures.first { $0.kind == .connectionRefused }
+                ?? failures.first ?? TransportError(.connectionFailed)
         }
     }
 
@@ -80,7 +82,8 @@ extension TransportError {
         switch code {
         case ECONNREFUSED: self.init(.connectionRefused)
         case ETIMEDOUT: self.init(.connectTimeout)
-        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EMFILE, ENFILE, EACCES, EPERM:
+        case EMFILE, ENFILE: self.init(.tooManyOpenFiles)
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EACCES, EPERM:
             self.init(.connectionFailed, SystemCalls.describe(errno: code))
         default: self.init(.connectionLost, SystemCalls.describe(errno: code))
         }
@@ -88,13 +91,9 @@ extension TransportError {
 
     private init(tls error: NIOSSLError) {
         switch error {
-        case .handshakeFailed(let cause): self.init(tlsText: "\(cause)")
+        case .handshakeFailed(let cause): self.init(TLSFailure("\(cause)"))
         case .uncleanShutdown: self.init(.connectionLost, "closed without a TLS goodbye")
-        default: self.init(tlsText: "\(error)")
+        default: self.init(TLSFailure("\(error)"))
         }
-    }
-
-    private init(tlsText text: String) {
-        self.init(text.contains("CERTIFICATE") ? .tlsRefused : .connectionLost, text)
     }
 }

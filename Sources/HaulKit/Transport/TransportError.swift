@@ -6,6 +6,8 @@ struct TransportError: Error, Sendable, Hashable {
         /// The interface or local address to connect from is not there; the detail is a sentence.
         case bindingFailed
         case nameNotResolved, connectionRefused, connectionFailed
+        /// The process may have no further socket.
+        case tooManyOpenFiles
         case connectTimeout, responseTimeout, stalled
         /// The connection ended before the body did.
         case connectionLost

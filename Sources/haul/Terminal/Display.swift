@@ -8,8 +8,14 @@ protocol Display: Sendable {
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
+    /// So many downloads will be added in all, less those that are one.
+    func expects(_ count: Int)
     /// A URL that did not even become a download.
-    func refused(_ url: String, _ error: DownloadError)
+    ///
+    /// - Parameter place: where in a list it stands, if it comes from one.
+    func refused(_ url: String, _ error: DownloadError, at place: String?)
+    /// A line of a list that is no URL.
+    func unreadable(_ line: Wanted.Unreadable)
     /// Something about the list as a whole.
     func noted(_ text: String)
     func close()
@@ -20,7 +26,11 @@ extension Display {
     func added(_ snapshot: DownloadSnapshot) {}
     func changed(_ snapshot: DownloadSnapshot) {}
     func progressed(_ snapshot: DownloadSnapshot) {}
-    func refused(_ url: String, _ error: DownloadError) { Output.error("\(url): \(error)") }
+    func expects(_ count: Int) {}
+    func refused(_ url: String, _ error: DownloadError, at place: String?) {
+        Output.error("\(place.map { $0 + ": " } ?? "")\(url): \(error)")
+    }
+    func unreadable(_ line: Wanted.Unreadable) { Output.error("\(line.place): \(line.text): \(line.reason)") }
     func noted(_ text: String) { Output.note(text) }
     func close() {}
 }

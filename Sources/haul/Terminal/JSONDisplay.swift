@@ -12,6 +12,8 @@ struct JSONDisplay: Display {
         var event: String
         var id: String?
         var url: String
+        /// Where in a list it stands, if it did not even become a download.
+        var place: String?
         var state: String?
         /// Why it is paused, where nobody asked for that.
         var hold: String?
@@ -44,8 +46,13 @@ struct JSONDisplay: Display {
         }
     }
 
-    func refused(_ url: String, _ error: DownloadError) {
-        print(Line(event: "failed", url: url, error: failure(error)))
+    func refused(_ url: String, _ error: DownloadError, at place: String?) {
+        print(Line(event: "failed", url: url, place: place, error: failure(error)))
+    }
+
+    func unreadable(_ line: Wanted.Unreadable) {
+        let error = Line.Failure(code: DownloadError.Code.invalidURL.rawValue, message: line.reason)
+        print(Line(event: "failed", url: line.text, place: line.place, error: error))
     }
 
     private func line(_ event: String, _ snapshot: DownloadSnapshot) -> Line {

@@ -31,11 +31,13 @@ final class PlainDisplay: Display {
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         switch outcome {
         case .completed(let completed):
-            let start = state.withLock { $0.started[snapshot.id] }
+            let start = state.withLock { $0.started.removeValue(forKey: snapshot.id) }
             Output.note(Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
             if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
         case .failed(let error) where error.code == .shutDown: break
-        case .failed(let error): Output.error("\(snapshot.url.masked): \(error)")
+        case .failed(let error):
+            state.withLock { $0.started[snapshot.id] = nil }
+            Output.error("\(snapshot.url.masked): \(error)")
         case .cancelled: break
         }
     }

@@ -33,19 +33,42 @@ enum ProgressLine {
         }
     }
 
+    /// Files that have ended and are not looked at any more.
+    struct Ended: Sendable {
+        var count = 0
+        var bytes: Int64 = 0
+
+        mutating func add(_ snapshot: DownloadSnapshot) {
+            count += 1
+            if snapshot.state == .completed { bytes = ProgressLine.sum(bytes, snapshot.receivedBytes) }
+        }
+    }
+
     /// The sum of several files. Its percentage is known only when every size is.
-    static func total(_ snapshots: [DownloadSnapshot], finished: Int, columns: Int) -> String {
+    ///
+    /// - Parameters:
+    ///   - finished: how many have ended; those of `ended` are among them.
+    ///   - expected: how many files there will be in all, where more are to come.
+    static func total(
+        _ snapshots: [DownloadSnapshot],
+        finished: Int,
+        ended: Ended = Ended(),
+        expected: Int = 0,
+        columns: Int
+    ) -> String {
+        let count = max(expected, snapshots.count + ended.count)
         // A file that failed will bring nothing more: it must not leave the sum unknown for ever.
         let counted = snapshots.filter { $0.state != .failed && $0.state != .cancelled }
-        let received = counted.reduce(0) { sum($0, $1.receivedBytes) }
+        let received = counted.reduce(ended.bytes) { sum($0, $1.receivedBytes) }
         let totals = counted.map(\.totalBytes)
-        let total = totals.contains(nil) ? nil : totals.reduce(0) { sum($0, $1 ?? 0) }
+        let isKnown = !totals.contains(nil) && count == snapshots.count + ended.count
+        let total = isKnown ? totals.reduce(ended.bytes) { sum($0, $1 ?? 0) } : nil
         let speed = snapshots.reduce(0) { $0 + $1.bytesPerSecond }
         let left = total.flatMap {
             speed > 0 ? DownloadSnapshot.time(for: Double($0) - Double(received), at: speed) : nil
         }
         return line(
-            "\(finished)/\(snapshots.count) files",
+            "\(finished)/\(count) files",
             total.map { $0 == 0 ? 0 : max(0, min(1, Double(received) / Double($0))) },
             received: received,
             total: total,

@@ -1,14 +1,17 @@
 import Foundation
 import HaulKit
+import OrderedCollections
 import Synchronization
 
 /// A live display at the bottom of the terminal: a line a running file, then a total. Finished files scroll up.
 final class TerminalDisplay: Display {
     private struct State {
         var snapshots: [DownloadID: DownloadSnapshot] = [:]
-        var order: [DownloadID] = []
+        /// Those that have not ended.
+        var order: OrderedSet<DownloadID> = []
+        var ended = ProgressLine.Ended()
+        var expected = 0
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
-        var finished = 0
         /// Cells of each line that is on the screen now.
         var drawn: [Int] = []
         var isClosed = false
@@ -35,6 +38,8 @@ final class TerminalDisplay: Display {
         }
     }
 
+    func expects(_ count: Int) { state.withLock { $0.expected = count } }
+
     func changed(_ snapshot: DownloadSnapshot) {
         state.withLock { state in
             state.snapshots[snapshot.id] = snapshot
@@ -45,14 +50,17 @@ final class TerminalDisplay: Display {
     }
 
     func progressed(_ snapshot: DownloadSnapshot) {
-        state.withLock { $0.snapshots[snapshot.id] = snapshot }
+        state.withLock { state in
+            if state.snapshots[snapshot.id] != nil { state.snapshots[snapshot.id] = snapshot }
+        }
     }
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         let start = state.withLock { state in
-            state.snapshots[snapshot.id] = snapshot
-            state.finished += 1
-            return state.started[snapshot.id]
+            state.snapshots[snapshot.id] = nil
+            state.order.remove(snapshot.id)
+            state.ended.add(snapshot)
+            return state.started.removeValue(forKey: snapshot.id)
         }
         switch outcome {
         case .completed(let completed):
@@ -64,9 +72,11 @@ final class TerminalDisplay: Display {
         }
     }
 
-    func refused(_ url: String, _ error: DownloadError) {
-        draw(above: "haul: \(url): \(error)")
+    func refused(_ url: String, _ error: DownloadError, at place: String?) {
+        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(url): \(error)")
     }
+
+    func unreadable(_ line: Wanted.Unreadable) { draw(above: "haul: \(line.place): \(line.text): \(line.reason)") }
 
     func noted(_ text: String) { draw(above: text) }
 
@@ -109,8 +119,16 @@ final class TerminalDisplay: Display {
             )
         }
         if running.count > room { lines.append(Format.fit("and \(running.count - room) more", columns)) }
-        if all.count > 1, state.finished < all.count {
-            lines.append(ProgressLine.total(all, finished: state.finished, columns: columns))
+        if max(state.expected, all.count + state.ended.count) > 1, !all.isEmpty {
+            lines.append(
+                ProgressLine.total(
+                    all,
+                    finished: state.ended.count,
+                    ended: state.ended,
+                    expected: state.expected,
+                    columns: columns
+                )
+            )
         }
         return lines
     }

@@ -11,7 +11,8 @@ struct FailureTableTests {
         (.connectionLost, true, .connectionLost), (.tlsRefused, false, .tlsFailed),
         (.proxyRefused, false, .proxyFailed),
         (.tooManyRedirects, false, .tooManyRedirects), (.insecureRedirect, false, .insecureRedirect),
-        (.badRedirect, false, .malformedResponse), (.malformedResponse, true, .malformedResponse),
+        (.tooManyOpenFiles, true, .tooManyOpenFiles), (.badRedirect, false, .malformedResponse),
+        (.malformedResponse, true, .malformedResponse),
     ]
 
     @Test(arguments: table)

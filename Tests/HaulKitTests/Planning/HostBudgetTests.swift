@@ -20,6 +20,23 @@ struct HostBudgetTests {
         #expect(budget.count(one) == 2)
     }
 
+    @Test func givesAllHostsTogetherNoMoreThanTheProcessMayHave() {
+        var budget = HostBudget(limit: 2, total: 2)
+        #expect([budget.take(one), budget.take(two), budget.take(two)] == [true, true, false])
+        #expect(budget.room(one) == 0 && budget.room(two) == 0 && budget.isFull)
+        let waiting = waiter()
+        budget.wait(waiting, for: two)
+        #expect(budget.nextHost == nil)
+        // What one host leaves is for whoever waits at another.
+        budget.release(one)
+        #expect(budget.room(one) == 0)
+        #expect(budget.next(one) == nil && budget.nextHost == two)
+        #expect(budget.next(two) == waiting && budget.nextHost == nil)
+        #expect(budget.isFull)
+        budget.release(two)
+        #expect(budget.room(one) == 1)
+    }
+
     @Test(arguments: [0, -1, Int.min])
     func allowsOneWhateverTheLimitSays(_ limit: Int) {
         var budget = HostBudget(limit: limit)

@@ -1,0 +1,117 @@
+internal import Foundation
+internal import Synchronization
+
+/// What a program prints on one of its streams, read as it comes and kept within a bound.
+final class PrintedText: Sendable {
+    /// Which of many bytes are kept.
+    enum Kept: Sendable {
+        case beginning(Int)
+        case end(Int)
+    }
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var isWhole = true
+        /// Where the program finds it; closed on our side once it has.
+        var writeEnd: Int32?
+        var hasProgramEnded = false
+        var isRead = false
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+    private let kept: Kept
+    private let readEnd: Int32
+    private let state: Mutex<State>
+
+    /// - Throws: ``DownloadError``, where no pipe can be had.
+    init(keeping kept: Kept) throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            let error = DiskError(errno: errno, call: "pipe", path: "a program's output")
+            throw DownloadError(error.kind == .tooManyOpenFiles ? .tooManyOpenFiles : .sourceFailed, error.sentence)
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        self.kept = kept
+        readEnd = ends[0]
+        state = Mutex(State(writeEnd: ends[1]))
+    }
+
+    deinit {
+        SystemCalls.close(readEnd)
+        if let end = state.withLock({ $0.writeEnd }) { SystemCalls.close(end) }
+    }
+
+    /// What the program is to be given.
+    var writeEnd: Int32 { state.withLock { $0.writeEnd ?? -1 } }
+
+    /// Reads on a thread of its own from now on; the program has its end by now.
+    ///
+    /// - Parameter onTooMuch: called when more has come than is kept of a beginning.
+    func read(onTooMuch: @escaping @Sendable () -> Void) {
+        let end = state.withLock { state in
+            defer { state.writeEnd = nil }
+            return state.writeEnd
+        }
+        if let end { SystemCalls.close(end) }
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 16 << 10)
+            while let count = next(&buffer) {
+                let isTooMuch = state.withLock { keep(buffer[..<count], &$0) }
+                if isTooMuch { onTooMuch() }
+            }
+            let waiting = state.withLock { state in
+                state.isRead = true
+                defer { state.waiting = nil }
+                return state.waiting
+            }
+            waiting?.resume()
+        }
+    }
+
+    /// All that was kept, once the program has ended; and whether that is all that it printed.
+    func text() async -> (text: String, isWhole: Bool) {
+        await withCheckedContinuation { continuation in
+            let isRead = state.withLock { state in
+                state.hasProgramEnded = true
+                if !state.isRead { state.waiting = continuation }
+                return state.isRead
+            }
+            if isRead { continuation.resume() }
+        }
+        return state.withLock { state in
+            let text = String(decoding: state.bytes, as: UTF8.self)
+            return (text.trimmingCharacters(in: .whitespacesAndNewlines), state.isWhole)
+        }
+    }
+
+    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: whoever it left running
+    ///   in the background keeps nobody waiting.
+    private func next(_ buffer: inout [UInt8]) -> Int? {
+        while true {
+            let hasEnded = state.withLock { $0.hasProgramEnded }
+            if hasEnded, !state.withLock({ $0.isWhole }) { return nil }
+            var ready = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
+            let answer = poll(&ready, 1, hasEnded ? 0 : 20)
+            if answer < 0, errno == EINTR { continue }
+            if answer == 0, !hasEnded { continue }
+            guard answer > 0 else { return nil }
+            let count = buffer.withUnsafeMutableBytes { Foundation.read(readEnd, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            return count > 0 ? count : nil
+        }
+    }
+
+    /// - Returns: whether it has just become too much.
+    private func keep(_ bytes: ArraySlice<UInt8>, _ state: inout State) -> Bool {
+        switch kept {
+        case .end(let most):
+            state.bytes = Array((state.bytes + bytes).suffix(most))
+            return false
+        case .beginning(let most):
+            let room = most - state.bytes.count
+            state.bytes += bytes.prefix(room)
+            guard bytes.count > room, state.isWhole else { return false }
+            state.isWhole = false
+            return true
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import Foundation
+internal import Synchronization
+
+/// Waits for a store that another program has locked, on the thread that wants it, and not without end.
+final class StoreContention: Sendable {
+    private let patience: Mutex<LockPatience>
+    private let now: @Sendable () -> Instant
+    private let onWait: @Sendable (_ path: String) -> Void
+
+    /// - Parameter onWait: told the path of what is waited for, once a wait, when it has become long.
+    init(
+        _ limits: LockPatience.Limits = .init(),
+        now: (@Sendable () -> Instant)? = nil,
+        onWait: @escaping @Sendable (_ path: String) -> Void = { _ in }
+    ) {
+        patience = Mutex(LockPatience(limits))
+        self.now = now ?? Timekeeper(ContinuousClock()).now
+        self.onWait = onWait
+    }
+
+    /// Waits a moment.
+    ///
+    /// - Parameter tries: how many times this has been called in this wait.
+    /// - Returns: false when it is not to be tried again.
+    func wait(for path: String, tries: Int) -> Bool {
+        switch patience.withLock({ $0.verdict(isFirstTry: tries == 0, at: now()) }) {
+        case .givesUp: return false
+        case .tellsAndWaits: onWait(path)
+        case .waits: break
+        }
+        usleep(UInt32(min(tries + 1, 20)) * 1000)
+        return true
+    }
+
+    func close() { patience.withLock { $0.close(at: now()) } }
+
+    static func isLocked(_ path: String) -> DownloadError {
+        DownloadError(
+            .inUse,
+            "Another program keeps the store \(path) locked. End it and try again: what arrived is kept."
+        )
+    }
+}

@@ -1,0 +1,68 @@
+internal import NIOSSL
+
+/// Why TLS with a server failed, in words of our own: those of the library name its source files, with the folders of
+/// whoever built it.
+enum TLSFailure: Sendable, Hashable, CaseIterable {
+    case untrustedCertificate, otherHost, refusedCertificate
+    case notTLS, noCommonVersion, handshakeRefused, closedInHandshake, brokenOff, unknown
+
+    /// What the library calls its errors ends in one of these, after `OPENSSL_internal:`.
+    ///
+    /// - Parameter text: what the library says of an error.
+    init(_ text: String) {
+        let reasons: [(String, Self)] = [
+            ("CERTIFICATE_VERIFY_FAILED", .untrustedCertificate),
+            ("WRONG_VERSION_NUMBER", .notTLS), ("HTTP_REQUEST", .notTLS), ("HTTPS_PROXY_REQUEST", .notTLS),
+            ("UNKNOWN_PROTOCOL", .notTLS), ("UNEXPECTED_MESSAGE", .brokenOff),
+            ("UNSUPPORTED_PROTOCOL", .noCommonVersion), ("ALERT_PROTOCOL_VERSION", .noCommonVersion),
+            ("WRONG_SSL_VERSION", .noCommonVersion), ("INSUFFICIENT_SECURITY", .noCommonVersion),
+            ("NO_SHARED_CIPHER", .noCommonVersion), ("ALERT_HANDSHAKE_FAILURE", .handshakeRefused),
+            ("UNRECOGNIZED_NAME", .handshakeRefused), ("ACCESS_DENIED", .handshakeRefused),
+            // What the server says of a certificate that it wants of us.
+            ("CERTIFICATE", .refusedCertificate), ("ALERT_UNKNOWN_CA", .refusedCertificate),
+            ("EOF during", .closedInHandshake), ("eofDuring", .closedInHandshake),
+            ("ALERT", .brokenOff),
+        ]
+        self = reasons.first { text.contains($0.0) }?.1 ?? .unknown
+    }
+
+    init(_ error: NIOSSLExtraError) {
+        switch error {
+        case .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname:
+            self = .otherHost
+        default: self = .unknown
+        }
+    }
+
+    /// A certificate stays as it is; whatever else broke off may go better the next time.
+    var kind: TransportError.Kind {
+        switch self {
+        case .untrustedCertificate, .otherHost, .refusedCertificate: .tlsRefused
+        case .notTLS, .noCommonVersion, .handshakeRefused, .closedInHandshake, .brokenOff, .unknown: .connectionLost
+        }
+    }
+
+    var reason: String {
+        switch self {
+        case .untrustedCertificate: "it has expired, or nobody vouches for it who is trusted here"
+        case .otherHost: "it is for another host"
+        case .refusedCertificate: "the server wants a certificate of Haul, or refuses it"
+        case .notTLS: "the server does not speak TLS at this port"
+        case .noCommonVersion: "the server has no version of TLS, or no cipher, in common with Haul"
+        case .handshakeRefused: "the server refused the TLS handshake"
+        case .closedInHandshake: "the server closed the connection in the TLS handshake"
+        case .brokenOff: "the server broke TLS off"
+        case .unknown: "TLS failed"
+        }
+    }
+}
+
+extension TransportError {
+    init(_ failure: TLSFailure) { self.init(failure.kind, failure.reason) }
+
+    /// What is said of an error that has no words of ours: never the place in somebody's source files.
+    static func plain(_ error: any Error) -> String {
+        let text = "\(error)"
+        return text.contains("/") || text.utf8.count > 200 ? "\(type(of: error))" : text
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import HaulKit
+
+/// The lines of `--input-file`, without comments and empty ones.
+struct InputList {
+    struct Line: Sendable, Hashable {
+        /// Counted from 1, as editors do.
+        let number: Int
+        let text: String
+    }
+
+    let path: String
+    let lines: [Line]
+
+    /// - Parameter path: `-` for standard input.
+    init(path: String) throws {
+        if path == "-" {
+            self.init(path: path, FileHandle.standardInput.readDataToEndOfFile())
+        } else {
+            guard let contents = FileManager.default.contents(atPath: path) else {
+                throw Complaint("\(path) cannot be read.", .usage)
+            }
+            self.init(path: path, contents)
+        }
+    }
+
+    init(path: String, _ data: Data) {
+        self.path = path
+        // Bytes, not characters: a list may have a hundred thousand lines.
+        let (newline, returned, space, tab) = (
+            UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t")
+        )
+        var lines: [Line] = []
+        var number = 0
+        for line in data.split(separator: newline, omittingEmptySubsequences: false) {
+            number += 1
+            for part in line.split(separator: returned) {
+                let front = part.drop { $0 == space || $0 == tab }
+                guard let first = front.first, first != UInt8(ascii: "#"),
+                    let last = front.lastIndex(where: { $0 != space && $0 != tab })
+                else { continue }
+                lines.append(Line(number: number, text: SpelledURL.text(front[...last])))
+            }
+        }
+        self.lines = lines
+    }
+
+    /// `FILE:LINE`.
+    func place(_ number: Int) -> String { "\(path == "-" ? "standard input" : path):\(number)" }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+@testable import haul
+
+/// Lists of URLs, and lines of them that are none.
+@Suite(.timeLimit(.minutes(5)))
+struct InputListTests {
+    let folder: TemporaryFolder
+    let haul: HaulCommand
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    @Test func countsLinesAsEditorsDo() {
+        let text = "# a list\n\n  http://a.example/ \r\n\thttp://b.example/\n#http://c.example/\r\nhttp://d.example/"
+        let list = InputList(path: "list", Data(text.utf8))
+        #expect(list.lines.map(\.number) == [3, 4, 6])
+        #expect(list.lines.map(\.text) == ["http://a.example/", "http://b.example/", "http://d.example/"])
+        #expect(list.place(3) == "list:3" && InputList(path: "-", Data()).place(1) == "standard input:1")
+    }
+
+    @Test(arguments: [
+        ("http://user:secret@[host/file?token=secret", "http://…@[host/file?…"), ("a\u{1B}[2Jb", "a\u{FFFD}[2Jb"),
+        (String(repeating: "x", count: 300), String(repeating: "x", count: 200) + "…"),
+    ])
+    func showsNoSecretsOfALineThatIsNoURL(_ text: String, _ shown: String) {
+        #expect(Wanted.masked(text) == shown)
+    }
+
+    @Test(arguments: [true, false]) func namesALineThatIsNoURLAndGoesOn(isJSON: Bool) async throws {
+        let content = TestContent(seed: 13, count: 10_000)
+        let server = try await TestServer.start { FileResource(content: content, etag: "\"v1\"").reply(to: $0) }
+        let lines = [server.url("/one"), "http://[broken/two", "", "no url at all", server.url("/three")]
+        try lines.joined(separator: "\n").write(toFile: folder("list"), atomically: true, encoding: .utf8)
+        let result = try await haul.start(["get", "-i", "list"] + (isJSON ? ["--json"] : [])).result()
+        #expect(result.status == 64)
+        let told = isJSON ? result.output : result.errors
+        #expect(told.contains("list:2") && told.contains("list:4"), "\(told)")
+        for name in ["one", "three"] { #expect(try content.matches(fileAt: folder(name))) }
+        await server.stop()
+    }
+
+    @Test func theFirstThatDidNotCompleteGivesTheStatus() {
+        var summary = StatusSummary()
+        summary.note(.network, at: 7)
+        summary.note(.complete, at: 0)
+        summary.note(.usage, at: 3)
+        summary.note(.disk, at: 5)
+        #expect(summary.status(isInterrupted: false) == .usage)
+        summary.note(.interrupted, at: 9)
+        #expect(summary.status(isInterrupted: false) == .usage)
+        #expect(summary.status(isInterrupted: true) == .interrupted)
+    }
+
+    @Test func aListLongerThanWhatIsFollowedAtOnceIsDownloadedWhole() async throws {
+        let content = TestContent(seed: 14, count: 100)
+        let server = try await TestServer.start { FileResource(content: content, etag: "\"v1\"").reply(to: $0) }
+        let count = 2500
+        try (0..<count).map { server.url("/file\($0)") }.joined(separator: "\n")
+            .write(toFile: folder("list"), atomically: true, encoding: .utf8)
+        let result = try await haul.run("get", "-q", "-i", "list", "-d", "out")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder("out")).count == count)
+        await server.stop()
+    }
+}
