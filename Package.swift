@@ -11,6 +11,69 @@ let settings: [SwiftSetting] = [
 let sanitizer: [SwiftSetting] =
     Context.environment["HAUL_THREAD_SANITIZER"] == nil ? [] : [.define("HAUL_THREAD_SANITIZER")]
 
+/// Set by `Scripts/simulate` and `Scripts/fuzz`: the simulation and the fuzzers as programs of their own, in place of the tests,
+/// since they look into the library as the tests do.
+let buildsTools = Context.environment["HAUL_TOOLS"] != nil
+/// libFuzzer brings the main function of the fuzzers.
+let fuzzer: [SwiftSetting] = Context.environment["HAUL_TOOLS"] == "libfuzzer" ? [.define("HAUL_LIBFUZZER")] : []
+
+func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["HaulKit"] + dependencies,
+        path: "Tests/HaulKitTests",
+        sources: sources,
+        swiftSettings: settings + fuzzer + [.define("HAUL_TOOL")]
+    )
+}
+
+let tools: [Target] = [
+    tool(
+        "HaulSimulation",
+        ["Doubles/SimulatedDisk.swift", "Lives"],
+        [
+            "CHaulSimulation",
+            .product(name: "GRDB", package: "GRDB.swift"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]
+    ),
+    tool(
+        "HaulFuzz",
+        ["Fuzz"],
+        [
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]
+    ),
+]
+
+let tests: [Target] = [
+    .testTarget(
+        name: "HaulKitTests",
+        dependencies: [
+            "HaulKit", "HaulTesting", "CHaulSimulation",
+            .product(name: "GRDB", package: "GRDB.swift"),
+            .product(name: "Metrics", package: "swift-metrics"),
+            .product(name: "MetricsTestKit", package: "swift-metrics"),
+            .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
+        name: "HaulEndToEndTests",
+        dependencies: [
+            "HaulKit", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            .product(name: "NIOCore", package: "swift-nio"),
+        ],
+        swiftSettings: settings
+    ),
+]
+
 let package = Package(
     name: "haul",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -34,6 +97,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "CHaulSystem"),
+        .target(name: "CHaulSimulation", path: "Tests/CHaulSimulation"),
         .target(
             name: "HaulKit",
             dependencies: [
@@ -97,28 +161,5 @@ let package = Package(
             path: "Tests/HaulTesting",
             swiftSettings: settings + sanitizer
         ),
-        .testTarget(
-            name: "HaulKitTests",
-            dependencies: [
-                "HaulKit", "HaulTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: settings + sanitizer
-        ),
-        .testTarget(
-            name: "HaulEndToEndTests",
-            dependencies: [
-                "HaulKit", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
-    ]
+    ] + (buildsTools ? tools : tests)
 )

@@ -61,6 +61,22 @@ final class SimulatedDisk: Disk {
         state.withLock { $0.failures[call] = (after, kind) }
     }
 
+    /// Everything succeeds from now on.
+    func succeed() {
+        state.withLock { $0.failures = [:] }
+    }
+
+    /// Somebody else gives a file another name; durable at once.
+    func move(_ path: String, to target: String) {
+        state.withLock { state in
+            guard let number = state.names.removeValue(forKey: path) else { return }
+            state.names[target] = number
+            state.durableNames[path] = nil
+            state.durableNames[target] = number
+            state.unsyncedNames.append(.clear(path))
+        }
+    }
+
     /// What somebody else does just before the next file is locked.
     func beforeNextLock(_ work: @escaping @Sendable () -> Void) {
         beforeNext("lock", work)
@@ -303,7 +319,9 @@ final class SimulatedDisk: Disk {
         }
 
         func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
-            let bytes = buffers.flatMap { Array($0.readableBytesView) }
+            let bytes =
+                buffers.count == 1
+                ? Array(buffers[0].readableBytesView) : buffers.flatMap { Array($0.readableBytesView) }
             try disk.change("write", path) { state throws(DiskError) in
                 let growth = offset + Int64(bytes.count) - Int64(state.inodes[number]?.content.count ?? 0)
                 if let capacity = state.capacity, growth > 0, SimulatedDisk.used(state) + growth > capacity {

@@ -1,0 +1,73 @@
+#if HAUL_TOOL && !HAUL_LIBFUZZER
+    import Foundation
+
+    /// `HaulFuzz MINUTES SEED`: hands inputs of `Mutator` to every parser in turn. Each chunk of them runs in a process of its own,
+    /// so that one that traps is found and the others go on. `Scripts/fuzz` builds and runs it.
+    @main
+    struct FuzzMain {
+        private static let chunk: UInt64 = 20_000
+
+        static func main() throws {
+            let arguments = CommandLine.arguments
+            if arguments.count == 5, arguments[1] == "--chunk", let index = Int(arguments[2]),
+                let from = UInt64(arguments[3]),
+                let count = UInt64(arguments[4])
+            {
+                return run(FuzzTarget.all[index], from, count)
+            }
+            guard arguments.count == 3, let minutes = Double(arguments[1]), let seed = UInt64(arguments[2]) else {
+                say("usage: HaulFuzz MINUTES SEED")
+                exit(64)
+            }
+            let end = Date().addingTimeInterval(minutes * 60)
+            var from = seed &* 1_000_000_000_000
+            var (inputs, found): (UInt64, Set<String>) = (0, [])
+            while Date() < end {
+                for index in FuzzTarget.all.indices where Date() < end {
+                    let target = FuzzTarget.all[index]
+                    inputs += chunk
+                    guard let finding = try chunk(index, from, chunk), found.insert(target.name).inserted else {
+                        continue
+                    }
+                    say("\(target.name): \(finding)")
+                }
+                from += chunk
+            }
+            say("\(inputs) inputs for \(FuzzTarget.all.count) parsers, seed \(seed): \(found.count) of them failed")
+            exit(found.isEmpty ? 0 : 1)
+        }
+
+        /// - Returns: what went wrong with the first input that did not go well.
+        private static func chunk(_ index: Int, _ from: UInt64, _ count: UInt64) throws -> String? {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+            process.arguments = ["--chunk", "\(index)", "\(from)", "\(count)"]
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            if process.terminationStatus == 0 { return nil }
+            if process.terminationReason == .exit, !text.isEmpty { return text }
+            // A trap: halved until it is one input.
+            if count > 1 {
+                return try chunk(index, from, count / 2) ?? chunk(index, from + count / 2, count - count / 2)
+            }
+            var mutator = Mutator(seed: from)
+            return "a trap for \(mutator.input(FuzzTarget.all[index]))"
+        }
+
+        private static func run(_ target: FuzzTarget, _ from: UInt64, _ count: UInt64) {
+            for number in from..<from + count {
+                var mutator = Mutator(seed: number)
+                let bytes = mutator.input(target)
+                guard let wrong = target.check(bytes) else { continue }
+                say("\(wrong), for \(String(decoding: bytes, as: UTF8.self).debugDescription), \(bytes)")
+                exit(1)
+            }
+        }
+
+        private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    }
+#endif

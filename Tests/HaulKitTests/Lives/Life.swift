@@ -1,0 +1,267 @@
+import Foundation
+
+@testable import HaulKit
+
+/// One life of a few downloads: servers that lie, processes that are killed, power that goes, users who move files about;
+/// and then everything is in order, and the downloads have to complete.
+///
+/// Unchecked, as `World` is.
+final class Life: @unchecked Sendable {
+    struct Plan {
+        /// No lies, one version, a strong tag: what was taken in must not be asked for again.
+        var isClean = false
+        var cutsPower = false
+        var hasTwoStores = false
+        var policy = DownloadRequest.ConflictPolicy.rename
+        var isNamedFile = false
+        var connections = 1
+        var wantsDigest = false
+        var failsDisk = false
+    }
+
+    let seed: UInt64
+    let world: World
+    let disk: SimulatedDisk
+    let stores: [LifeStore]
+    private(set) var plan = Plan()
+    private(set) var sites: [LifeSite] = []
+    private(set) var violations: [String] = []
+    private(set) var processCount = 0
+    /// Files of the user's: what he put where, and may expect to find there.
+    var foreign: [String: [UInt8]] = [:]
+    /// Bytes that came twice after a SIGKILL although they had been there for longer than a quarter of a second.
+    private(set) var isOver = false
+    let folder = "/data"
+
+    init(seed: UInt64, stores: [LifeStore], isTraced: Bool = false) {
+        self.seed = seed
+        self.stores = stores
+        world = World(seed: seed, isTraced: isTraced)
+        disk = SimulatedDisk(seed: seed &+ 1)
+    }
+
+    func blame(_ text: String) {
+        world.trace("WRONG: \(text)")
+        // What comes after the first is mostly its consequence.
+        if violations.count < 3, !violations.contains(text) { violations.append(text) }
+    }
+
+    /// Runs the whole life on this thread.
+    func run() {
+        world.capture()
+        defer { World.release() }
+        Task {
+            do { try await live() } catch { blame("an error of the rig: \(error)") }
+            isOver = true
+        }
+        if let reason = world.run(mostSteps: 400_000, until: 40_000_000_000_000, isDone: { isOver }) {
+            blame("the life is stuck: \(reason)")
+        }
+    }
+
+    // MARK: The script
+
+    private func begin() throws {
+        plan.isClean = world.once(in: 4)
+        plan.cutsPower = !plan.isClean && world.once(in: 3)
+        plan.hasTwoStores = !plan.isClean && world.once(in: 4)
+        plan.isNamedFile = world.once(in: 2)
+        plan.connections = world.once(in: 3) ? world.chance(2...4) : 1
+        plan.wantsDigest = world.once(in: 8)
+        plan.failsDisk = !plan.isClean && world.once(in: 10)
+        let policies: [DownloadRequest.ConflictPolicy] = [.rename, .rename, .overwrite, .fail]
+        plan.policy = policies[world.chance(4)]
+        let count = plan.isNamedFile ? 1 : world.once(in: 4) ? world.chance(2...4) : 1
+        sites = (0..<count).map { number in
+            LifeSite(
+                world,
+                number: number,
+                // Who asks for what is there to be overwritten may not name two files alike.
+                name: plan.policy == .overwrite ? "\(number).bin" : world.once(in: 2) ? "a.bin" : "b.bin",
+                isClean: plan.isClean,
+                isSmall: count > 1 && world.chance(3) > 0
+            )
+        }
+        for site in sites where plan.wantsDigest { site.isProved = true }
+        for store in stores { try store.reset(keepsSnapshots: plan.cutsPower) }
+        world.trace("life \(seed): \(plan)")
+        for site in sites {
+            world.trace(
+                "site \(site.number): \(site.url.lastPathComponent), \(site.current.bytes.count) bytes, \(site.naming), "
+                    + "\(site.framing), \(site.rhythm), parts \(site.partNaming), ranges \(site.hasRanges), conditions \(site.hasConditions), lies \(site.lies)"
+            )
+        }
+        if world.once(in: 6) { putForeign() }
+    }
+
+    /// The user puts a file of his own where the download wants to go, or where its partial file is.
+    func putForeign() {
+        let name = sites[0].url.lastPathComponent
+        let path = folder + "/" + (plan.isNamedFile ? "named.bin" : name) + (world.once(in: 2) ? "" : ".haulpart")
+        // What stands there he moves out of the way.
+        let bytes = Array("the user's own \(foreign.count), \(world.random.next())".utf8)
+        let aside = path + ".moved\(foreign.count)"
+        if disk.content(path) != nil, foreign[path] != nil || world.once(in: 2) {
+            disk.move(path, to: aside)
+            foreign[aside] = foreign[path]
+        }
+        disk.put(bytes, at: path)
+        foreign[path] = bytes
+        world.trace("the user puts a file at \(path)")
+    }
+
+    private func requests() -> [DownloadRequest] {
+        sites.map { site in
+            var request = DownloadRequest(
+                site.url,
+                to: plan.isNamedFile ? .file(path: folder + "/named.bin") : .folder(path: folder)
+            )
+            request.onConflict = plan.policy
+            if plan.wantsDigest { request.checksum = site.digest }
+            return request
+        }
+    }
+
+    private func configuration() -> HaulKit.Configuration {
+        var configuration = HaulKit.Configuration(stateFolder: "/state")
+        configuration.restoration = .onRequest
+        configuration.waitsForNetwork = false
+        configuration.retry.base = .milliseconds(50)
+        configuration.retry.cap = .milliseconds(800)
+        configuration.retry.attempts = 12
+        configuration.retry.retryAfterCap = .seconds(5)
+        configuration.batchBytes = 16 << 10
+        configuration.connectionsPerDownload = plan.connections
+        configuration.initialConnections = plan.connections
+        configuration.smallestPiece = 4 << 10
+        return configuration
+    }
+
+    func process(_ store: LifeStore) -> LifeProcess {
+        processCount += 1
+        return LifeProcess("\(processCount)", world, disk, sites, store)
+    }
+
+    private func live() async throws {
+        try begin()
+        for episode in 0..<world.chance(1...3) {
+            try await self.episode(episode)
+            checkNames()
+            if !violations.isEmpty { return }
+        }
+        // From here on everything is in order.
+        for site in sites {
+            if site.isProved { site.restore() }
+            site.isHonest = true
+        }
+        world.trace("everything is in order from here on")
+        disk.succeed()
+        try await finish()
+    }
+
+    /// One process, or two beside each other, up to what ends it.
+    private func episode(_ number: Int) async throws {
+        let process = process(stores[plan.hasTwoStores ? world.chance(2) : 0])
+        // Two of one store would not know each other, since all are of one process here.
+        let other =
+            plan.hasTwoStores && world.once(in: 2)
+            ? self.process(process.store === stores[0] ? stores[1] : stores[0]) : nil
+        process.disk.onRename = { [self] in published($0) }
+        other?.disk.onRename = { [self] in published($0) }
+        // Somewhere in an operation on the disk, or in between.
+        var cutsPower = false
+        if plan.cutsPower, world.once(in: 2) {
+            cutsPower = true
+            let cut = world.chance(1...40)
+            process.disk.endsBefore = { [unowned process, weak other] in
+                guard $0 == cut else { return false }
+                process.kill()
+                other?.kill()
+                return true
+            }
+        } else if world.once(in: 3) {
+            let cut = world.chance(1...40)
+            process.disk.endsBefore = { [unowned process] in
+                guard $0 == cut else { return false }
+                process.kill()
+                return true
+            }
+        }
+        if plan.failsDisk {
+            let call = ["write", "sync", "rename", "create", "syncFolder", "truncate", "reserve", "remove"][
+                world.chance(8)
+            ]
+            disk.fail(call, after: world.chance(6), with: world.once(in: 2) ? .inputOutput : .full)
+        }
+        let configuration = configuration()
+        let requests = requests()
+        try await process.start(configuration, requests)
+        if let other {
+            try await sleep(world.chance(1500))
+            try await other.start(configuration, requests)
+        }
+        let timer = disturb(process, other)
+        await process.ended()
+        await other?.ended()
+        world.cancelTimer(timer)
+        let wasKilled = process.isDead
+        if !process.isDead { check(process, isAlone: other == nil) }
+        if let other, !other.isDead { check(other, isAlone: false) }
+        let took = process.transport.delivered
+        let claims = wasKilled && !cutsPower ? try process.store.saved() : nil
+        if let claims, other == nil { checkClaims(claims, isAfterPowerCut: false) }
+        if let claims, plan.isClean, let at = process.diedAt { checkLoss(claims, took, at) }
+        await process.shutDown()
+        await other?.shutDown()
+        if cutsPower, process.isDead, wasKilled {
+            world.trace("the power goes")
+            disk.restart()
+            foreign = foreign.filter { disk.content($0.key) == $0.value }
+            for store in stores {
+                try store.cutPower(world)
+                if !plan.hasTwoStores { checkClaims(try store.saved(), isAfterPowerCut: true) }
+            }
+        }
+    }
+
+    /// What happens in the middle of it, at some time.
+    private func disturb(_ process: LifeProcess, _ other: LifeProcess?) -> Int {
+        let milliseconds = world.chance([50, 300, 1500, 6000][world.chance(4)])
+        let kind = world.chance(9)
+        return world.timer(in: Int64(milliseconds) * 1_000_000 + Int64(world.chance(1_000_000))) { [self] in
+            switch kind {
+            case 0, 1, 2: process.kill()
+            case 3: Task { await process.pauseAndResume() }
+            case 4: Task { await process.shutDown() }
+            case 8 where !plan.isClean: Task { await process.cancel() }
+            case 5 where !plan.isClean: putForeign()
+            case 6 where !plan.isClean: sites[world.chance(sites.count)].change()
+            default: if !plan.isClean, world.once(in: 2) { for site in sites { site.change() } }
+            }
+        }
+    }
+
+    func sleep(_ milliseconds: Int) async throws {
+        try await world.timekeeper.sleep(.milliseconds(milliseconds))
+    }
+
+    /// With nothing in the way any more, every download completes.
+    private func finish() async throws {
+        var last: [LifeProcess.Run] = []
+        for attempt in 0..<5 {
+            let process = process(stores[0])
+            process.disk.onRename = { [self] in published($0) }
+            try await process.start(configuration(), requests())
+            await process.ended()
+            check(process, isAlone: true)
+            last = process.runs
+            await process.shutDown()
+            checkNames()
+            if !violations.isEmpty { return }
+            if last.allSatisfy({ if case .completed? = $0.outcome { true } else { false } }) { return checkEnd() }
+            if last.allSatisfy({ isRightRefusal($0) }) { return }
+            try await sleep(attempt * 1000)
+        }
+        blame("it does not complete: \(last.map { $0.outcome.map { "\($0)" } ?? "no end" })")
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Synchronization
+
+@testable import HaulKit
+
+/// Many lives, on a few threads.
+final class LifeRunner: Sendable {
+    struct Failure: Sendable {
+        var seed: UInt64
+        var violations: [String]
+    }
+
+    private let count: Int
+    private let first: UInt64
+    private let mostFailures: Int
+    private let onFailure: @Sendable (Failure) -> Void
+    private let begun = Atomic<Int>(0)
+    private let failures = Mutex<[Failure]>([])
+    private let steps = Atomic<Int>(0)
+
+    init(
+        _ count: Int,
+        from first: UInt64,
+        mostFailures: Int = 20,
+        onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
+    ) {
+        self.count = count
+        self.first = first
+        self.mostFailures = mostFailures
+        self.onFailure = onFailure
+    }
+
+    /// Steps of all lives so far.
+    var stepCount: Int { steps.load(ordering: .relaxed) }
+    var lifeCount: Int { min(count, begun.load(ordering: .relaxed)) }
+
+    /// Runs the lives of seeds that follow one another, and returns when all have ended.
+    func run(threads: Int) -> [Failure] {
+        DispatchQueue.concurrentPerform(iterations: threads) { _ in work() }
+        return failures.withLock { $0.sorted { $0.seed < $1.seed } }
+    }
+
+    /// Each life has the thread to itself: the jobs of the runtime are told apart by it.
+    private func work() {
+        do {
+            let stores = [try LifeStore(), try LifeStore()]
+            while true {
+                let number = begun.add(1, ordering: .relaxed).oldValue
+                guard number < count, failures.withLock({ $0.count }) < mostFailures else { return }
+                let life = Life(seed: first &+ UInt64(number), stores: stores)
+                life.run()
+                steps.add(life.world.steps, ordering: .relaxed)
+                guard !life.violations.isEmpty else { continue }
+                let failure = Failure(seed: life.seed, violations: life.violations)
+                failures.withLock { $0.append(failure) }
+                onFailure(failure)
+            }
+        } catch {
+            failures.withLock { $0.append(Failure(seed: 0, violations: ["no store: \(error)"])) }
+        }
+    }
+
+    /// One life again, in words.
+    static func replay(_ seed: UInt64) throws -> Life {
+        let life = Life(seed: seed, stores: [try LifeStore(), try LifeStore()], isTraced: true)
+        life.run()
+        return life
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+@testable import HaulKit
+
+/// A server of one file, which lies as the life's seed says until it becomes honest.
+///
+/// Unchecked, as `World` is.
+final class LifeSite: @unchecked Sendable {
+    /// How it names the versions of its file.
+    enum Naming: CaseIterable {
+        case strongTag, strongTagAndDate, strongDate, weakTag, weakDate, none
+
+        /// Whether a change of the file is a change of the name, by the rules of RFC 9110 §8.8.1.
+        var isStrong: Bool {
+            switch self {
+            case .strongTag, .strongTagAndDate, .strongDate: true
+            case .weakTag, .weakDate, .none: false
+            }
+        }
+    }
+    /// What its partial answers say of the version, lie or not.
+    enum PartNaming { case full, omitted, weakened }
+    enum Framing: CaseIterable { case length, chunked, close }
+    enum Rhythm: CaseIterable { case even, crumbs, bursts, atOnce }
+
+    struct Version {
+        var bytes: [UInt8]
+        /// Which of the site's names it has; two of a weakly named site may share one.
+        var name: Int
+    }
+
+    let world: World
+    let number: Int
+    let url: URL
+    let naming: Naming
+    let partNaming: PartNaming
+    let framing: Framing
+    let rhythm: Rhythm
+    /// Every version that stood there at one time; the last stands there now.
+    private(set) var versions: [Version] = []
+    /// Whole bodies that ended early without a sign of it: a client cannot tell them from versions.
+    private(set) var cutBodies: [[UInt8]] = []
+    /// One answer in so many is a lie; 0 for none.
+    var lies: Int
+    /// It keeps the rules of ranges and conditions, lies or not.
+    let hasRanges: Bool
+    let hasConditions: Bool
+    /// A digest says which version is meant: the first.
+    var isProved = false
+    /// The answer before which the file changes; 0 for none.
+    var changesAt = 0
+    /// It serves what stands there without a lie, at once.
+    var isHonest = false
+    private(set) var answers = 0
+    /// Whether two versions agree in long stretches.
+    private let agrees: Bool
+
+    init(_ world: World, number: Int, name: String, isClean: Bool, isSmall: Bool) {
+        self.world = world
+        self.number = number
+        url = URL(string: "http://server.test/\(number)/\(name)") ?? URL(fileURLWithPath: "/")
+        let namings = Naming.allCases
+        naming = isClean ? .strongTag : namings[world.chance(namings.count)]
+        framing = isClean || world.chance(3) > 0 ? .length : Framing.allCases[world.chance(3)]
+        rhythm = Rhythm.allCases[world.chance(4)]
+        lies = isClean ? 0 : [2, 3, 5, 9][world.chance(4)]
+        partNaming = isClean || world.chance(3) > 0 ? .full : world.once(in: 2) ? .omitted : .weakened
+        hasRanges = isClean || world.chance(8) > 0
+        hasConditions = isClean || world.chance(4) > 0
+        agrees = naming.isStrong && world.chance(4) > 0
+        if !isClean, world.once(in: 2) { changesAt = world.chance(2...4) }
+        let size =
+            isSmall
+            ? world.chance(0...9000) : world.once(in: 4) ? world.chance(0...70_000) : world.chance(60_000...260_000)
+        versions = [Version(bytes: Self.bytes(size, seed: world.random.next()), name: 0)]
+    }
+
+    var current: Version { versions[versions.count - 1] }
+
+    // MARK: Versions
+
+    /// Bytes that no two seeds have in common at any place, where the seeds differ in their last eight bits.
+    static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            var random = SplitMix64(seed: seed)
+            var word: UInt64 = 0
+            for index in 0..<count {
+                if index & 7 == 0 { word = random.next() }
+                buffer[index] = UInt8(truncatingIfNeeded: word >> UInt64((index & 7) * 8))
+            }
+            filled = count
+        }
+    }
+
+    /// Another version takes the place of the present one.
+    func change() {
+        let old = current.bytes
+        var new = old
+        if agrees, !old.isEmpty {
+            // Other bytes in one stretch, or the same and more, or fewer.
+            let start = world.chance(old.count)
+            let end = min(old.count, start + world.chance(1...max(1, old.count / 2)))
+            for index in start..<end { new[index] ^= 0x55 }
+            switch world.chance(4) {
+            case 0: new += Self.bytes(world.chance(1...5000), seed: world.random.next())
+            case 1: new.removeLast(min(new.count, world.chance(1...5000)))
+            default: break
+            }
+        } else {
+            let mask = UInt8(world.chance(1...255))
+            for index in new.indices { new[index] ^= mask }
+            switch world.chance(4) {
+            case 0: new += Self.bytes(world.chance(1...5000), seed: world.random.next())
+            case 1: new.removeLast(min(new.count, world.chance(1...5000)))
+            default: break
+            }
+        }
+        guard !versions.contains(where: { $0.bytes == new }) else { return }
+        let isSameName = !naming.isStrong && world.once(in: 2)
+        versions.append(Version(bytes: new, name: current.name + (isSameName ? 0 : 1)))
+        world.trace("site \(number) has another version: \(new.count) bytes, name \(current.name)")
+    }
+
+    /// The version that is meant stands there again.
+    func restore() {
+        guard current.bytes != versions[0].bytes else { return }
+        versions.append(Version(bytes: versions[0].bytes, name: current.name + 1))
+    }
+
+    /// Whether these are the bytes of one version, or of a body that nobody could tell from one.
+    func had(_ bytes: [UInt8]) -> Bool {
+        if isProved { return versions[0].bytes == bytes }
+        return versions.contains { $0.bytes == bytes } || cutBodies.contains(bytes)
+    }
+
+    /// Whether one version has these bytes in these ranges.
+    func had(_ ranges: [Range<Int64>], of bytes: [UInt8]) -> Bool {
+        (versions.map(\.bytes) + cutBodies).contains { version in
+            ranges.allSatisfy { range in
+                range.upperBound <= version.count && range.upperBound <= bytes.count
+                    && version[Int(range.lowerBound)..<Int(range.upperBound)]
+                        == bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+            }
+        }
+    }
+
+    /// That of the version that is meant.
+    var digest: Checksum? {
+        let digest = RunningDigest(.sha256)
+        digest.update([ByteBuffer(bytes: versions[0].bytes)], at: 0)
+        return digest.finish()
+    }
+
+    func noteCut(_ body: [UInt8]) { cutBodies.append(body) }
+
+    // MARK: Fields
+
+    /// What it says of a version: tag and dates.
+    func names(_ version: Version) -> [(String, String)] {
+        let changed = Self.date(secondsAgo: 3600 - version.name * 60)
+        let tag = "\"\(number)-\(version.name)\""
+        return switch naming {
+        case .strongTag: [("ETag", tag)]
+        case .strongTagAndDate: [("ETag", tag), ("Last-Modified", changed), ("Date", Self.date(secondsAgo: 0))]
+        case .strongDate: [("Last-Modified", changed), ("Date", Self.date(secondsAgo: 0))]
+        case .weakTag: [("ETag", "W/" + tag)]
+        case .weakDate: [("Last-Modified", changed), ("Date", changed)]
+        case .none: []
+        }
+    }
+
+    private static func date(secondsAgo: Int) -> String {
+        let seconds = 12 * 3600 - secondsAgo
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "Thu, 01 Jan 2026 \(two(seconds / 3600)):\(two(seconds / 60 % 60)):\(two(seconds % 60)) GMT"
+    }
+
+    /// Whether a condition holds for the present version, by the strong comparison (RFC 9110 §13.1).
+    func holds(_ condition: RangeQuestion.Condition) -> Bool {
+        guard let field = condition.field else { return true }
+        return names(current).contains { name, value in
+            (name == "ETag" && value == field.value && !value.hasPrefix("W/"))
+                || (name == "Last-Modified" && value == field.value && naming != .weakDate)
+        }
+    }
+
+    func answer(_ request: TransportRequest) -> LifeAnswer {
+        answers += 1
+        if answers == changesAt, !isHonest { change() }
+        let isLie = !isHonest && lies > 0 && world.once(in: lies)
+        var answer = isLie ? lie(request) : truth(request)
+        if isHonest {
+            answer.latency = 1_000_000
+            answer.rhythm = [(64 << 10, 1_000_000)]
+        } else {
+            answer.latency = Int64(world.chance(0...60)) * 1_000_000
+            answer.rhythm = pace(answer.body.count)
+        }
+        world.trace(
+            "site \(number) asked for \(request.firstByte)-\(request.end.map { "\($0)" } ?? "") \(request.condition): "
+                + "\(answer.head.map { "\($0.status) \($0.headers.map { "\($0.name): \($0.value)" })" } ?? "no answer"), "
+                + "\(answer.body.count) bytes, then \(answer.failure.map { "\($0.kind)" } ?? "a good end")"
+        )
+        return answer
+    }
+
+    private func pace(_ count: Int) -> [(size: Int, pause: Int64)] {
+        let millisecond: Int64 = 1_000_000
+        switch rhythm {
+        case .even: return [(max(1000, count / 40), 20 * millisecond)]
+        case .crumbs:
+            return (0..<5).map { _ in (world.chance(200...max(400, count / 15)), Int64(world.chance(60)) * millisecond)
+            }
+        case .bursts:
+            let burst = max(2000, count / 6)
+            return [(burst, 500 * millisecond), (burst / 2, 0), (burst, Int64(world.chance(900)) * millisecond)]
+        case .atOnce: return [(64 << 10, 0)]
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import GRDB
+
+@testable import HaulKit
+
+/// The database of one store: in memory, used for one life after another, and brought back to an earlier commit when the
+/// power goes.
+///
+/// Unchecked, as `World` is.
+final class LifeStore: @unchecked Sendable {
+    private struct Table {
+        var name: String
+        var columns: [String]
+        var rows: [[DatabaseValue]]
+    }
+    private typealias Snapshot = [Table]
+
+    let queue: DatabaseQueue
+    private let gate = Gate()
+    /// What the disk has for sure, and each commit since: any of them may be what a power cut leaves.
+    private var snapshots: [Snapshot] = []
+    /// Whether the power may go in this life.
+    var keepsSnapshots = false
+
+    /// Lets nothing be committed in the name of a process that is no more.
+    private final class Gate: TransactionObserver, @unchecked Sendable {
+        struct Closed: Error {}
+        var isClosed = false
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+        func databaseDidChange(with event: DatabaseEvent) {}
+        func databaseWillCommit() throws { if isClosed { throw Closed() } }
+        func databaseDidCommit(_ db: Database) {}
+        func databaseDidRollback(_ db: Database) {}
+    }
+
+    init() throws {
+        queue = try DatabaseQueue()
+        try Schema.migrator.migrate(queue)
+        queue.add(transactionObserver: gate, extent: .databaseLifetime)
+    }
+
+    /// Makes it as good as new.
+    func reset(keepsSnapshots: Bool) throws {
+        self.keepsSnapshots = keepsSnapshots
+        try queue.write { database in
+            for table in ["progress", "download", "host"] { try database.execute(sql: "DELETE FROM \(table)") }
+        }
+        snapshots = keepsSnapshots ? [try snapshot()] : []
+    }
+
+    /// The store as a process has it open.
+    func open(_ process: LifeProcess, bootID: String, _ world: World) -> DownloadStore {
+        let executor = BlockingExecutor(
+            async: { _, call in world.call(call) },
+            makeQueue: { [self] _, _ in
+                let queue = World.Queue()
+                return SerialQueue { call in
+                    world.call(on: queue) {
+                        self.gate.isClosed = process.isDead
+                        call()
+                        self.gate.isClosed = false
+                    }
+                }
+            }
+        )
+        return DownloadStore(StoreFile(queue), path: "/state", bootID: bootID, executor: executor) {
+            [weak self] isDurable, error in
+            if error == nil { self?.committed(isDurable) }
+        }
+    }
+
+    private func committed(_ isDurable: Bool) {
+        guard keepsSnapshots, !gate.isClosed else { return }
+        if isDurable { snapshots = [] }
+        // The commit is in the database already; nothing else can have been since.
+        if let snapshot = try? snapshot() { snapshots.append(snapshot) }
+    }
+
+    private func snapshot() throws -> Snapshot {
+        try queue.read { database in
+            try ["download", "progress", "host"].map { name in
+                let rows = try Row.fetchAll(database, sql: "SELECT * FROM \(name)")
+                return Table(
+                    name: name,
+                    columns: rows.first.map { Array($0.columnNames) } ?? [],
+                    rows: rows.map { Array($0.databaseValues) }
+                )
+            }
+        }
+    }
+
+    /// What a power cut leaves.
+    func cutPower(_ world: World) throws {
+        guard !snapshots.isEmpty else { return }
+        let index = world.chance(snapshots.count)
+        let snapshot = snapshots[index]
+        world.trace("the store goes back by \(snapshots.count - 1 - index) commits")
+        snapshots = [snapshot]
+        try queue.write { database in
+            for table in ["progress", "download", "host"] { try database.execute(sql: "DELETE FROM \(table)") }
+            for table in snapshot {
+                let columns = table.columns.map { "\"\($0)\"" }.joined(separator: ", ")
+                let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
+                for row in table.rows {
+                    try database.execute(
+                        sql: "INSERT INTO \(table.name) (\(columns)) VALUES (\(marks))",
+                        arguments: StatementArguments(row)
+                    )
+                }
+            }
+        }
+    }
+
+    /// Everything that it says now.
+    func saved() throws -> [DownloadStore.Saved] {
+        try queue.read { database in
+            try DownloadRecord.fetchAll(database).map {
+                DownloadStore.Saved(record: $0, progress: try ProgressRecord.fetchOne(database, key: $0.id))
+            }
+        }
+    }
+}
