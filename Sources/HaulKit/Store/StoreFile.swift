@@ -57,10 +57,10 @@ struct StoreFile {
     }
 
     /// Over a database that is open, with all migrations, and that no other process sees.
-    init(_ queue: DatabaseQueue) {
+    init(_ queue: DatabaseQueue, owner: StoreOwner = StoreOwner()) {
         self.queue = queue
         lock = nil
-        owner = StoreOwner()
+        self.owner = owner
         setAside = nil
         contention = StoreContention()
     }

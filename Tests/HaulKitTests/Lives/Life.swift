@@ -139,7 +139,7 @@ final class Life: @unchecked Sendable {
 
     func process(_ store: LifeStore) -> LifeProcess {
         processCount += 1
-        return LifeProcess("\(processCount)", world, disk, sites, store)
+        return LifeProcess(processCount, world, disk, sites, store)
     }
 
     private func live() async throws {
@@ -162,10 +162,8 @@ final class Life: @unchecked Sendable {
     /// One process, or two beside each other, up to what ends it.
     private func episode(_ number: Int) async throws {
         let process = process(stores[plan.hasTwoStores ? world.chance(2) : 0])
-        // Two of one store would not know each other, since all are of one process here.
         let other =
-            plan.hasTwoStores && world.once(in: 2)
-            ? self.process(process.store === stores[0] ? stores[1] : stores[0]) : nil
+            !plan.isClean && world.once(in: 5) ? self.process(stores[plan.hasTwoStores ? world.chance(2) : 0]) : nil
         process.disk.onRename = { [self] in published($0) }
         other?.disk.onRename = { [self] in published($0) }
         // Somewhere in an operation on the disk, or in between.

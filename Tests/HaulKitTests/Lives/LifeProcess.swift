@@ -14,7 +14,8 @@ final class LifeProcess: @unchecked Sendable {
         var isOver = false
     }
 
-    let name: String
+    let number: Int
+    var name: String { "\(number)" }
     let world: World
     let disk: ProcessDisk
     let transport: LifeTransport
@@ -28,8 +29,8 @@ final class LifeProcess: @unchecked Sendable {
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private(set) var addFailure: DownloadError?
 
-    init(_ name: String, _ world: World, _ disk: SimulatedDisk, _ sites: [LifeSite], _ store: LifeStore) {
-        self.name = name
+    init(_ number: Int, _ world: World, _ disk: SimulatedDisk, _ sites: [LifeSite], _ store: LifeStore) {
+        self.number = number
         self.world = world
         self.disk = ProcessDisk(disk, world)
         self.store = store
@@ -106,6 +107,7 @@ final class LifeProcess: @unchecked Sendable {
         diedAt = world.now
         disk.end()
         transport.end()
+        store.close(self)
         notify()
     }
 

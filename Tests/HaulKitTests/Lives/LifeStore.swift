@@ -16,6 +16,8 @@ final class LifeStore: @unchecked Sendable {
 
     let queue: DatabaseQueue
     private let gate = Gate()
+    /// The users of it that are there.
+    private var users: Set<Int64> = []
     /// What the disk has for sure, and each commit since: any of them may be what a power cut leaves.
     private var snapshots: [Snapshot] = []
     /// Whether the power may go in this life.
@@ -41,6 +43,7 @@ final class LifeStore: @unchecked Sendable {
     /// Makes it as good as new.
     func reset(keepsSnapshots: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
+        users = []
         try queue.write { database in
             for table in ["progress", "download", "host"] { try database.execute(sql: "DELETE FROM \(table)") }
         }
@@ -62,11 +65,18 @@ final class LifeStore: @unchecked Sendable {
                 }
             }
         )
-        return DownloadStore(StoreFile(queue), path: "/state", bootID: bootID, executor: executor) {
+        // More than the number of a process, as `StoreOwner` wants it.
+        let number = Int64(process.number) << 32
+        users.insert(number)
+        let owner = StoreOwner(number: number) { [weak self] in self?.users.contains($0) ?? false }
+        return DownloadStore(StoreFile(queue, owner: owner), path: "/state", bootID: bootID, executor: executor) {
             [weak self] isDurable, error in
             if error == nil { self?.committed(isDurable) }
         }
     }
+
+    /// A process is no more.
+    func close(_ process: LifeProcess) { users.remove(Int64(process.number) << 32) }
 
     private func committed(_ isDurable: Bool) {
         guard keepsSnapshots, !gate.isClosed else { return }
