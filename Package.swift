@@ -76,7 +76,6 @@ let tests: [Target] = [
 
 let package = Package(
     name: "haul",
-    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         // The only product. The root package gets the executable `haul` without declaring it, and a package that
         // depends on Haul then resolves no argument parser.

@@ -70,20 +70,47 @@ int64_t haul_birth_time(int fd, const char *path) {
     return (int64_t)((uint64_t)status.stx_btime.tv_sec * 1000000000ULL + status.stx_btime.tv_nsec);
 }
 #else
+// Written by reading the manuals of Apple's systems: no machine of that kind has compiled or run it yet.
+#ifdef __APPLE__
+int64_t haul_birth_time(int fd, const char *path) {
+    struct stat status;
+    if ((path ? lstat(path, &status) : fstat(fd, &status)) != 0) return 0;
+    return (int64_t)((uint64_t)status.st_birthtimespec.tv_sec * 1000000000ULL + status.st_birthtimespec.tv_nsec);
+}
+
+int haul_rename_noreplace(const char *from, const char *to) { return renamex_np(from, to, RENAME_EXCL); }
+
+int haul_reserve(int fd, int64_t length) {
+    struct stat status;
+    if (fstat(fd, &status) != 0) return -1;
+    // What is asked for comes behind what is allocated.
+    int64_t more = length - (int64_t)status.st_blocks * 512;
+    if (more <= 0) return 0;
+    fstore_t store = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_offset = 0, .fst_length = more};
+    return fcntl(fd, F_PREALLOCATE, &store) < 0 ? -1 : 0;
+}
+#else
 int64_t haul_birth_time(int fd, const char *path) {
     (void)fd, (void)path;
     return 0;
 }
 
-int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) {
-    (void)fd, (void)iov, (void)count, (void)offset;
-    errno = ENOTSUP;
-    return -1;
-}
-
 int haul_rename_noreplace(const char *from, const char *to) {
     (void)from, (void)to;
     errno = ENOSYS;
+    return -1;
+}
+
+int haul_reserve(int fd, int64_t length) {
+    (void)fd, (void)length;
+    errno = ENOSYS;
+    return -1;
+}
+#endif
+
+int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset) {
+    (void)fd, (void)iov, (void)count, (void)offset;
+    errno = ENOTSUP;
     return -1;
 }
 
@@ -94,12 +121,6 @@ void haul_start_writing(int fd) { (void)fd; }
 int haul_sync_file_system(int fd) {
     (void)fd;
     errno = ENOTSUP;
-    return -1;
-}
-
-int haul_reserve(int fd, int64_t length) {
-    (void)fd, (void)length;
-    errno = ENOSYS;
     return -1;
 }
 #endif

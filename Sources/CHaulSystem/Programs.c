@@ -8,6 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// In two steps: where there is no glibc the second condition would not even be an expression.
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+#define HAUL_HAS_CLOSEFROM 1
+#endif
+#endif
+
 int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
                int32_t *process) {
     posix_spawn_file_actions_t actions;
@@ -28,7 +35,7 @@ int haul_spawn(const char *path, char *const arguments[], char *const environmen
                           : posix_spawn_file_actions_adddup2(&actions, output, fd);
     }
     // What other parts of the process opened without O_CLOEXEC.
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#if defined(HAUL_HAS_CLOSEFROM)
     if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 #elif defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
     flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;

@@ -124,6 +124,11 @@ public struct Configuration: Sendable {
         if let folder = environment["HAUL_STATE_DIR"], !folder.isEmpty { return folder }
         // The XDG rules say that a relative path is to be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
+        #if canImport(Darwin)
+            // Not tried on such a machine.
+            let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
+            if let support = folders.first { return FilePaths.join(support.path, "haul") }
+        #endif
         return HomeFolder.path(".local/state/haul", environment)
     }
 }

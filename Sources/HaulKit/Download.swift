@@ -2,7 +2,9 @@
 public struct Download: Sendable, Identifiable {
     public let id: DownloadID
     let downloader: Downloader
-    private let hub: EventHub
+    let hub: EventHub
+    /// Where it came from a call of the chain of closures: see `DownloadCallbacks`.
+    var callbacks: CallbackLine?
 
     init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventHub) {
         self.id = id
@@ -19,17 +21,20 @@ public struct Download: Sendable, Identifiable {
     /// The last events of this run only: for those who do not follow it on its way, which costs more than a small file.
     public var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
-    /// Waits for the end of the run. A paused download is waited for until it is resumed and ends.
+    /// Waits for the end of the run, or says at once how the last one ended: also of a download that an earlier process
+    /// completed or gave up. A paused download is waited for until it is resumed and ends, and one of a store that was opened
+    /// with ``Configuration/Restoration/onRequest`` until it is added again.
     ///
-    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled, or this task was.
+    /// A graceful shutdown of the group of services that the task belongs to does not end the wait; the shut-down of the
+    /// downloader does.
+    ///
+    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled or removed together with
+    ///   its file, or this task was cancelled; ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
-        for await event in ending {
-            guard case .ended(let outcome) = event else { continue }
-            switch outcome {
-            case .completed(let completed): return completed
-            case .failed(let error): throw error
-            case .cancelled: throw DownloadError(.cancelled, "The download was cancelled.")
-            }
+        let listener = hub.listen(onlyTheEnd: true)
+        defer { listener.leave() }
+        while let event = await listener.next() {
+            if case .ended(let outcome) = event { return try outcome.result.get() }
         }
         throw DownloadError(.cancelled, "Nobody waits for this download any more.")
     }

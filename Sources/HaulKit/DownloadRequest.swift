@@ -22,8 +22,8 @@ public struct DownloadRequest: Sendable, Hashable {
         case skip
     }
 
-    /// What becomes of a request for what is there already: the same ``key``, or else the same named file, or the same URL into
-    /// the same folder.
+    /// What becomes of a request for what is there already: the same ``key``, wherever it is to go, or else the same named file,
+    /// or the same URL into the same folder.
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// Go on with the one that is there, and return it.
         case join
@@ -84,6 +84,11 @@ public struct DownloadRequest: Sendable, Hashable {
     public var allowsInsecureRedirects = false
 
     /// The application's own name for the download, whatever its URL is: a course and a lesson, say. Unique in a downloader.
+    ///
+    /// Added again with another ``destination`` it is the same download, and its file goes to the new place from then on. A
+    /// finished file is fetched again into it, and the one at the old place is left alone. An unfinished one keeps its bytes;
+    /// while it runs, adding fails with ``DownloadError/Code/inUse``, and where the new place is on another file system with
+    /// ``DownloadError/Code/alreadyAdded``.
     public var key: String?
     /// The name of a group, which has a progress and an end of its own.
     public var group: String?
@@ -108,8 +113,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// A file whose URL ``Configuration/sourceProvider`` is asked for when the download first gets its slot.
     ///
-    /// - Parameter key: the application's own name for the download, see ``key``. The same key into the same folder, or to the
-    ///   same file, is the same download.
+    /// - Parameter key: the application's own name for the download, see ``key``. The same key is the same download.
     public init(key: String, to destination: Destination) {
         self.init(Self.placeholder(key), to: destination)
         self.key = key

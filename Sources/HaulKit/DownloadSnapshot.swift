@@ -26,12 +26,12 @@ public struct DownloadSnapshot: Sendable, Hashable {
     /// The link that it is asked for by, fresh ones of the ``SourceProvider`` included; `haul-source:KEY` while there is none yet.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     public let state: State
-    /// Why it is paused, where that was not the user's wish.
-    public let holdReason: HoldReason?
+    /// Why it is paused, where that was not the user's wish; and what keeps a queued one from being started, beside its turn.
+    public internal(set) var holdReason: HoldReason?
     /// Final path of the file; nil until a name is known.
     public let path: String?
     /// Bytes of the file that are here, those of earlier runs included.
-    public let receivedBytes: Int64
+    public internal(set) var receivedBytes: Int64
     /// Complete length in bytes; nil while nobody knows.
     public let totalBytes: Int64?
     /// Over the last five seconds; 0 when nothing arrives.

@@ -4,6 +4,8 @@ internal import Foundation
 
 #if canImport(Glibc)
     internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
 #elseif canImport(Darwin)
     internal import Darwin
 #endif
@@ -19,6 +21,8 @@ enum SystemCalls {
     static func close(_ descriptor: Int32) {
         #if canImport(Glibc)
             _ = Glibc.close(descriptor)
+        #elseif canImport(Musl)
+            _ = Musl.close(descriptor)
         #else
             _ = Darwin.close(descriptor)
         #endif
@@ -56,7 +60,9 @@ enum SystemCalls {
         #if os(Linux)
             let result = fdatasync(descriptor)
         #else
-            let result = fcntl(descriptor, F_FULLFSYNC)
+            // Not tried on such a machine. File systems that cannot empty the disk's own cache, network ones above all, say so.
+            var result = fcntl(descriptor, F_FULLFSYNC)
+            if result < 0, unsupported.contains(errno) || errno == ENOTTY { result = fsync(descriptor) }
         #endif
         if result < 0 { throw Errno(code: errno) }
     }
@@ -217,6 +223,13 @@ enum SystemCalls {
             // No error to report: without this file every start is treated as one after a power loss.
             let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #elseif canImport(Darwin)
+            // Not tried on such a machine.
+            var size = 0
+            guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return "" }
+            var bytes = [UInt8](repeating: 0, count: size)
+            guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return "" }
+            return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
             return ""
         #endif

@@ -13,20 +13,28 @@ extension Downloader {
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)
+        pendingAdditions += 1
+        defer { additionEnded() }
         return try await changeRoster { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }
+    }
+
+    /// Nothing is idle as long as something is being added: see ``isIdle``.
+    func additionEnded() {
+        pendingAdditions -= 1
+        if !isShuttingDown { noteIdle() }
     }
 
     static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
 
     /// Adds a download, given what the store has of it.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         if let saved, let download = try await join(saved, request) { return download }
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         let record = newRecord(request)
-        let download = handle(DownloadID(record.id) ?? DownloadID(), record)
+        let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
         try await store.commit(record, nil, durably: true)
         line(up: record, request)
         askQueue()
@@ -82,7 +90,9 @@ extension Downloader {
             return try await go(on: saved, request)
         }
         var record = saved.record
-        if queue.waits(id), !Self.merge(request, into: &record), record == saved.record {
+        if queue.waits(id), record.isBound(for: request.destination), !Self.merge(request, into: &record),
+            record == saved.record
+        {
             return handle(id, record, received: saved.progress?.received ?? 0)
         }
         return try await go(on: saved, request)
@@ -99,18 +109,31 @@ extension Downloader {
             await settled(entry)
             return nil
         }
+        let isBound = entry.record.isBound(for: request.destination)
+        if !isBound {
+            await settled(entry)
+            guard entries[entry.id] === entry else { return nil }
+            try await checkMove(entry.record, to: request.destination)
+        }
         switch entry.machine.state {
         case .queued, .paused, .failed:
+            if !isBound { entry.record.move(to: request.destination) }
             let isReplaced = Self.merge(request, into: &entry.record)
             entry.speedLimit.bytesPerSecond = entry.record.wishes.bytesPerSecond
             if let merged = entry.record.request {
                 entry.machine.retarget(settings(merged, entry.record), isFromReplacedSource: isReplaced)
             }
-            if isReplaced, entry.isOurs { try await store.commit(entry.record, nil, durably: true) }
+            if isReplaced || !isBound, entry.isOurs { try await store.commit(entry.record, nil, durably: true) }
         case .cancelled:
             await settled(entry)
             return nil
         default:
+            guard isBound else {
+                throw DownloadError(
+                    .inUse,
+                    "The key \"\(request.key ?? "")\" is being downloaded already, to \(entry.record.finalPath ?? "another place")."
+                )
+            }
             guard request.key != nil || entry.record.url == request.url.absoluteString else {
                 throw DownloadError(
                     .inUse,
@@ -126,15 +149,17 @@ extension Downloader {
     private func go(on saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let entry = try await takeUp(saved, request) else { return nil }
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         let download = Download(entry.id, self, entry.hub)
         guard entry.machine.state == .queued else {
-            entry.hub.changed(entry.snapshot(at: time.now()), outcome: outcome(of: entry))
+            announce(snapshot(of: entry), outcome(of: entry), entry)
             tellHooks(entry, entry.hub.snapshot)
+            // A list of which everything is complete comes to its end too.
+            wasBusy = true
             return download
         }
         entries[entry.id] = entry
-        entry.hub.changed(entry.snapshot(at: time.now()))
+        entry.hub.changed(snapshot(of: entry))
         if entry.isOurs {
             do throws(DownloadError) { try await store.commit(entry.record, nil, durably: true) } catch {
                 entries[entry.id] = nil

@@ -15,6 +15,8 @@ extension Downloader {
         results.reserveCapacity(requests.count)
         var paths = AbsolutePaths()
         var start = 0
+        pendingAdditions += 1
+        defer { additionEnded() }
         while start < requests.count {
             // A few first, so that the connections have something to do.
             let end = min(requests.count, start + (start == 0 ? 64 : Self.addedTogether))
@@ -51,10 +53,10 @@ extension Downloader {
     private func addPart(_ requests: [Result<DownloadRequest, DownloadError>]) async throws(DownloadError)
         -> [Result<Download, DownloadError>]
     {
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         let readable = requests.compactMap { try? $0.get() }
         let saved = try await store.find(readable)
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         var next = saved.makeIterator()
         var new: [(record: DownloadRecord, request: DownloadRequest)] = []
         var known: [(position: Int, saved: DownloadStore.Saved?)] = []
@@ -70,7 +72,7 @@ extension Downloader {
             }
             let record = newRecord(request)
             new.append((record, request))
-            results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record))
+            results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true))
         }
         var failure: DownloadError?
         do throws(DownloadError) {

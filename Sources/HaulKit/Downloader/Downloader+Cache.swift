@@ -9,8 +9,10 @@ extension Downloader {
     /// A page of finished files, each looked at on the disk.
     ///
     /// - Parameter query: which; its states do not count.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, as all of these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
+    ///   these calls.
     public func storedFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
+        try checkIsOpen()
         var query = query
         query.states = [.completed]
         return await look(at: try await store.list(condition(query))).map(\.file)
@@ -18,6 +20,7 @@ extension Downloader {
 
     /// How much the files take, finished and unfinished ones. Answered by the store: the disk is not asked.
     public func storedBytes() async throws(DownloadError) -> StoredBytes {
+        try checkIsOpen()
         let sums = try await store.storedBytes()
         return StoredBytes(
             finishedFiles: sums.finishedFiles,
@@ -31,6 +34,7 @@ extension Downloader {
     ///
     /// - Parameter query: which files are looked at; its states do not count.
     public func missingFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
+        try checkIsOpen()
         var (query, missing) = (query, [StoredFile]())
         var left = query.limit ?? .max
         while left > 0 {
@@ -46,6 +50,7 @@ extension Downloader {
 
     /// What has become of the file of a download; nil while it has none that is finished.
     public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
+        try checkIsOpen()
         guard let record = try await store.find(id: id.description)?.record, record.status == .completed else {
             return nil
         }
@@ -54,6 +59,7 @@ extension Downloader {
 
     /// Bytes that this user may still write at a path, which need not be there yet; nil where the file system does not say.
     public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
+        try checkIsOpen()
         let (disk, path) = (disk, Self.absolute(path))
         return try await onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
     }
@@ -72,7 +78,9 @@ extension Downloader {
     /// - Returns: nil when there is no such download.
     @discardableResult
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
-        try await changeRoster { downloader throws(DownloadError) in
+        pendingAdditions += 1
+        defer { additionEnded() }
+        return try await changeRoster { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
             else { return nil }
             request.whenPresent = .join
@@ -97,6 +105,7 @@ extension Downloader {
     public func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
         -> CacheRemoval
     {
+        try checkIsOpen()
         var result = CacheRemoval()
         guard date > .distantPast else { return result }
         let date = min(date, .distantFuture)
@@ -129,6 +138,7 @@ extension Downloader {
             var gone = StoreCondition.ids(page.removed.map(\.id))
             gone.add("status = 'completed'")
             try await downloader.store.remove(gone)
+            if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
             return (page, rows.count < Self.filesAtOnce)
         }
         result.removed += page.removed

@@ -4,15 +4,17 @@ extension Downloader {
 
     /// Stops a download and keeps what it has. Returns when it is on disk and the connection closed.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, as all of these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
+    ///   these calls. An id that there is not changes nothing.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
+        try checkIsOpen()
         if let entry = entries[id] { return await tell(.pauseRequested, entry) }
         try await pause(.ids([id]))
     }
 
     /// Queues a paused or failed download; it goes on where it was.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
-        guard !isShuttingDown else { return }
+        try checkIsOpen()
         if let entry = entries[id] { return await tell(.resumeRequested, entry) }
         _ = try await resume(.ids([id]), from: ["paused", "failed"])
     }
@@ -20,13 +22,16 @@ extension Downloader {
     /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
     /// Returns when that has happened.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
+        try checkIsOpen()
         if let entry = entries[id] { return await tell(.cancelRequested, entry) }
         try await cancel(.ids([id]))
     }
 
     /// Forgets a download in whatever state; an unfinished one is cancelled first.
     ///
-    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded.
+    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
+    ///   ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it they go on saying where the
+    ///   file is.
     /// - Throws: ``DownloadError`` when the file or the record could not be removed.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
         try await remove(.ids([id]), deletingFiles: deletingFile)
@@ -83,8 +88,7 @@ extension Downloader {
     }
 
     private func resume(_ selection: DownloadSelection, from statuses: Set<String>) async throws(DownloadError) -> Int {
-        guard !isShuttingDown else { return 0 }
-        return try await changeRoster { downloader throws(DownloadError) in
+        try await changeRoster { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(selection)
             present.removeAll { !statuses.contains($0.restName) }
             await downloader.tellAll(.resumeRequested, present)
@@ -153,6 +157,7 @@ extension Downloader {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
             }
             try await downloader.store.remove(condition)
+            if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
             downloader.stored.invalidate()
             return ids.count
         }
@@ -214,9 +219,22 @@ extension Downloader {
         if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
         for id in ids where entries[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
-            hub.changed(hub.snapshot.resting(state), outcome: state == .cancelled ? .cancelled : nil)
+            let snapshot = hub.snapshot.resting(state)
+            hub.changed(stored(snapshot, snapshot.host), outcome: state == .cancelled ? .cancelled : nil)
+        }
+        lookWhoIsIdle()
+    }
+
+    /// Who has a handle of a finished download that is forgotten hears that its file is gone too: what it said of it until now
+    /// is not true any more.
+    func tellHoldersOfRemovedFiles(_ ids: [DownloadID]) {
+        for id in ids {
+            guard let hub = hubs.existing(id), case .completed? = hub.outcome else { continue }
+            hub.changed(hub.snapshot.resting(.cancelled), outcome: .failed(Self.isRemoved))
         }
     }
+
+    private static let isRemoved = DownloadError(.cancelled, "The download was removed, and its file with it.")
 }
 
 extension Entry {

@@ -11,10 +11,21 @@ extension Downloader {
     public nonisolated func group(_ name: String) -> DownloadGroup { DownloadGroup(name: name, downloader: self) }
 
     /// The groups there are, each with its sum; first what belongs to none.
-    public func groups() async throws(DownloadError) -> [GroupSummary] { try await store.groups() }
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
+    ///   these calls.
+    public func groups() async throws(DownloadError) -> [GroupSummary] {
+        try checkIsOpen()
+        return try await store.groups()
+    }
 
     /// The downloads that a query finds, added up; its page is not regarded.
     public func summary(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> DownloadSummary {
+        try checkIsOpen()
+        return try await sum(query)
+    }
+
+    func sum(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> DownloadSummary {
         var summary = try await store.summary(condition(query))
         let now = time.now()
         for entry in queue.running.compactMap({ entries[$0] })
@@ -34,13 +45,16 @@ extension Downloader {
         if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
         switch snapshot.state {
         case .paused, .completed, .failed, .cancelled:
-            if let group = snapshot.group, broadcast.groups.contains(group) { tell { await $0.groupHasRested(group) } }
+            if let group = snapshot.group, broadcast.groups.contains(group) {
+                idle.restedGroups.insert(group)
+                lookWhoIsIdle()
+            }
         default: break
         }
     }
 
     /// Tells what has to be looked up first, one after another; ``shutDown()`` waits for it.
-    private func tell(_ work: @escaping @Sendable (isolated Downloader) async -> Void) {
+    func tell(_ work: @escaping @Sendable (isolated Downloader) async -> Void) {
         let previous = telling
         telling = Task {
             await previous?.value
@@ -48,27 +62,18 @@ extension Downloader {
         }
     }
 
-    private func groupHasRested(_ group: String) async {
-        do throws(DownloadError) {
-            guard try await !store.isOpen(group: group) else { return }
-            broadcast.tellAlone(.finished(try await summary(DownloadQuery(group: group))), group: group)
-        } catch { logger.debug("store: \(error)") }
-    }
-
     /// Says once that nothing waits or runs any more, when all that has ended has been told.
     func noteIdle() {
         tellHooksWhenIdle()
-        let isBusy = queue.waitingCount > 0 || queue.runningCount > 0 || !space.isEmpty
+        if !idle.isEmpty { lookWhoIsIdle() }
+        let isBusy = !isIdle
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !isShuttingDown else { return }
         tell { downloader in
             for entry in Array(downloader.entries.values) { await downloader.settled(entry) }
-            guard downloader.queue.waitingCount == 0, downloader.queue.runningCount == 0, downloader.space.isEmpty,
-                !downloader.isShuttingDown
-            else { return }
+            guard downloader.isIdle, !downloader.isShuttingDown, downloader.broadcast.isHeard else { return }
             do throws(DownloadError) {
-                let summary = try await downloader.summary()
-                guard downloader.broadcast.isHeard else { return }
+                let summary = try await downloader.sum()
                 downloader.broadcast.tellAlone(.finished(summary), group: nil)
             } catch { downloader.logger.debug("store: \(error)") }
         }

@@ -30,6 +30,15 @@ extension Downloader {
         var reasons: [HoldReason] {
             (isOffline ? [.offline] : []) + (isMetered ? [.metered] : []) + (isOutsideHours ? [.outsideHours] : [])
         }
+        /// The reasons that those were told that wait.
+        var toldReasons: [HoldReason] = []
+
+        /// What keeps a download from running: this machine is never offline to itself, nor does it cost anything.
+        func reason(forHost host: String) -> HoldReason? {
+            let reasons = reasons
+            guard !reasons.isEmpty, NetworkStatus.isThisMachine(host) else { return reasons.first }
+            return reasons.first { $0 == .outsideHours }
+        }
     }
 
     /// Begins to look at network and clock, as configured.
@@ -62,6 +71,7 @@ extension Downloader {
     ///   - waitsForNetwork: see ``Configuration/waitsForNetwork``.
     ///   - allowsMetered: see ``Configuration/allowsMetered``.
     public func setNetworkPolicy(waitsForNetwork: Bool? = nil, allowsMetered: Bool? = nil) {
+        guard !isShuttingDown else { return }
         if let waitsForNetwork { gates.waitsForNetwork = waitsForNetwork }
         if let allowsMetered { gates.allowsMetered = allowsMetered }
         watchNetwork()
@@ -77,6 +87,7 @@ extension Downloader {
 
     /// Gives downloads other hours and rates, from now on; nil for none.
     public func setTimetable(_ timetable: Timetable?) {
+        guard !isShuttingDown else { return }
         self.timetable = timetable
         followTimetable()
     }
@@ -111,16 +122,15 @@ extension Downloader {
         let reasons = gates.reasons
         queue.isShut = !reasons.isEmpty
         queue.servesThisMachine = !gates.isOutsideHours
-        if let reason = reasons.first {
+        if !reasons.isEmpty {
             for id in Array(queue.running) {
-                guard let entry = entries[id] else { continue }
-                // This machine is never offline to itself, nor does it cost anything.
-                let isHere = NetworkStatus.isThisMachine(entry.record.host ?? "")
-                let reason = isHere ? reasons.first(where: { $0 == .outsideHours }) : reason
-                guard let reason else { continue }
+                guard let entry = entries[id], let reason = gates.reason(forHost: entry.record.host ?? "") else {
+                    continue
+                }
                 send(.held(reason), to: entry)
             }
         }
+        tellWaiting(reasons)
         for ended in [HoldReason.offline, .metered, .outsideHours] where !reasons.contains(ended) {
             for entry in entries.values.filter({ $0.machine.hold == ended }).sorted(by: {
                 $0.record.position < $1.record.position
@@ -129,5 +139,19 @@ extension Downloader {
             }
         }
         askQueue()
+    }
+
+    /// Tells those that wait what keeps them, or that nothing does any more.
+    private func tellWaiting(_ reasons: [HoldReason]) {
+        guard reasons != gates.toldReasons else { return }
+        gates.toldReasons = reasons
+        guard queue.waitingCount > 0 else { return }
+        broadcast.tell(.changedTogether(to: .queued, count: queue.waitingCount), group: nil)
+        for (id, hub) in hubs.all where queue.waits(id) && hub.outcome == nil {
+            let last = hub.snapshot
+            guard last.state == .queued else { continue }
+            let present = entries[id].map { snapshot(of: $0) } ?? withReason(last, last.host)
+            if present != last { hub.changed(present) }
+        }
     }
 }

@@ -5,6 +5,7 @@ extension Downloader {
     /// Replaces the hooks, from now on; what the former ones were told still reaches them. Ends before this call are not
     /// counted by ``HookEvent/allCompleted``.
     public func setHooks(_ hooks: [Hook]) {
+        guard !isShuttingDown else { return }
         self.hooks.replace(with: hooks)
         hookBook.forgetEnds()
     }
@@ -53,8 +54,7 @@ extension Downloader {
     /// Tells hooks that all downloads have ended, if they have and it has not been told: to be called whenever that may have
     /// become true.
     func tellHooksWhenIdle() {
-        let othersWait = queue.waitingCount > 0 || queue.runningCount > 0 || !space.isEmpty
-        guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: othersWait) else { return }
+        guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: !isIdle) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))
     }
 }

@@ -1,15 +1,20 @@
+internal import Foundation
+
 /// Asking what downloads there are.
 extension Downloader {
     /// A page of downloads, in the order that the query names; all of them in the order of adding when it names none.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
+    ///   these calls.
     public func list(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [DownloadSnapshot] {
-        snapshots(of: try await store.list(condition(query)))
+        try checkIsOpen()
+        return snapshots(of: try await store.list(condition(query)))
     }
 
     /// How many downloads a query finds; its page is not regarded.
     public func count(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> Int {
-        try await store.count(condition(query))
+        try checkIsOpen()
+        return try await store.count(condition(query))
     }
 
     func condition(_ query: DownloadQuery) -> StoreCondition {
@@ -29,8 +34,30 @@ extension Downloader {
     func snapshots(of rows: [DownloadStore.Listed]) -> [DownloadSnapshot] {
         let now = time.now()
         return rows.map { row in
-            entries[row.id]?.snapshot(at: now)
-                ?? DownloadSnapshot(row.id, row.record, receivedBytes: row.received)
+            if let entry = entries[row.id] { return snapshot(of: entry, at: now) }
+            return stored(DownloadSnapshot(row.id, row.record, receivedBytes: row.received), row.record.host)
         }
     }
+
+    func snapshot(of entry: Entry, at now: Instant? = nil) -> DownloadSnapshot {
+        withReason(entry.snapshot(at: now ?? time.now()), entry.record.host)
+    }
+
+    /// The snapshot of a row, which may be one that another process runs.
+    func stored(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
+        queue.waits(snapshot.id) ? withReason(snapshot, host) : snapshot
+    }
+
+    /// The same, with what keeps it from being started.
+    func withReason(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
+        guard snapshot.state == .queued else { return snapshot }
+        var snapshot = snapshot
+        snapshot.holdReason = gates.reason(forHost: host ?? "")
+        return snapshot
+    }
+}
+
+extension DownloadSnapshot {
+    /// As records have it.
+    var host: String? { url.host?.lowercased() }
 }

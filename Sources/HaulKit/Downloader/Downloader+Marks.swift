@@ -93,7 +93,7 @@ extension Downloader {
         countBytes(entry)
         part.catchUp()
         entry.meter.record(mark.count, at: now)
-        let snapshot = entry.snapshot(at: now)
+        let snapshot = snapshot(of: entry, at: now)
         entry.hub.progressed(snapshot)
         if broadcast.isHeard { broadcast.tell(.progressed(snapshot), group: snapshot.group) }
         if isInMemory { return gathers(entry, at: now) }

@@ -68,8 +68,14 @@ extension Downloader {
         entry.timer = Task { [weak self] in
             // Ends early only by cancellation, and then nobody waits for it.
             guard (try? await sleep(wait)) != nil else { return }
-            await self?.receive(.timerFired(id), entryID: entryID)
+            await self?.timerFired(id, entryID)
         }
+    }
+
+    private func timerFired(_ id: DownloadMachine.TimerID, _ entryID: DownloadID) {
+        // A later one may have been set meanwhile. One that has fired must not keep its download in memory.
+        if let entry = entries[entryID], entry.machine.timers == id.number { entry.timer = nil }
+        receive(.timerFired(id), entryID: entryID)
     }
 
     // MARK: Verifying

@@ -8,6 +8,7 @@ extension Downloader {
     ///   - perHost: of one host; 0 for no limit of its own. Nil leaves it as it is.
     ///   - spacing: least time between two starts at one host. Nil leaves it as it is.
     public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
+        guard !isShuttingDown else { return }
         if let active { queue.limits.active = min(max(1, active), descriptors.downloads) }
         if let perHost { queue.limits.activePerHost = perHost > 0 ? perHost : nil }
         if let spacing { queue.limits.hostSpacing = max(.zero, spacing) }
@@ -16,7 +17,8 @@ extension Downloader {
 
     /// Gives downloads another priority; see ``DownloadRequest/priority``.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``, as all of these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
+    ///   these calls.
     public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
         try await changeRoster { downloader throws(DownloadError) in
             let ids = try await downloader.ids(of: selection)
@@ -33,6 +35,7 @@ extension Downloader {
     /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
+        try checkIsOpen()
         queue.urge(id)
         askQueue()
     }
@@ -47,6 +50,7 @@ extension Downloader {
     /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
     /// are and go before the order.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
+        try checkIsOpen()
         guard !ids.isEmpty else { return }
         try await changeRoster { downloader throws(DownloadError) in
             var gap = try await downloader.store.gap(at: place, besides: ids)

@@ -31,6 +31,7 @@ extension Downloader {
         headers: [HeaderField]? = nil,
         progress: @escaping @Sendable (_ done: Int64, _ of: Int64) -> Void = { _, _ in }
     ) async throws(DownloadError) -> Repair {
+        try checkIsOpen()
         let path = Self.absolute(path)
         let given = request
         var request: DownloadRequest
@@ -58,7 +59,7 @@ extension Downloader {
         let right = try await onDisk { () throws(DiskError) in
             try PieceDigests(pieces, total: size).right(in: file, progress: progress)
         }
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         if right.count == size, try await status(of: file).size == size { return .nothingToDo(bytes: size) }
         let length = try await status(of: file).size
         guard right.count > 0 || length == 0 else {

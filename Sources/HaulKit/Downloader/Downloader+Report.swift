@@ -53,7 +53,7 @@ extension Downloader {
             store.note(entry.record)
         }
         let now = time.now()
-        let snapshot = entry.snapshot(at: now)
+        let snapshot = snapshot(of: entry, at: now)
         let outcome = outcome(of: entry)
         // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
         tellHooks(entry, snapshot)
@@ -61,7 +61,14 @@ extension Downloader {
         if entry.pendingSteps == 0 {
             announce(snapshot, outcome, entry)
         } else {
-            step(entry) { $0.announce(snapshot, outcome, $1) }
+            step(entry) { downloader, entry in
+                var snapshot = snapshot
+                // The last bytes may have come to the disk in those steps.
+                if entry.machine.state == state, entry.size == nil {
+                    snapshot.receivedBytes = entry.machine.mark.count
+                }
+                downloader.announce(snapshot, outcome, entry)
+            }
         }
         logger.debug("\(entry.id): \(snapshot.state.rawValue)")
     }

@@ -74,7 +74,9 @@ extension Downloader {
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
         if saved.record.status == .completed {
             let isSame = saved.record.url == request.url.absoluteString || request.needsSource
-            if isSame, await isUnchanged(saved.record), try await hasDigest(request.checksum, saved.record) {
+            let isThere = saved.record.isBound(for: request.destination)
+            if isSame, isThere, await isUnchanged(saved.record), try await hasDigest(request.checksum, saved.record) {
+                prove(&saved.record, by: request.checksum)
                 return entry(saved, id, request)
             }
             guard isSame || request.key != nil else { return nil }
@@ -84,7 +86,12 @@ extension Downloader {
             saved.record.finished = nil
             saved.record.finishedAt = nil
             saved.record.resource = nil
+            saved.record.proof = nil
             saved.progress = nil
+        }
+        if !saved.record.isBound(for: request.destination) {
+            try await checkMove(saved.record, to: request.destination)
+            saved.record.move(to: request.destination)
         }
         let isReplaced = Self.merge(request, into: &saved.record)
         saved.record.status = .queued
@@ -162,6 +169,14 @@ extension Downloader {
             // What cannot be looked at cannot be vouched for.
             return false
         }
+    }
+
+    /// Records a digest that a finished file was just found to have, so that it need not be read again.
+    private func prove(_ record: inout DownloadRecord, by checksum: Checksum?) {
+        guard let checksum, checksum != record.wishes.checksum || record.proof != .digest else { return }
+        record.wishes.checksum = checksum
+        record.proof = .digest
+        store.note(record)
     }
 
     /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.

@@ -15,10 +15,12 @@ extension Downloader {
 
     // MARK: One change at a time
 
-    /// Changes of which downloads there are, and of rows that are not in memory, are made one after another.
+    /// Changes of which downloads there are, and of rows that are not in memory, are made one after another; none is begun
+    /// once the downloader shuts down.
     func changeRoster<Value>(
         _ change: (isolated Downloader) async throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {
+        try checkIsOpen()
         if isRosterChanging {
             await withCheckedContinuation { rosterWaiters.append($0) }
         } else {
@@ -27,6 +29,7 @@ extension Downloader {
         defer {
             if let next = rosterWaiters.popFirst() { next.resume() } else { isRosterChanging = false }
         }
+        try checkIsOpen()
         return try await change(self)
     }
 
@@ -46,7 +49,9 @@ extension Downloader {
     /// The download of this id, in memory from now on; nil when there is none.
     func wake(_ id: DownloadID) async throws(DownloadError) -> Entry? {
         if let entry = entries[id] { return entry }
-        return try await store.find(id: id.description).flatMap { takeIn($0) }
+        let saved = try await store.find(id: id.description)
+        try checkIsOpen()
+        return saved.flatMap { takeIn($0) }
     }
 
     /// A download got a slot whose row has not been read.
@@ -104,6 +109,7 @@ extension Downloader {
 
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
     func letGo(_ entry: Entry) {
+        defer { lookWhoIsIdle() }
         // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
         // the watch knows them.
         guard entry.isAtRest, entry.record.hold == nil || mayLetGoHeld(entry), entries[entry.id] === entry else {

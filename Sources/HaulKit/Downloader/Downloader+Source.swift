@@ -25,7 +25,7 @@ extension Downloader {
     ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/storeFailed``,
     ///   ``DownloadError/Code/shutDown``. An id that there is not changes nothing.
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
-        guard !isShuttingDown else { throw Self.isShutDown }
+        try checkIsOpen()
         guard source.url.isAskable else {
             throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
         }
@@ -46,7 +46,7 @@ extension Downloader {
         }
         send(.sourceReplaced(adopt(source, entry)), to: entry)
         recordLink(entry)
-        entry.hub.progressed(entry.snapshot(at: time.now()))
+        entry.hub.progressed(snapshot(of: entry))
         await settled(entry)
         letGo(entry)
     }

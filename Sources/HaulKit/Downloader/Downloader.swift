@@ -59,6 +59,8 @@ public actor Downloader {
     /// Small files that are complete and wait to be brought to the disk together.
     var group = PublicationGroup()
     var isShuttingDown = false
+    /// Under way, or done: however many calls of ``shutDown()`` there are, it happens once.
+    private var closing: Task<Void, Never>?
     var isRosterChanging = false
     var rosterWaiters: Deque<CheckedContinuation<Void, Never>> = []
     var isReadingAhead = false
@@ -72,6 +74,10 @@ public actor Downloader {
     let hooks: HookRunner
     var hookBook = HookBook()
     var telling: Task<Void, Never>?
+    /// Calls under way that add downloads.
+    var pendingAdditions = 0
+    /// Who waits until nothing waits or runs any more: see `Downloader+Idle`.
+    var idle = IdleWatch()
     let metrics: DownloaderMetrics
 
     // MARK: Opening and closing
@@ -192,29 +198,56 @@ public actor Downloader {
     /// Where a damaged store was moved to when this one opened, if it was. Downloads begun before are not known any more.
     public nonisolated var damagedStore: String? { store.setAside }
 
-    /// Stops every transfer, writes down how far each has come and closes the connections. What ran will run again when
-    /// its store is next opened. Runs end with ``DownloadError/Code/shutDown``. Returns when all of it has happened.
+    /// Stops every transfer, writes down how far each has come and closes connections and store. What ran will run again
+    /// when its store is next opened. Runs end with ``DownloadError/Code/shutDown``, and so do those that were paused; event
+    /// sequences end. Returns when all of it has happened; calling it again waits for the same.
+    ///
+    /// From then on the store may be another downloader's: every call that can throw throws
+    /// ``DownloadError/Code/shutDown``, every other one does nothing. ``Download/snapshot`` and ``Download/result()`` of
+    /// handles go on saying what became of their runs.
     public func shutDown() async {
+        let closing = closing ?? Task { await close() }
+        self.closing = closing
+        await closing.value
+    }
+
+    private func close() async {
         // Who hears that all have ended may shut down at once; the others shall hear of it too.
         await telling?.value
         isShuttingDown = true
         store.beginClosing()
-        let all = entries.values.sorted { $0.record.position < $1.record.position }
-        for entry in all { send(.pauseRequested, to: entry) }
-        for entry in all { await settled(entry) }
+        var told: Set<DownloadID> = []
+        // A call that was under way may have taken further ones into memory.
+        while case let rest = entries.values.filter({ !told.contains($0.id) }), !rest.isEmpty {
+            let rest = rest.sorted { $0.record.position < $1.record.position }
+            told.formUnion(rest.map(\.id))
+            for entry in rest { send(.pauseRequested, to: entry) }
+            for entry in rest { await settled(entry) }
+        }
         ticker?.cancel()
         queueTimer?.task.cancel()
         stopWatchingGates()
         spacePoll?.cancel()
-        for (id, hub) in hubs.all where !hub.hasEnded {
-            // Paused and waiting ones too: nobody shall wait for what can no longer happen.
-            hub.changed(entries[id]?.snapshot(at: time.now()) ?? hub.snapshot, outcome: .failed(Self.isShutDown))
-        }
+        // Paused and waiting ones too: nobody shall wait for what can no longer happen.
+        hubs.close(.failed(Self.isShutDown)) { id in entries[id].map { snapshot(of: $0) } }
         broadcast.close()
+        idle.giveUp(Self.isShutDown)
         await store.flush()
         await hooks.finish(within: configuration.hookLimits.shutDownTime)
         await transport.shutDown()
-        store.giveUpName()
+        await store.close()
+    }
+
+    deinit {
+        // Nobody can ask it for anything any more, but its handles' events may still be listened to.
+        hubs.close(.failed(Self.isShutDown)) { _ in nil }
+        broadcast.close()
+        networkMonitor?.stop()
+    }
+
+    /// To be asked first by every public call: after the shut-down the store may be another downloader's.
+    func checkIsOpen() throws(DownloadError) {
+        if isShuttingDown { throw Self.isShutDown }
     }
 
     /// Those of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also what servers have set since. Never written
@@ -223,14 +256,22 @@ public actor Downloader {
 
     /// The handle of a download; nil when there is none of that id.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
+    /// Its run is the present one, or the last one where it has ended: of a download that an earlier process completed or
+    /// gave up ``Download/result()`` says so at once.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
-        if let hub = entries[id]?.hub ?? hubs.existing(id) { return Download(id, self, hub) }
+        try checkIsOpen()
+        if let hub = entries[id]?.hub { return Download(id, self, hub) }
+        // Who has a handle of one that was removed meanwhile may hold its hub: only the store knows what there is.
         return try await store.list(.ids([id])).first.map { handle($0.id, $0.record, received: $0.received) }
     }
 
     /// The handle of the download that was added with this key; nil when there is none.
+    ///
+    /// - Throws: as ``download(_:)``.
     public func download(key: String) async throws(DownloadError) -> Download? {
+        try checkIsOpen()
         guard let id = try await store.ids(StoreCondition(DownloadQuery(keys: [key]), live: [:])).first else {
             return nil
         }
@@ -238,8 +279,16 @@ public actor Downloader {
     }
 
     /// A handle, whether the download is in memory or not.
-    func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0) -> Download {
-        Download(id, self, hubs.hub(id) { DownloadSnapshot(id, record, receivedBytes: received) })
+    ///
+    /// - Parameter isNew: it is about to get its place in the queue.
+    func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0, isNew: Bool = false) -> Download {
+        let hub = hubs.hub(id) {
+            let snapshot = DownloadSnapshot(id, record, receivedBytes: received)
+            return (
+                isNew ? withReason(snapshot, record.host) : stored(snapshot, record.host), DownloadOutcome(id, record)
+            )
+        }
+        return Download(id, self, hub)
     }
 
     // MARK: Speed
@@ -248,13 +297,15 @@ public actor Downloader {
     ///
     /// - Parameter bytesPerSecond: nil for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
+        guard !isShuttingDown else { return }
         ownSpeedLimit = bytesPerSecond
         limitSpeed()
     }
 
     /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``. An id that
+    ///   there is not changes nothing.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await changeRoster { downloader throws(DownloadError) in
             guard let entry = try await downloader.wake(id) else { return }

@@ -40,7 +40,11 @@ final class Entry {
     var gatheringSince = Instant.start
     /// The name of a new partial file is durable once its folder was synced.
     var needsFolderSync = false
-    var proof = CompletedDownload.Proof.none
+    /// How the file is proved; of an earlier run's, how it was.
+    var proof: CompletedDownload.Proof {
+        get { record.proof ?? .none }
+        set { record.proof = newValue }
+    }
     /// False while another process may be running this download: its record is not ours to write then.
     var isOurs = true
     /// Another's file at the final name, which was left alone as asked.
@@ -61,7 +65,9 @@ final class Entry {
         self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
-        hub = hubs.hub(id) { DownloadSnapshot(id, record, receivedBytes: machine.mark.count) }
+        hub = hubs.hub(id) {
+            (DownloadSnapshot(id, record, receivedBytes: machine.mark.count), DownloadOutcome(id, record))
+        }
     }
 
     /// Complete length. Where nothing was taken in yet, what was last heard of it.
@@ -133,6 +139,15 @@ final class Entry {
     var isStopped: Bool {
         if case .failed = machine.state { return true }
         return machine.hold?.isOfDisk == true
+    }
+
+    /// Its run is over, and the steps that end it are under way.
+    var isComingToRest: Bool {
+        guard !isAtRest else { return false }
+        switch machine.state {
+        case .paused, .completed, .failed, .cancelled: return true
+        default: return false
+        }
     }
 
     /// It does nothing any more and nothing is under way: the store has all there is to know.

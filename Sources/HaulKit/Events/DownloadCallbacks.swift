@@ -1,5 +1,5 @@
-/// For those who prefer closures to sequences. Each call listens for itself, returns the same handle, and may come at any time:
-/// what has happened already is told at once.
+/// For those who prefer closures to sequences. Each call returns the handle for the next one of a chain, and may come at any
+/// time: what has happened already is told at once.
 ///
 /// ```swift
 /// download
@@ -8,8 +8,12 @@
 ///     .onFailure { print($0.message) }
 /// ```
 ///
-/// The closures of one call run one after another, on the main actor unless `.anywhere` is asked for. They are of one run: a
-/// download that is resumed after it failed is listened to anew. A download is held as long as somebody listens to it.
+/// The closures of one chain run one after another, in the order of what happened: each event is told to all of them before the
+/// next one, and after the end of the run nothing is told but the end, to each that asked for it exactly once. They run on the
+/// main actor unless `.anywhere` is asked for. Of two chains neither waits for the other.
+///
+/// A chain is of one run: a download that is resumed after it failed is listened to anew. When the downloader shuts down, or is
+/// let go of, the runs that have not ended end with ``DownloadError/Code/shutDown``.
 extension Download {
     /// Where closures run.
     public enum CallbackPlace: Sendable, Hashable {
@@ -24,7 +28,7 @@ extension Download {
         on place: CallbackPlace = .mainActor,
         _ body: @escaping @Sendable (DownloadSnapshot) -> Void
     ) -> Download {
-        listen(events, on: place) { event in
+        listen(on: place) { event in
             switch event {
             case .changed(let snapshot), .progressed(let snapshot): body(snapshot)
             case .ended: break
@@ -57,26 +61,23 @@ extension Download {
         on place: CallbackPlace = .mainActor,
         _ body: @escaping @Sendable (Result<CompletedDownload, DownloadError>) -> Void
     ) -> Download {
-        listen(ending, on: place) { event in
+        listen(on: place) { event in
             guard case .ended(let outcome) = event else { return }
             body(outcome.result)
         }
     }
 
-    private func listen(
-        _ events: DownloadEvents,
-        on place: CallbackPlace,
-        _ body: @escaping @Sendable (DownloadEvent) -> Void
-    ) -> Download {
-        Task {
-            for await event in events {
-                switch place {
-                case .mainActor: await MainActor.run { body(event) }
-                case .anywhere: body(event)
-                }
-            }
+    private func listen(on place: CallbackPlace, _ body: @escaping @Sendable (DownloadEvent) -> Void) -> Download {
+        var download = self
+        if let callbacks, !callbacks.isOver {
+            callbacks.add(.init(place: place, body: body))
+        } else {
+            let line = CallbackLine(hub)
+            line.add(.init(place: place, body: body))
+            hub.attach(line)
+            download.callbacks = line
         }
-        return self
+        return download
     }
 }
 

@@ -1,17 +1,20 @@
-internal import DequeModule
+internal import ServiceLifecycle
 internal import Synchronization
 
 /// What listeners of a whole downloader, or of one of its groups, are told.
 public enum DownloaderEvent: Sendable, Hashable {
-    /// A download is in another state now. Never lost.
+    /// A download is in another state now. A reader that is far behind is told of the oldest changes together.
     case changed(DownloadSnapshot)
     /// More bytes of a download are here. A slow listener sees the latest of each download only.
     case progressed(DownloadSnapshot)
     /// A run of a download is over.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// So many downloads that were waiting or at rest, and that nobody has a handle of, changed at once: lists are to be read anew.
+    /// `count` changes of state are told by their number alone: lists are to be read anew. They are of downloads that waited or
+    /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
+    /// ends of runs included.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// Nothing waits or runs any more: told once, after the last end.
+    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once, after the last end. A sequence
+    /// hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
@@ -21,6 +24,7 @@ final class Broadcast: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]
         var next = 0
+        var isClosed = false
     }
     private let state = Mutex(State())
     private let hasListeners = Atomic<Bool>(false)
@@ -53,15 +57,23 @@ final class Broadcast: Sendable {
             let number = state.next
             state.next += 1
             let listener = Listener(group: group) { [weak self] in self?.leave(number) }
+            if state.isClosed {
+                listener.finish()
+                return listener
+            }
             state.listeners[number] = listener
             hasListeners.store(true, ordering: .relaxed)
             return listener
         }
     }
 
-    /// Nothing comes after this.
+    /// Nothing comes after this, also for who begins to listen later.
     func close() {
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+        let listeners = state.withLock { state in
+            state.isClosed = true
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.finish() }
     }
 
     private func leave(_ number: Int) {
@@ -71,20 +83,14 @@ final class Broadcast: Sendable {
         }
     }
 
-    /// One listener's queue: changes in order, and the latest progress of each download after them.
+    /// A listener that asks for one event after another: changes in order, and the latest progress of each download after them.
     final class Listener: Sendable {
         private struct State {
-            var waiting: Deque<DownloaderEvent> = []
-            var progress: [DownloadID: DownloadSnapshot] = [:]
+            var waiting = BroadcastQueue()
+            /// Whether something came to rest since it was last told that all have.
+            var hasRestToFinish = false
             var hasEnded = false
             var continuation: CheckedContinuation<DownloaderEvent?, Never>?
-
-            mutating func next() -> DownloaderEvent? {
-                if let event = waiting.popFirst() { return event }
-                guard let (id, snapshot) = progress.first else { return nil }
-                progress[id] = nil
-                return .progressed(snapshot)
-            }
         }
         private let state = Mutex(State())
         let group: String?
@@ -99,16 +105,20 @@ final class Broadcast: Sendable {
             state.withLock { state in
                 guard !state.hasEnded else { return }
                 switch event {
-                case .progressed(let snapshot): state.progress[snapshot.id] = snapshot
-                case .changed(let snapshot), .ended(let snapshot, _):
-                    // What it says includes the progress.
-                    state.progress[snapshot.id] = nil
-                    state.waiting.append(event)
-                case .changedTogether, .finished: state.waiting.append(event)
+                case .ended: state.hasRestToFinish = true
+                case .changed(let snapshot):
+                    if snapshot.state == .paused, snapshot.holdReason == nil { state.hasRestToFinish = true }
+                case .changedTogether(let rest, _): if rest != .queued { state.hasRestToFinish = true }
+                case .finished:
+                    // The end of what was before this listener is not for it to hear.
+                    guard state.hasRestToFinish else { return }
+                    state.hasRestToFinish = false
+                case .progressed: break
                 }
+                state.waiting.append(event)
                 if let continuation = state.continuation {
                     state.continuation = nil
-                    continuation.resume(returning: state.next())
+                    continuation.resume(returning: state.waiting.popFirst())
                 }
             }
         }
@@ -127,7 +137,7 @@ final class Broadcast: Sendable {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let displaced = state.withLock { state -> CheckedContinuation<DownloaderEvent?, Never>? in
-                        if let event = state.next() {
+                        if let event = state.waiting.popFirst() {
                             continuation.resume(returning: event)
                         } else if state.hasEnded || Task.isCancelled {
                             continuation.resume(returning: nil)
@@ -152,9 +162,13 @@ final class Broadcast: Sendable {
     }
 }
 
-/// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader shuts down.
+/// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader shuts down or
+/// is let go of.
 ///
-/// A slow reader loses progress, never a change. Each iteration of one sequence reads from the same line.
+/// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
+/// (``DownloaderEvent/changedTogether(to:count:)``), so that it costs no more memory however long it reads nothing. Each
+/// iteration of one sequence reads from the same line. An iteration also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
 public struct DownloaderEvents: AsyncSequence, Sendable {
     public typealias Element = DownloaderEvent
     public typealias Failure = Never
@@ -170,18 +184,27 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// - Returns: nil after the last event, and when the task is cancelled.
-        public mutating func next() async -> DownloaderEvent? { await seat.listener.next() }
+        /// - Returns: nil after the last event, and when the task is cancelled or shuts down gracefully.
+        public mutating func next() async -> DownloaderEvent? { await seat.next() }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
-            await seat.listener.next()
+            await seat.next()
         }
     }
 
     /// Leaves when the last copy of sequence and iterators goes.
     fileprivate final class Seat: Sendable {
-        let listener: Broadcast.Listener
+        private let listener: Broadcast.Listener
         init(_ listener: Broadcast.Listener) { self.listener = listener }
+
+        func next() async -> DownloaderEvent? {
+            await withGracefulShutdownHandler {
+                await listener.next()
+            } onGracefulShutdown: { [listener] in
+                listener.leave()
+            }
+        }
+
         deinit { listener.leave() }
     }
 }

@@ -1,43 +1,74 @@
-internal import DequeModule
+internal import ServiceLifecycle
 internal import Synchronization
+
+/// Somebody who is told what happens to one download.
+protocol EventReceiver: AnyObject, Sendable {
+    /// - Parameter outcome: how the run has ended with this event; nothing comes after it.
+    func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?)
+}
 
 /// Passes what happens to one download on to however many listeners there are. Never waits for any of them.
 final class EventHub: Sendable {
     private struct State {
         var snapshot: DownloadSnapshot
         var outcome: DownloadOutcome?
-        var listeners: [Int: Listener] = [:]
+        var listeners: [Int: any EventReceiver] = [:]
         var next = 0
+        var isClosed = false
+
+        /// - Returns: who is to be told.
+        mutating func change(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) -> [any EventReceiver] {
+            self.snapshot = snapshot
+            self.outcome = outcome
+            defer { if outcome != nil { listeners = [:] } }
+            return Array(listeners.values)
+        }
     }
     private let state: Mutex<State>
     private let onGone: @Sendable () -> Void
 
-    /// - Parameter onGone: called when the last holder lets go of it.
-    init(_ snapshot: DownloadSnapshot, onGone: @escaping @Sendable () -> Void = {}) {
-        state = Mutex(State(snapshot: snapshot))
+    /// - Parameters:
+    ///   - outcome: how the last run ended, where none is under way.
+    ///   - onGone: called when the last holder lets go of it.
+    init(
+        _ snapshot: DownloadSnapshot,
+        outcome: DownloadOutcome? = nil,
+        onGone: @escaping @Sendable () -> Void = {}
+    ) {
+        state = Mutex(State(snapshot: snapshot, outcome: outcome))
         self.onGone = onGone
     }
 
     deinit { onGone() }
 
     var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
-    var hasEnded: Bool { state.withLock { $0.outcome != nil } }
+    var outcome: DownloadOutcome? { state.withLock { $0.outcome } }
 
     /// A change of state; a state that ends the run carries its outcome. A state after an outcome begins a new run.
     func changed(_ snapshot: DownloadSnapshot, outcome: DownloadOutcome? = nil) {
-        let listeners = state.withLock { state in
-            state.snapshot = snapshot
-            state.outcome = outcome
-            defer { if outcome != nil { state.listeners = [:] } }
-            return state.listeners.values.map(\.self)
-        }
+        let listeners = state.withLock { $0.isClosed ? [] : $0.change(snapshot, outcome) }
         for listener in listeners { listener.tell(.changed(snapshot), then: outcome) }
+    }
+
+    /// Nothing changes any more after this. A run that has not ended ends so.
+    func close(_ outcome: DownloadOutcome, _ snapshot: DownloadSnapshot?) {
+        let (last, listeners) = state.withLock { state in
+            let last = snapshot ?? state.snapshot
+            guard !state.isClosed, state.outcome == nil else {
+                state.isClosed = true
+                return (last, [any EventReceiver]())
+            }
+            state.isClosed = true
+            return (last, state.change(last, outcome))
+        }
+        for listener in listeners { listener.tell(.changed(last), then: outcome) }
     }
 
     func progressed(_ snapshot: DownloadSnapshot) {
         let listeners = state.withLock { state in
+            guard !state.isClosed else { return [any EventReceiver]() }
             state.snapshot = snapshot
-            return state.listeners.values.map(\.self)
+            return Array(state.listeners.values)
         }
         for listener in listeners { listener.tell(.progressed(snapshot), then: nil) }
     }
@@ -54,14 +85,24 @@ final class EventHub: Sendable {
         }
     }
 
+    /// Tells the receiver the present state, and then all that happens until the run ends. It is held until then.
+    func attach(_ receiver: some EventReceiver) {
+        state.withLock { state in
+            receiver.tell(.changed(state.snapshot), then: state.outcome)
+            guard state.outcome == nil else { return }
+            state.listeners[state.next] = receiver
+            state.next += 1
+        }
+    }
+
     private func leave(_ number: Int) {
         state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
 
-    /// One listener's queue: states in order, and the latest progress only.
-    final class Listener: Sendable {
+    /// A listener that asks for one event after another.
+    final class Listener: EventReceiver {
         private struct State {
-            var waiting: Deque<DownloadEvent> = []
+            var waiting = EventQueue()
             var hasEnded = false
             var continuation: CheckedContinuation<DownloadEvent?, Never>?
         }
@@ -78,7 +119,6 @@ final class EventHub: Sendable {
             if onlyTheEnd, outcome == nil { return }
             state.withLock { state in
                 guard !state.hasEnded else { return }
-                if case .progressed? = state.waiting.last, case .progressed = event { state.waiting.removeLast() }
                 state.waiting.append(event)
                 if let outcome {
                     state.waiting.append(.ended(outcome))
@@ -114,10 +154,21 @@ final class EventHub: Sendable {
             }
         }
 
+        /// What has come is told yet, and nothing after it.
+        func finish() {
+            let continuation = state.withLock { state in
+                state.hasEnded = true
+                defer { state.continuation = nil }
+                return state.continuation
+            }
+            continuation?.resume(returning: nil)
+            onLeave()
+        }
+
         func leave() {
             let continuation = state.withLock { state in
                 state.hasEnded = true
-                state.waiting = []
+                state.waiting.removeAll()
                 defer { state.continuation = nil }
                 return state.continuation
             }
@@ -129,7 +180,9 @@ final class EventHub: Sendable {
 
 /// The events of one run of a download: first its present state, last how it ended.
 ///
-/// A slow reader loses progress, never a change of state. Each iteration listens on its own.
+/// A slow reader loses progress; one that is more than 256 changes of state behind loses the oldest of these; the outcome
+/// reaches every one. Each iteration listens on its own. It also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
 public struct DownloadEvents: AsyncSequence, Sendable {
     public typealias Element = DownloadEvent
     public typealias Failure = Never
@@ -149,18 +202,27 @@ public struct DownloadEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// - Returns: nil after the last event, and when the task is cancelled.
-        public mutating func next() async -> DownloadEvent? { await seat.listener.next() }
+        /// - Returns: nil after the last event, and when the task is cancelled or shuts down gracefully.
+        public mutating func next() async -> DownloadEvent? { await seat.next() }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
-            await seat.listener.next()
+            await seat.next()
         }
     }
 
     /// Leaves when the last copy of the iterator goes.
     fileprivate final class Seat: Sendable {
-        let listener: EventHub.Listener
+        private let listener: EventHub.Listener
         init(_ listener: EventHub.Listener) { self.listener = listener }
+
+        func next() async -> DownloadEvent? {
+            await withGracefulShutdownHandler {
+                await listener.next()
+            } onGracefulShutdown: { [listener] in
+                listener.finish()
+            }
+        }
+
         deinit { listener.leave() }
     }
 }

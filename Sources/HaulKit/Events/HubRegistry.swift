@@ -5,30 +5,46 @@ final class HubRegistry: Sendable {
     private struct Place: Sendable {
         weak var hub: EventHub?
     }
-    private let hubs = Mutex<[DownloadID: Place]>([:])
+    private struct State: Sendable {
+        var hubs: [DownloadID: Place] = [:]
+        /// What has become of every run that had not ended when the registry was closed.
+        var lastOutcome: DownloadOutcome?
+    }
+    private let state = Mutex(State())
 
-    func existing(_ id: DownloadID) -> EventHub? { hubs.withLock { $0[id]?.hub } }
+    func existing(_ id: DownloadID) -> EventHub? { state.withLock { $0.hubs[id]?.hub } }
 
-    /// The hub of a download, made where nobody holds one.
-    func hub(_ id: DownloadID, _ snapshot: () -> DownloadSnapshot) -> EventHub {
-        hubs.withLock { hubs in
-            if let hub = hubs[id]?.hub { return hub }
-            let hub = EventHub(snapshot()) { [weak self] in self?.forget(id) }
-            hubs[id] = Place(hub: hub)
+    /// The hub of a download, made where nobody holds one: with its present state, and how its last run ended if none is
+    /// to come by itself.
+    func hub(_ id: DownloadID, _ present: () -> (DownloadSnapshot, DownloadOutcome?)) -> EventHub {
+        state.withLock { state in
+            if let hub = state.hubs[id]?.hub { return hub }
+            let (snapshot, outcome) = present()
+            let hub = EventHub(snapshot, outcome: outcome) { [weak self] in self?.forget(id) }
+            if let lastOutcome = state.lastOutcome { hub.close(lastOutcome, nil) }
+            state.hubs[id] = Place(hub: hub)
             return hub
         }
     }
 
     /// All that are held.
     var all: [(id: DownloadID, hub: EventHub)] {
-        hubs.withLock { hubs in hubs.compactMap { id, place in place.hub.map { (id, $0) } } }
+        state.withLock { state in state.hubs.compactMap { id, place in place.hub.map { (id, $0) } } }
+    }
+
+    /// Ends every run that has not ended, also of hubs that are yet to be made. Nothing changes any more after it.
+    ///
+    /// - Parameter snapshot: the last state of a download; nil where its hub knows it.
+    func close(_ outcome: DownloadOutcome, _ snapshot: (DownloadID) -> DownloadSnapshot?) {
+        state.withLock { $0.lastOutcome = outcome }
+        for (id, hub) in all { hub.close(outcome, snapshot(id)) }
     }
 
     /// The last holder is gone; another hub of the same download may have come meanwhile.
     private func forget(_ id: DownloadID) {
-        let successor = hubs.withLock { hubs in
-            let hub = hubs[id]?.hub
-            if hub == nil { hubs[id] = nil }
+        let successor = state.withLock { state in
+            let hub = state.hubs[id]?.hub
+            if hub == nil { state.hubs[id] = nil }
             return hub
         }
         // Not let go of under the lock: were we its last holder by now, its end would come back here.

@@ -43,6 +43,8 @@ final class DownloadStore: Sendable {
     private let rows = Mutex(DownloadRow())
     /// Told what a row is of that cannot be read, once for each.
     let onOddRow: @Sendable (_ name: String) -> Void
+    /// Changed on the writer only.
+    private let isClosed = Atomic<Bool>(false)
     /// Told of every write that failed in the background, and of every commit (for tests of power loss).
     private let onCommit: @Sendable (_ isDurable: Bool, DownloadError?) -> Void
 
@@ -133,6 +135,7 @@ final class DownloadStore: Sendable {
         guard !batch.changes.isEmpty || !batch.waiting.isEmpty else { return }
         var failure: DownloadError?
         do {
+            try checkIsOpen()
             try write(batch)
             onCommit(batch.isDurable, nil)
         } catch {
@@ -197,6 +200,31 @@ final class DownloadStore: Sendable {
 
     /// This user of the store.
     var owner: StoreOwner { file.owner }
+
+    /// Writes what was noted, closes the database and lets another downloader own the name.
+    ///
+    /// The rows may be another process's from then on: every later call throws ``DownloadError/Code/shutDown``, and what is
+    /// noted later is dropped. Closing again does nothing.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            writer.async {
+                self.closeNow()
+                continuation.resume()
+            }
+        }
+    }
+
+    private func closeNow() {
+        guard !isClosed.load(ordering: .relaxed) else { return }
+        writeGathered()
+        isClosed.store(true, ordering: .relaxed)
+        do { try file.queue.close() } catch { onCommit(false, StoreFile.error(error, path)) }
+        giveUpName()
+    }
+
+    private func checkIsOpen() throws(DownloadError) {
+        if isClosed.load(ordering: .relaxed) { throw Downloader.isShutDown }
+    }
 
     // MARK: Reading
 
@@ -359,7 +387,11 @@ final class DownloadStore: Sendable {
     {
         let result: Result<Value, DownloadError> = await withCheckedContinuation { continuation in
             writer.async {
-                continuation.resume(returning: Result { try step(self) }.mapError { StoreFile.error($0, self.path) })
+                let result = Result {
+                    try self.checkIsOpen()
+                    return try step(self)
+                }
+                continuation.resume(returning: result.mapError { StoreFile.error($0, self.path) })
             }
         }
         return try result.get()

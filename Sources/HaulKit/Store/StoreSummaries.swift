@@ -39,16 +39,18 @@ extension DownloadStore {
         }
     }
 
-    /// Whether any download of a group waits or runs, or will go on by itself.
-    func isOpen(group: String) async throws(DownloadError) -> Bool {
-        try await reading { database in
-            try Bool.fetchOne(
-                database,
-                sql:
-                    "SELECT EXISTS (SELECT 1 FROM download WHERE groupName = ? AND (status = 'queued' OR hold IS NOT NULL))",
-                arguments: [group]
-            ) ?? false
-        }
+    /// Some of the downloads of a group that wait or run, or will go on by themselves.
+    func open(group: String, limit: Int) async throws(DownloadError) -> [DownloadID] {
+        var open = StoreCondition()
+        open.add("groupName = ?", group)
+        open.add("status = 'queued'")
+        open.page = " LIMIT \(limit)"
+        var held = StoreCondition()
+        held.add("groupName = ?", group)
+        held.add("hold IS NOT NULL")
+        held.page = open.page
+        let queued = try await ids(open)
+        return queued.count < limit ? try await queued + ids(held) : queued
     }
 }
 

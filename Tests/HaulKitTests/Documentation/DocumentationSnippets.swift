@@ -221,8 +221,15 @@ enum DocumentationSnippets {
         // end
     }
 
-    static func readBack(downloader: Downloader) async throws {
+    static func waitForTheGroup(downloader: Downloader) async throws {
         // snippet: Groups-4
+        let summary = try await downloader.group("swift").waitUntilIdle()
+        print(summary.completed, summary.failed, summary.paused)
+        // end
+    }
+
+    static func readBack(downloader: Downloader) async throws {
+        // snippet: Groups-5
         let query = DownloadQuery(states: [.completed], group: "swift", order: .ended, limit: 50)
         for snapshot in try await downloader.list(query) {
             let lesson = try snapshot.metadata?.decoded(as: Lesson.self)
@@ -232,7 +239,7 @@ enum DocumentationSnippets {
     }
 
     static func actOnMany(downloader: Downloader) async throws {
-        // snippet: Groups-5
+        // snippet: Groups-6
         try await downloader.pause(.owner("ada"))
         try await downloader.setPriority(10, of: .keys(["swift/1"]))
         try await downloader.retry(.matching(DownloadQuery(group: "swift", limit: 10)))

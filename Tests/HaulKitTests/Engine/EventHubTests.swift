@@ -112,6 +112,46 @@ struct EventHubTests {
         #expect(await iterator.next() == nil)
     }
 
+    @Test func isToldTheOutcomeThatItBeganWith() async {
+        let error = DownloadError(.diskFull, "full")
+        let hub = EventHub(snapshot(.failed), outcome: .failed(error))
+        #expect(await collect(DownloadEvents(hub)) == [.changed(snapshot(.failed)), .ended(.failed(error))])
+    }
+
+    @Test func changesNothingAfterItWasClosed() async {
+        let hub = EventHub(snapshot(.paused))
+        var iterator = DownloadEvents(hub).makeAsyncIterator()
+        hub.close(.cancelled, nil)
+        hub.changed(snapshot(.queued))
+        hub.progressed(snapshot(.transferring, 5))
+        hub.close(.failed(DownloadError(.diskFull, "full")), snapshot(.failed))
+        let expected: [DownloadEvent] = [.changed(snapshot(.paused)), .changed(snapshot(.paused)), .ended(.cancelled)]
+        var all: [DownloadEvent] = []
+        while let event = await iterator.next() { all.append(event) }
+        #expect(all == expected)
+        #expect(hub.snapshot == snapshot(.paused) && hub.outcome == .cancelled)
+    }
+
+    @Test func keepsAnOutcomeThatWasThereWhenItIsClosed() {
+        let hub = EventHub(snapshot(.failed), outcome: .cancelled)
+        hub.close(.failed(DownloadError(.shutDown, "over")), nil)
+        #expect(hub.outcome == .cancelled)
+    }
+
+    @Test func aReaderThatStopsCostsNoMoreThanItsBoundAndHearsTheEnd() async {
+        let hub = EventHub(snapshot(.queued))
+        var iterator = DownloadEvents(hub).makeAsyncIterator()
+        for number in 0..<100_000 as Range<Int64> {
+            hub.changed(snapshot(number % 2 == 0 ? .waiting : .connecting, number))
+            hub.progressed(snapshot(.transferring, number))
+        }
+        hub.changed(snapshot(.cancelled), outcome: .cancelled)
+        var all: [DownloadEvent] = []
+        while let event = await iterator.next() { all.append(event) }
+        #expect(all.count == EventQueue.limit)
+        #expect(all.suffix(2) == [.changed(snapshot(.cancelled)), .ended(.cancelled)])
+    }
+
     @Test func saysWhatItSaidLast() {
         let hub = EventHub(snapshot(.queued))
         hub.progressed(snapshot(.transferring, 7))

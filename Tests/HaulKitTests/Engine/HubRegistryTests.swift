@@ -8,7 +8,7 @@ struct HubRegistryTests {
     private let id = DownloadID()
 
     private func hub() -> EventHub {
-        registry.hub(id) { .made(.queued, id: id, url: link("https://h/a"), receivedBytes: 0) }
+        registry.hub(id) { (.made(.queued, id: id, url: link("https://h/a"), receivedBytes: 0), nil) }
     }
 
     @Test func givesAllHoldersTheSameHub() {
@@ -20,6 +20,14 @@ struct HubRegistryTests {
     @Test func forgetsAHubThatNobodyHolds() {
         do { _ = hub() }
         #expect(registry.existing(id) == nil && registry.all.isEmpty)
+    }
+
+    @Test func endsWhatHasNotEndedAlsoOfHubsThatComeLater() {
+        let first = hub()
+        registry.close(.cancelled) { _ in nil }
+        #expect(first.outcome == .cancelled)
+        let later = registry.hub(DownloadID()) { (.made(.queued, url: link("https://h/b")), nil) }
+        #expect(later.outcome == .cancelled)
     }
 
     /// The last holder of one hub goes while that of the next comes, over and over.

@@ -29,7 +29,7 @@ struct GateTests {
     }
 
     @Test func pausesWithoutANetworkAndGoesOnWithOne() async throws {
-        try await run { rig in
+        try await run { rig async throws in
             let download = try await rig.add()
             let log = StateLog(download)
             await download.reaches(30_000)
@@ -49,7 +49,7 @@ struct GateTests {
 
     @Test func asksNobodyWhileThereIsNoNetwork() async throws {
         monitor.status = .offline
-        try await run { rig in
+        try await run { rig async throws in
             await rig.downloader.setSpeedLimit(nil)
             // The downloader hears of the network a moment after it was made.
             while await !rig.downloader.gates.isOffline { await Task.yield() }
@@ -62,7 +62,7 @@ struct GateTests {
     }
 
     @Test func leavesPausedWhatTheUserPausedMeanwhile() async throws {
-        try await run { rig in
+        try await run { rig async throws in
             let download = try await rig.add()
             let other = try await rig.add(2)
             await download.reaches(20_000)
@@ -103,7 +103,7 @@ struct GateTests {
     }
 
     @Test func leavesANetworkThatCostsAsSoonAsItIsBarred() async throws {
-        try await run { rig in
+        try await run { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
             monitor.status.isMetered = true
@@ -119,7 +119,7 @@ struct GateTests {
 
     @Test func regardsTheNetworkOnceItIsToldTo() async throws {
         monitor.status = .offline
-        try await run(configure: { $0.waitsForNetwork = false }) { rig in
+        try await run(configure: { $0.waitsForNetwork = false }) { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
             await rig.downloader.setNetworkPolicy(waitsForNetwork: true)
@@ -131,7 +131,7 @@ struct GateTests {
     }
 
     @Test func keepsToItsHoursUntilItHasNone() async throws {
-        try await run { rig in
+        try await run { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
             await rig.downloader.setTimetable(Timetable(always: .closed))
@@ -146,8 +146,63 @@ struct GateTests {
         }
     }
 
+    @Test func saysOfWhatWaitsWhyItDoes() async throws {
+        try await run { rig async throws in
+            await rig.downloader.setTimetable(Timetable(always: .closed))
+            let events = rig.downloader.events
+            let waiting = try await rig.add()
+            #expect(waiting.snapshot.state == .queued && waiting.snapshot.holdReason == .outsideHours)
+            let many = await rig.downloader.add([try rig.request(2)])
+            #expect(try many[0].get().snapshot.holdReason == .outsideHours)
+            #expect(try await rig.downloader.list().map(\.holdReason) == [.outsideHours, .outsideHours])
+            try await waiting.pause()
+            #expect(waiting.snapshot.state == .paused && waiting.snapshot.holdReason == nil)
+            try await waiting.resume()
+            #expect(waiting.snapshot.state == .queued && waiting.snapshot.holdReason == .outsideHours)
+            // Another reason comes first, and then none is left.
+            monitor.status = .offline
+            for await event in waiting.events {
+                if case .changed(let snapshot) = event, snapshot.holdReason == .offline { break }
+            }
+            await rig.downloader.setTimetable(nil)
+            monitor.status = .online
+            await rig.downloader.setSpeedLimit(nil)
+            for await event in waiting.events {
+                if case .changed(let snapshot) = event, snapshot.state == .queued {
+                    #expect(snapshot.holdReason != .outsideHours)
+                }
+            }
+            _ = try await waiting.result()
+            #expect(waiting.snapshot.holdReason == nil)
+            await rig.downloader.shutDown()
+            var together = 0
+            for await event in events { if case .changedTogether(to: .queued, _) = event { together += 1 } }
+            #expect(together > 0)
+        }
+    }
+
+    @Test func whatWaitsForThisMachineWaitsForNoNetwork() async throws {
+        monitor.status = .offline
+        try await ManagerRig.run(configure: { configuration in
+            configuration.networkMonitor = monitor
+            configuration.waitsForNetwork = true
+            configuration.activeDownloads = 1
+        }) { rig async throws in
+            while await !rig.downloader.gates.isOffline { await Task.yield() }
+            let running = try await rig.downloader.add(try rig.named("slow", "slow"))
+            await running.reaches(1000)
+            let here = try await rig.downloader.add(try rig.named("a"))
+            #expect(here.snapshot.state == .queued && here.snapshot.holdReason == nil)
+            let far = try await rig.downloader.add(
+                DownloadRequest(link("http://files.example/x"), to: .folder(path: rig.folder))
+            )
+            #expect(far.snapshot.holdReason == .offline)
+            try await far.cancel()
+        }
+    }
+
     @Test func theLowerOfTwoLimitsHoldsAndEachGoesByItself() async throws {
-        try await run { rig in
+        try await run { rig async throws in
             let limit = await rig.downloader.speedLimit
             await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: 50_000)))
             #expect(limit.bytesPerSecond == 50_000)

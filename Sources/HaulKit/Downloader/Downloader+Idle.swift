@@ -1,0 +1,141 @@
+internal import Logging
+
+/// Who waits until nothing waits or runs any more.
+struct IdleWatch {
+    struct Waiter {
+        /// Nil for all downloads.
+        let group: String?
+        let continuation: CheckedContinuation<Result<DownloadSummary, DownloadError>, Never>
+    }
+    var waiters: [Int: Waiter] = [:]
+    /// Groups that are listened to, and of which something has come to rest since they were looked at.
+    var restedGroups: Set<String> = []
+    var isLooking = false
+    private var next = 0
+
+    var isEmpty: Bool { waiters.isEmpty && restedGroups.isEmpty }
+
+    mutating func number() -> Int {
+        next += 1
+        return next
+    }
+
+    mutating func resume(_ group: String?, _ result: Result<DownloadSummary, DownloadError>) {
+        for (number, waiter) in waiters where waiter.group == group {
+            waiters[number] = nil
+            waiter.continuation.resume(returning: result)
+        }
+    }
+
+    mutating func giveUp(_ error: DownloadError) {
+        for waiter in waiters.values { waiter.continuation.resume(returning: .failure(error)) }
+        waiters = [:]
+    }
+}
+
+extension Downloader {
+    /// Waits until no download waits or runs, and returns all of them added up; at once where that is so already, as after
+    /// adding a list of which everything is complete.
+    ///
+    /// A download that was paused by the user, failed or was completed is at rest. One that is held for a reason that ends by
+    /// itself (``DownloadSnapshot/holdReason``) is not: it is waited for. When this returns the files of all that ended are
+    /// under their names and the records written. Every download counts that was added by a call that had returned before.
+    ///
+    /// - Returns: the sum of all downloads of the store, those included that ended before or in other processes.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/cancelled`` when the task is cancelled,
+    ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
+    ///   ``DownloadError/Code/storeFailed``.
+    public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
+        try await waitUntilIdle(group: nil)
+    }
+
+    func waitUntilIdle(group: String?) async throws(DownloadError) -> DownloadSummary {
+        try checkIsOpen()
+        let number = idle.number()
+        let result: Result<DownloadSummary, DownloadError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: .failure(Self.isNotAwaited)) }
+                idle.waiters[number] = .init(group: group, continuation: continuation)
+                lookWhoIsIdle()
+            }
+        } onCancel: {
+            Task { await self.stopWaiting(number) }
+        }
+        return try result.get()
+    }
+
+    private static let isNotAwaited = DownloadError(.cancelled, "The wait for the downloads was cancelled.")
+
+    private func stopWaiting(_ number: Int) {
+        idle.waiters.removeValue(forKey: number)?.continuation.resume(returning: .failure(Self.isNotAwaited))
+    }
+
+    /// To be called whenever something may have come to rest: once for all that comes until it is looked at.
+    func lookWhoIsIdle() {
+        guard !idle.isEmpty, !idle.isLooking else { return }
+        idle.isLooking = true
+        tell { downloader in
+            downloader.idle.isLooking = false
+            for entry in Array(downloader.entries.values) where entry.isComingToRest { await downloader.settled(entry) }
+            let groups = downloader.idle.restedGroups
+            downloader.idle.restedGroups = []
+            for group in groups { await downloader.groupHasRested(group) }
+            for group in Set(downloader.idle.waiters.values.map(\.group)) { await downloader.endWait(for: group) }
+        }
+    }
+
+    private func endWait(for group: String?) async {
+        do throws(DownloadError) {
+            guard let summary = try await idleSummary(group) else { return }
+            idle.resume(group, .success(summary))
+        } catch { idle.resume(group, .failure(error)) }
+    }
+
+    private func groupHasRested(_ group: String) async {
+        do throws(DownloadError) {
+            guard let summary = try await idleSummary(group) else { return }
+            broadcast.tellAlone(.finished(summary), group: group)
+        } catch { logger.debug("store: \(error)") }
+    }
+
+    /// The sum of what is idle; nil where something waits or runs.
+    private func idleSummary(_ group: String?) async throws(DownloadError) -> DownloadSummary? {
+        // What stops for the shut-down will run again.
+        guard !isShuttingDown, try await isIdle(group) else { return nil }
+        let summary = try await sum(DownloadQuery(group: group))
+        // Something may have been added meanwhile.
+        guard try await isIdle(group), !isShuttingDown else { return nil }
+        return summary
+    }
+
+    private func isIdle(_ group: String?) async throws(DownloadError) -> Bool {
+        guard let group else { return isIdle && entries.values.allSatisfy(\.isAtRest) }
+        guard entries.values.allSatisfy({ $0.record.groupName != group || $0.isAtRest && $0.machine.hold == nil })
+        else { return false }
+        if isIdle { return true }
+        // Of those that are not in memory only the store knows the group. Nearly always the first ones answer it; rows that
+        // another process runs, or that cannot be read, may stand before them.
+        for limit in [64, Int.max] {
+            let open = try await store.open(group: group, limit: limit)
+            if open.contains(where: { queue.waits($0) || queue.runs($0) || space.holds($0) }) { return false }
+            if open.count < limit { break }
+        }
+        return true
+    }
+
+    /// Nothing waits, runs or is being added, and nothing is held that will go on by itself.
+    var isIdle: Bool {
+        pendingAdditions == 0 && queue.waitingCount == 0 && queue.runningCount == 0 && space.isEmpty
+            && !entries.values.contains { $0.machine.hold != nil }
+    }
+}
+
+extension DownloadGroup {
+    /// Waits until no download of the group waits or runs, and returns them added up; at once where that is so already, also
+    /// when there is none in it. See ``Downloader/waitUntilIdle()``.
+    ///
+    /// - Throws: as ``Downloader/waitUntilIdle()``.
+    public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
+        try await downloader.waitUntilIdle(group: name)
+    }
+}

@@ -1,0 +1,51 @@
+internal import Foundation
+
+/// A key that is asked for with another destination: the same download, whose file goes to another place from then on.
+extension Downloader {
+    /// Checks whether an unfinished download can end at another place: its bytes stay where they are until they are complete,
+    /// and the last step is a renaming.
+    func checkMove(_ record: DownloadRecord, to destination: DownloadRequest.Destination) async throws(DownloadError) {
+        guard let part = record.partPath else { return }
+        let (old, new) = (FilePaths.folder(of: part), destination.folder)
+        let volumes = await freeSpace(near: [old, new]).mapValues(\.volume)
+        guard record.wishes.isRepair != true, let volume = volumes[new], volume == volumes[old] else {
+            throw DownloadError(
+                .alreadyAdded,
+                "The download \(record.key.map { "of the key \"\($0)\" " } ?? "")has begun in \(old), which is on another disk than \(new). Remove it first, or ask for it there."
+            )
+        }
+        let disk = disk
+        try await onDisk { () throws(DiskError) in try disk.createFolder(new) }
+    }
+}
+
+extension DownloadRecord {
+    /// Whether its file is, or will be, where a request wants it.
+    func isBound(for destination: DownloadRequest.Destination) -> Bool {
+        switch destination {
+        case .file(let path): file == path || status == .completed && finalPath == path
+        case .folder(let path): folder == path || file.map(FilePaths.folder(of:)) == path
+        }
+    }
+
+    /// From now on its file goes there, and so do the bytes that are here.
+    mutating func move(to destination: DownloadRequest.Destination) {
+        switch destination {
+        case .file(let path):
+            (file, folder) = (path, nil)
+            finalPath = partPath == nil ? nil : path
+        case .folder(let path):
+            (file, folder) = (nil, path)
+            finalPath = partPath == nil ? nil : finalPath.map { FilePaths.join(path, FilePaths.name(of: $0)) }
+        }
+    }
+}
+
+extension DownloadRequest.Destination {
+    fileprivate var folder: String {
+        switch self {
+        case .file(let path): FilePaths.folder(of: path)
+        case .folder(let path): path
+        }
+    }
+}

@@ -1,0 +1,66 @@
+internal import DequeModule
+
+/// What one listener of a whole downloader has not taken yet. However long it takes nothing, there is a bound: of progress the
+/// latest of each download that runs, of everything else the newest ``limit`` events. Older ones are not lost without a word:
+/// they are added up to ``DownloaderEvent/changedTogether(to:count:)``, which come first.
+struct BroadcastQueue: Sendable {
+    static let limit = 1024
+
+    private var waiting: Deque<DownloaderEvent> = []
+    private var progress: [DownloadID: DownloadSnapshot] = [:]
+    /// Older changes, counted by the state that they led to.
+    private var addedUp: [DownloadSnapshot.State: Int] = [:]
+    /// Of several that were too old only the last is of use.
+    private var lastFinished: DownloaderEvent?
+
+    mutating func append(_ event: DownloaderEvent) {
+        switch event {
+        case .progressed(let snapshot):
+            progress[snapshot.id] = snapshot
+            return
+        // What they say includes the progress.
+        case .changed(let snapshot), .ended(let snapshot, _): progress[snapshot.id] = nil
+        case .changedTogether, .finished: break
+        }
+        waiting.append(event)
+        if waiting.count > Self.limit, let oldest = waiting.popFirst() { addUp(oldest) }
+    }
+
+    mutating func popFirst() -> DownloaderEvent? {
+        if !addedUp.isEmpty {
+            for state in DownloadSnapshot.State.allCases {
+                if let count = addedUp.removeValue(forKey: state) { return .changedTogether(to: state, count: count) }
+            }
+        }
+        if let finished = lastFinished {
+            lastFinished = nil
+            return finished
+        }
+        if let event = waiting.popFirst() { return event }
+        guard let (id, snapshot) = progress.first else { return nil }
+        progress[id] = nil
+        return .progressed(snapshot)
+    }
+
+    private mutating func addUp(_ event: DownloaderEvent) {
+        switch event {
+        // Its end is told beside it.
+        case .changed(let snapshot) where snapshot.state.isFinal: break
+        case .changed(let snapshot): addedUp[snapshot.state, default: 0] += 1
+        case .ended(let snapshot, _): if snapshot.state.isFinal { addedUp[snapshot.state, default: 0] += 1 }
+        case .changedTogether(let state, let count): addedUp[state, default: 0] += count
+        case .finished: lastFinished = event
+        case .progressed: break
+        }
+    }
+}
+
+extension DownloadSnapshot.State {
+    /// Its run is over.
+    var isFinal: Bool {
+        switch self {
+        case .completed, .failed, .cancelled: true
+        case .queued, .connecting, .transferring, .waiting, .verifying, .paused: false
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// The closures of one chain are one ordered line.
+@Suite(.timeLimit(.minutes(10)))
+struct CallbackLineTests {
+    private static let id = DownloadID()
+
+    private func snapshot(_ state: DownloadSnapshot.State, _ received: Int64 = 0) -> DownloadSnapshot {
+        .made(state, id: Self.id, url: link("https://h/a"), receivedBytes: received)
+    }
+
+    /// A line whose callbacks write down what they are told, with their number.
+    private final class Log: Sendable {
+        private let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+
+        func callback(_ name: String, _ place: Download.CallbackPlace = .anywhere) -> CallbackLine.Callback {
+            .init(place: place) { [self] event in
+                let line =
+                    switch event {
+                    case .changed(let snapshot): "\(name) \(snapshot.state)"
+                    case .progressed(let snapshot): "\(name) \(snapshot.receivedBytes)"
+                    case .ended: "\(name) end"
+                    }
+                lines.withLock { $0.append(line) }
+            }
+        }
+
+        func reaches(_ count: Int) async {
+            while lines.withLock({ $0.count }) < count { await Task.yield() }
+        }
+    }
+
+    @Test func tellsEachEventToAllBeforeTheNext() async {
+        for round in 0..<200 {
+            let (hub, log) = (EventHub(snapshot(.queued)), Log())
+            let line = CallbackLine(hub)
+            line.add(log.callback("a", round % 2 == 0 ? .anywhere : .mainActor))
+            line.add(log.callback("b"))
+            hub.attach(line)
+            hub.changed(snapshot(.transferring))
+            hub.progressed(snapshot(.transferring, 5))
+            hub.changed(snapshot(.cancelled), outcome: .cancelled)
+            hub.changed(snapshot(.queued))
+            await log.reaches(10)
+            let expected = ["queued", "transferring", "5", "cancelled", "end"].flatMap { ["a \($0)", "b \($0)"] }
+            #expect(log.all == expected)
+        }
+    }
+
+    @Test func whoJoinsLaterHearsThePresentStateFirst() async {
+        let (hub, log) = (EventHub(snapshot(.queued)), Log())
+        let line = CallbackLine(hub)
+        line.add(log.callback("a"))
+        hub.attach(line)
+        hub.progressed(snapshot(.transferring, 5))
+        await log.reaches(2)
+        line.add(log.callback("b"))
+        await log.reaches(3)
+        hub.changed(snapshot(.completed), outcome: .cancelled)
+        await log.reaches(7)
+        line.add(log.callback("c"))
+        await log.reaches(8)
+        #expect(
+            log.all == ["a queued", "a 5", "b transferring", "a completed", "b completed", "a end", "b end", "c end"]
+        )
+    }
+
+    @Test func afterTheEndNothingIsToldButTheEnd() async {
+        for _ in 0..<500 {
+            let (hub, log) = (EventHub(snapshot(.queued)), Log())
+            let line = CallbackLine(hub)
+            line.add(log.callback("a"))
+            hub.attach(line)
+            async let ended: Void = hub.changed(snapshot(.cancelled), outcome: .cancelled)
+            line.add(log.callback("b"))
+            line.add(log.callback("c"))
+            await ended
+            while log.all.count(where: { $0.hasSuffix("end") }) < 3 { await Task.yield() }
+            let firstEnd = log.all.firstIndex { $0.hasSuffix("end") } ?? 0
+            #expect(log.all[firstEnd...].allSatisfy { $0.hasSuffix("end") })
+            #expect(Set(log.all[firstEnd...]).count == 3)
+        }
+    }
+
+    @Test func holdsTheDownloadUntilItsEndAndNotLonger() async {
+        let log = Log()
+        weak var weakHub: EventHub?
+        do {
+            let hub = EventHub(snapshot(.queued))
+            weakHub = hub
+            let line = CallbackLine(hub)
+            line.add(log.callback("a"))
+            hub.attach(line)
+        }
+        await log.reaches(1)
+        weakHub?.changed(snapshot(.cancelled), outcome: .cancelled)
+        await log.reaches(3)
+        while weakHub != nil { await Task.yield() }
+    }
+
+    /// A reader that takes nothing costs no more than its bound.
+    @Test func aSlowClosureIsToldTheLatest() async {
+        let (hub, log) = (EventHub(snapshot(.queued)), Log())
+        let line = CallbackLine(hub)
+        hub.attach(line)
+        for number in 0..<100_000 as Range<Int64> {
+            hub.progressed(snapshot(.transferring, number))
+            if number % 10 == 0 { hub.changed(snapshot(.waiting)) }
+        }
+        hub.changed(snapshot(.cancelled), outcome: .cancelled)
+        line.add(log.callback("a"))
+        while log.all.last != "a end" { await Task.yield() }
+        #expect(log.all.count <= EventQueue.limit)
+    }
+
+    @Test func aChainOfADownloadIsInOrder() async throws {
+        try await ManagerRig.run(configure: { $0.markInterval = .milliseconds(1) }) { rig async throws in
+            for number in 0..<40 {
+                let kind = number % 2 == 0 ? "fast" : "missing"
+                let download = try await rig.downloader.add(try rig.named("\(number)", kind))
+                let calls = AsyncStream<String> { continuation in
+                    download
+                        .onProgress(on: number % 3 == 0 ? .mainActor : .anywhere) { _ in continuation.yield("progress")
+                        }
+                        .onSuccess(on: .anywhere) { _ in continuation.yield("success") }
+                        .onFailure { _ in continuation.yield("failure") }
+                        .onCompletion(on: .anywhere) { _ in
+                            continuation.yield("completion")
+                            continuation.finish()
+                        }
+                }
+                let all = await calls.reduce(into: []) { $0.append($1) }
+                #expect(all.suffix(2) == [kind == "fast" ? "success" : "failure", "completion"])
+                #expect(all.dropLast(2).allSatisfy { $0 == "progress" } && all.count > 2)
+            }
+        }
+    }
+
+    @Test func aChainThatIsAddedToAfterANewRunIsOfThatRun() async throws {
+        let answers = CallCounter()
+        try await FaultRig.run(serving: { request in
+            answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
+        }) { rig async throws in
+            let download = try await rig.downloader.add(try rig.request())
+            let chain = download.onCompletion(on: .anywhere) { _ in }
+            _ = await #expect(throws: DownloadError.self) { try await chain.result() }
+            try await chain.resume()
+            _ = try await chain.result()
+            let result = await withCheckedContinuation { continuation in
+                _ = chain.onCompletion(on: .anywhere) { continuation.resume(returning: $0) }
+            }
+            #expect(try result.get().bytes == TestContent.first.count)
+        }
+    }
+}

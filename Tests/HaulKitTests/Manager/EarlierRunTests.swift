@@ -1,0 +1,253 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// Handles of downloads that an earlier process ended, or an earlier run of this one.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct EarlierRunTests {
+    /// The digest of what the rig serves.
+    private func checksum(_ rig: FaultRig) async throws -> Checksum {
+        let download = try await rig.downloader.add(try rig.named("for-its-digest"))
+        let checksum = try await Checksum.of(.sha256, file: download.result().path)
+        try await download.remove(deletingFile: true)
+        return checksum
+    }
+
+    private func events(of download: Download) async -> [DownloadEvent] {
+        await download.events.reduce(into: []) { $0.append($1) }
+    }
+
+    @Test(arguments: [HaulKit.Configuration.Restoration.everything, .onRequest])
+    func sayAtOnceHowTheRunEnded(_ restoration: HaulKit.Configuration.Restoration) async throws {
+        try await ManagerRig.run(configure: { $0.restoration = restoration }) { rig async throws in
+            let checksum = try await checksum(rig)
+            let done = try await rig.downloader.add(try rig.named("a") { ($0.checksum, $0.key) = (checksum, "a") })
+            let completed = try await done.result()
+            #expect(completed.proof == .digest && !completed.wasThere)
+            let failed = try await rig.downloader.add(try rig.named("b", "missing") { $0.key = "b" })
+            let failure = await #expect(throws: DownloadError.self) { try await failed.result() }
+            try await rig.reopened { next async throws in
+                for byKey in [true, false] {
+                    func found(_ download: Download, _ key: String) async throws -> Download {
+                        let handle =
+                            byKey ? try await next.download(key: key) : try await next.download(download.id)
+                        return try #require(handle)
+                    }
+                    let doneAgain = try await found(done, "a")
+                    let same = try await doneAgain.result()
+                    #expect(same.path == completed.path && same.bytes == completed.bytes && same.proof == .digest)
+                    #expect(same.wasThere)
+                    #expect(await events(of: doneAgain).last == .ended(.completed(same)))
+                    #expect(await events(of: doneAgain).count == 2)
+                    let failedAgain = try await found(failed, "b")
+                    let error = await #expect(throws: DownloadError.self) { try await failedAgain.result() }
+                    #expect(error == failure)
+                    #expect(await events(of: failedAgain).last == failure.map { .ended(.failed($0)) })
+                    let calls = AsyncStream<String> { continuation in
+                        doneAgain.onProgress(on: .anywhere) { continuation.yield($0.state.rawValue) }
+                            .onFailure(on: .anywhere) { _ in continuation.yield("failure") }
+                            .onCompletion(on: .anywhere) { _ in
+                                continuation.yield("completion")
+                                continuation.finish()
+                            }
+                    }
+                    #expect(await calls.reduce(into: []) { $0.append($1) } == ["completed", "completion"])
+                }
+            }
+        }
+    }
+
+    @Test func aPausedOneIsWaitedForUntilItIsResumedAndEnds() async throws {
+        let content = TestContent.first
+        try await FaultRig.run(
+            configure: { $0.restoration = .everything },
+            serving: content.resource().silentFirst()
+        ) { rig async throws in
+            let paused = try await rig.paused(try rig.request(), at: cut)
+            try await rig.reopened { next async throws in
+                let again = try #require(try await next.download(paused.id))
+                #expect(again.snapshot.state == .paused)
+                let result = Task { try await again.result() }
+                var iterator = again.events.makeAsyncIterator()
+                guard case .changed(let snapshot) = await iterator.next() else {
+                    Issue.record("no state")
+                    return
+                }
+                #expect(snapshot.state == .paused)
+                try await again.resume()
+                #expect(try await result.value.bytes == content.count)
+            }
+        }
+    }
+
+    @Test func aFailedOneThatIsResumedHasANewRun() async throws {
+        let answers = CallCounter()
+        try await FaultRig.run(
+            configure: { $0.restoration = .everything },
+            serving: { request in
+                answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
+            }
+        ) { rig async throws in
+            let failed = try await rig.downloader.add(try rig.request())
+            _ = await #expect(throws: DownloadError.self) { try await failed.result() }
+            try await rig.reopened { next async throws in
+                let again = try #require(try await next.download(failed.id))
+                _ = await #expect(throws: DownloadError.self) { try await again.result() }
+                try await again.resume()
+                #expect(try await again.result().bytes == TestContent.first.count)
+                // One that only looks after it, too: `replaceSource` takes a failed one into memory.
+                #expect(try await next.download(failed.id)?.result().wasThere == false)
+            }
+        }
+    }
+
+    @Test func anEventStreamOfOneThatIsLookedAtInMemoryEnds() async throws {
+        try await ManagerRig.run { rig async throws in
+            let failed = try await rig.downloader.add(try rig.named("b", "missing"))
+            _ = await #expect(throws: DownloadError.self) { try await failed.result() }
+            try await rig.reopened { next async throws in
+                try await next.setSpeedLimit(1000, of: failed.id)
+                let again = try #require(try await next.download(failed.id))
+                let error = await #expect(throws: DownloadError.self) { try await again.result() }
+                #expect(error?.code == .refusedByServer)
+            }
+        }
+    }
+
+    // MARK: Proofs
+
+    @Test(arguments: [true, false])
+    func keepsTheProofOfWhatIsAddedAgain(isNewProcess: Bool) async throws {
+        try await ManagerRig.run { rig async throws in
+            let checksum = try await checksum(rig)
+            let requests = [
+                (try rig.named("proved") { $0.checksum = checksum }, CompletedDownload.Proof.digest),
+                (try rig.named("long"), .length),
+            ]
+            for (request, proof) in requests { #expect(try await rig.download(request).proof == proof) }
+            func again(_ downloader: Downloader) async throws {
+                for (request, proof) in requests {
+                    var plain = request
+                    plain.checksum = nil
+                    for request in [request, plain] {
+                        let done = try await downloader.add(request).result()
+                        #expect(done.proof == proof && done.wasThere)
+                    }
+                }
+            }
+            if isNewProcess { try await rig.reopened(nil, again) } else { try await again(rig.downloader) }
+        }
+    }
+
+    @Test func aDigestThatAFinishedFileIsFoundToHaveIsAProof() async throws {
+        try await ManagerRig.run { rig async throws in
+            #expect(try await rig.download(try rig.named("a")).proof == .length)
+            let checksum = try await checksum(rig)
+            #expect(try await rig.download(try rig.named("a") { $0.checksum = checksum }).proof == .digest)
+            try await rig.reopened { next async throws in
+                let done = try await next.add(try rig.named("a")).result()
+                #expect(done.proof == .digest && done.wasThere)
+            }
+        }
+    }
+
+    @Test func aFileThatIsFetchedAnewIsProvedAnew() async throws {
+        try await ManagerRig.run { rig async throws in
+            let checksum = try await checksum(rig)
+            #expect(try await rig.download(try rig.named("a") { $0.checksum = checksum }).proof == .digest)
+            let id = try #require(try await rig.downloader.list().first).id
+            try FileManager.default.removeItem(atPath: rig.folder + "/a")
+            let again = try #require(try await rig.downloader.fetchAgain(id))
+            let done = try await again.result()
+            #expect(done.proof == .digest && !done.wasThere)
+        }
+    }
+
+    // MARK: Removal
+
+    @Test func aRemovedFileIsNoResultAnyMore() async throws {
+        try await ManagerRig.run { rig async throws in
+            let removals: [(String, (Download) async throws -> Void)] = [
+                ("a", { try await $0.remove(deletingFile: true) }),
+                ("b", { try await rig.downloader.remove(.ids([$0.id]), deletingFiles: true) }),
+                ("c", { _ in try await rig.downloader.remove(.group("g"), deletingFiles: true) }),
+                ("d", { _ in try await rig.downloader.removeFinished(before: .distantFuture) }),
+                ("e", { _ in try await rig.downloader.clear() }),
+            ]
+            for (name, remove) in removals {
+                let download = try await rig.downloader.add(try rig.named(name) { $0.group = "g" })
+                _ = try await download.result()
+                try await remove(download)
+                #expect(try rig.names() == [], "\(name)")
+                let error = await #expect(throws: DownloadError.self, "\(name)") { try await download.result() }
+                #expect(error?.code == .cancelled)
+                #expect(download.snapshot.state == .cancelled)
+                #expect(try await rig.downloader.download(download.id) == nil)
+                // And the same request begins anew.
+                #expect(try await !rig.download(try rig.named(name)).wasThere)
+                try await rig.downloader.clear()
+            }
+        }
+    }
+
+    @Test func aFileThatIsLeftStaysTheResult() async throws {
+        try await ManagerRig.run { rig async throws in
+            let download = try await rig.downloader.add(try rig.named("a"))
+            let done = try await download.result()
+            try await download.remove()
+            #expect(try await download.result() == done)
+            #expect(try rig.names() == ["a"])
+        }
+    }
+
+    // MARK: The last mark
+
+    /// No mark is made by time here: what `pause` leaves is all that is said.
+    @Test(arguments: [0, 1, 2, 3])
+    func aPauseSaysTheLastByteBeforeItReturns(way: Int) async throws {
+        let content = TestContent.first
+        try await FaultRig.run(
+            configure: { $0.markInterval = .seconds(3600) },
+            serving: content.resource().silentFirst()
+        ) { rig async throws in
+            let download = try await rig.downloader.add(try rig.request { $0.group = "g" })
+            while await rig.downloader.countOnDisk(download.id) != cut { await Task.yield() }
+            switch way {
+            case 0: try await download.pause()
+            case 1: try await rig.downloader.pause(.all)
+            case 2: try await rig.downloader.group("g").pause()
+            default: await rig.downloader.shutDown()
+            }
+            #expect(download.snapshot.receivedBytes == cut)
+            if way < 3 {
+                #expect(try await rig.downloader.list().map(\.receivedBytes) == [cut])
+                #expect(download.snapshot.state == .paused)
+            }
+        }
+    }
+
+    @Test func theStateOfAPauseIsToldWithTheLastByte() async throws {
+        try await FaultRig.run(
+            configure: { $0.markInterval = .seconds(3600) },
+            serving: TestContent.first.resource().silentFirst()
+        ) { rig async throws in
+            let download = try await rig.downloader.add(try rig.request())
+            var iterator = download.events.makeAsyncIterator()
+            while await rig.downloader.countOnDisk(download.id) != cut { await Task.yield() }
+            try await download.pause()
+            while case .changed(let snapshot)? = await iterator.next() {
+                guard snapshot.state == .paused else { continue }
+                #expect(snapshot.receivedBytes == cut)
+                break
+            }
+        }
+    }
+}
+
+extension Downloader {
+    /// How many bytes its file has, told or not.
+    fileprivate func countOnDisk(_ id: DownloadID) -> Int64? { entries[id]?.part?.mark.count }
+}
