@@ -85,6 +85,8 @@ extension FuzzTarget {
         }
         if name.lowercased().hasSuffix(FilePaths.partSuffix) { return "\(name) looks like a partial file" }
         for scalar in name.unicodeScalars {
+            // Emoji are joined by it, and are seen.
+            if scalar == "\u{200D}" { continue }
             switch scalar.properties.generalCategory {
             case .control, .format, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator:
                 return "U+\(String(scalar.value, radix: 16, uppercase: true)) cannot be seen"

@@ -36,7 +36,8 @@ extension Life {
         }
         for (path, bytes) in foreign where disk.content(path) != bytes {
             // What he asked to be overwritten may be.
-            if plan.policy == .overwrite, !path.contains(".haulpart"), !path.contains(".moved") { continue }
+            // So may what stands at the place of the partial file, which is taken for one that was left behind.
+            if plan.policy == .overwrite, !path.contains(".moved") { continue }
             blame("the user's file at \(path) is \(disk.content(path) == nil ? "gone" : "another one now")")
             foreign[path] = nil
         }
