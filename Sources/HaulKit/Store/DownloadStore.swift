@@ -218,7 +218,7 @@ final class DownloadStore: Sendable {
         guard !isClosed.load(ordering: .relaxed) else { return }
         writeGathered()
         isClosed.store(true, ordering: .relaxed)
-        do { try file.queue.close() } catch { onCommit(false, StoreFile.error(error, path)) }
+        do { try file.close() } catch { onCommit(false, StoreFile.error(error, path)) }
         giveUpName()
     }
 

@@ -65,6 +65,11 @@ struct StoreFile {
         contention = StoreContention()
     }
 
+    /// Closes the database; one that was handed in stays open for its owner.
+    func close() throws {
+        if lock != nil { try queue.close() }
+    }
+
     private static func open(_ path: String, _ contention: StoreContention) throws -> DatabaseQueue {
         // Created by us first, since SQLite would make it readable by everybody.
         _ = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
