@@ -3,15 +3,13 @@ import Testing
 
 /// `docs/coming-from.md`: no row of the systems that it answers is missing, and each test that it names is there.
 struct ComingFromTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../..").standardizedFileURL
     /// How many rows each system has.
     private static let rows = ["T": 49, "Y": 29, "W": 22, "M": 10, "A": 6]
 
     private let text: String
 
     init() throws {
-        text = try String(contentsOf: Self.root.appendingPathComponent("docs/coming-from.md"), encoding: .utf8)
+        text = try String(contentsOf: Checkout.root.appendingPathComponent("docs/coming-from.md"), encoding: .utf8)
     }
 
     /// The lines of the five tables, by row.
@@ -32,15 +30,7 @@ struct ComingFromTests {
     }
 
     @Test func namesOnlyTestsThatAreThere() throws {
-        let folder = Self.root.appendingPathComponent("Tests")
-        let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
-        var sources: [String: String] = [:]
-        for file in files where file.hasSuffix(".swift") {
-            let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
-            for suite in source.matches(of: /(?:struct|class|extension) (\w+)/) {
-                sources[String(suite.1), default: ""] += source
-            }
-        }
+        let sources = try Checkout.suites()
         let named = Set(lines.flatMap { ($0.cells.last ?? "").matches(of: /`(\w+)\.(\w+)`/).map { "\($0.1).\($0.2)" } })
         #expect(named.count > 100)
         let missing = named.filter { name in
