@@ -48,6 +48,7 @@ struct OddRowTests {
         let mark = Mark(written: 5, synced: 5)
         try await store.commit([(waiting, nil), (begun, mark), (done, nil)])
         try await store.note(4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
+        await store.close()
         return [waiting, begun, done]
     }
 
@@ -70,7 +71,9 @@ struct OddRowTests {
 
     private func columns(_ table: String) throws -> [String] {
         let queue = try DatabaseQueue(path: folder("state/n.sqlite"))
-        return try queue.read { try $0.columns(in: table).map(\.name) }
+        let names = try queue.read { try $0.columns(in: table).map(\.name) }
+        try queue.close()
+        return names
     }
 
     /// Asks the store everything that it can be asked.
@@ -122,6 +125,8 @@ struct OddRowTests {
                         try await store.commit(fresh, nil)
                         try await store.remove(fresh.id)
                     }
+                    // Its files are removed for the next one.
+                    await store.close()
                 }
             }
         }
