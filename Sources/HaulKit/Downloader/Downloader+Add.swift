@@ -222,11 +222,12 @@ extension Downloader {
         var request = request
         if isAbsolute { return request }
         let root = request.root
-        defer { request.root = root.map(absolute) }
         switch request.destination {
         case .file(let path): request.destination = .file(path: absolute(path))
         case .folder(let path): request.destination = .folder(path: absolute(path))
         }
+        // Another destination has no root yet.
+        request.root = root.map(absolute)
         return request
     }
 

@@ -36,7 +36,7 @@ extension DownloadStore {
         others.add(besides: ids)
         let condition = others
         let step = Downloader.positionStep * Int64(ids.count + 1)
-        let plausible = "typeof(position) = 'integer' AND abs(position) < 2305843009213693952"
+        let plausible = "typeof(position) = 'integer' AND position BETWEEN -2305843009213693951 AND 2305843009213693951"
         return try await reading { database in
             func position(_ what: String, _ more: String = "1") throws -> Int64? {
                 try Int64.fetchOne(

@@ -65,7 +65,7 @@ struct DiskFailureTests {
 
     @Test(arguments: [
         ("write", DiskError.Kind.full, DownloadError.Code.diskFull), ("write", .quotaExceeded, .diskFull),
-        ("write", .inputOutput, .diskFailed), ("create", .tooManyOpenFiles, .tooManyOpenFiles),
+        ("write", .inputOutput, .diskFailed),
         ("create", .nameTooLong, .nameTooLong), ("create", .readOnly, .readOnly),
         ("create", .permissionDenied, .permissionDenied), ("reserve", .full, .diskFull), ("rename", .full, .diskFull),
         ("truncate", .inputOutput, .diskFailed), ("syncFolder", .inputOutput, .diskFailed),
@@ -90,6 +90,16 @@ struct DiskFailureTests {
             #expect(throws: Never.self) { try again.get() }
             #expect(disk.content(Self.path) == Self.content)
             #expect(disk.paths == [Self.path])
+        }
+    }
+
+    @Test func waitsForADescriptor() async throws {
+        try await withFolder { folder in
+            let disk = SimulatedDisk(seed: 5)
+            disk.fail("create", with: .tooManyOpenFiles)
+            let done = try await download(disk, folder)
+            #expect(throws: Never.self) { try done.get() }
+            #expect(disk.content(Self.path) == Self.content)
         }
     }
 

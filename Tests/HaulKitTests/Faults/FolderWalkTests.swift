@@ -44,6 +44,16 @@ struct FolderWalkTests {
         }
     }
 
+    @Test(arguments: [".", "Downloads", "./a/../b", "/absolute"])
+    func knowsTheFolderHoweverItWasNamed(_ folder: String) throws {
+        let source = Metalink.Source(try SpelledURL("https://a.example/file"))
+        let request = DownloadRequest(Metalink.File(name: "sub/file", sources: [source]), into: folder)
+        let checked = try Downloader.checked(request)
+        let root = try #require(checked.root)
+        #expect(root.hasPrefix("/"))
+        #expect(checked.destination == .file(path: root + "/sub/file"))
+    }
+
     @Test func publishesThroughNoLinkThatCameMeanwhile() async throws {
         var stalling = content.resource()
         (stalling.bodyLimit, stalling.ending) = (20_000, .stall)
