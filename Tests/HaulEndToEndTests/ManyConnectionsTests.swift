@@ -25,12 +25,14 @@ struct ManyConnectionsTests {
             let result = await running.result(killedAfter: delay)
             guard result.wasKilled else {
                 #expect(result.status == 0, "\(result.errors)")
-                break
+                #expect(try content.matches(fileAt: folder("file.bin")))
+                if kills > 5 { break }
+                // On a busy machine it may complete before it is killed: once more, then.
+                try FileManager.default.removeItem(atPath: folder("file.bin"))
+                continue
             }
             kills += 1
         }
-        #expect(kills > 5)
-        #expect(try content.matches(fileAt: folder("file.bin")))
         #expect(try folder.names == ["file.bin"])
     }
 
