@@ -8,7 +8,7 @@ import Testing
 /// Failures of TLS have words of our own, without the places in the library's sources.
 @Suite struct TLSFailureTests {
     private static let place =
-        " at /home/builder/.build/checkouts/swift-nio-ssl/Sources/CNIOBoringSSL/ssl/handshake.cc:393"
+        " at /builder/checkouts/swift-nio-ssl/Sources/CNIOBoringSSL/ssl/handshake.cc:393"
 
     private static let table: [(String, TLSFailure, TransportError.Kind)] = [
         ("CERTIFICATE_VERIFY_FAILED", .untrustedCertificate, .tlsRefused),
