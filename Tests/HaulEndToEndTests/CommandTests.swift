@@ -63,13 +63,13 @@ struct CommandTests {
     }
 
     @Test func keepsTheStateOnInterruptAndGoesOnWithTheSameCommand() async throws {
-        let server = try await server { resource, request in
-            if request.range == nil { resource.bytesPerSecond = 400_000 }
-        }
+        let hold = BodyHold(after: 600_000)
+        let server = try await server { resource, _ in hold.apply(to: &resource) }
         let running = try haul.start(["get", "-c1", server.url("/file.bin")])
-        try await until { server.bodyBytesSent > 400_000 }
+        try await until(folder("file.bin.haulpart"), beginsWith: 600_000, of: Self.content)
         running.send(SIGINT)
         let result = await running.result()
+        hold.release()
         #expect(result.status == 130)
         #expect(result.errors.contains("the same command goes on"))
         #expect(try folder.names == ["file.bin.haulpart"])
@@ -83,18 +83,16 @@ struct CommandTests {
     }
 
     @Test func aSecondProcessOnTheSameFileExitsSevenAndSaysWhoHasIt() async throws {
-        let server = try await server { resource, request in
-            if request.range == nil { resource.bytesPerSecond = 100_000 }
-        }
+        let hold = BodyHold(after: 200_000)
+        let server = try await server { resource, _ in hold.apply(to: &resource) }
         let first = try haul.start(["get", "-c1", server.url("/file.bin")])
-        try await until {
-            FileManager.default.fileExists(atPath: folder("file.bin.haulpart")) && server.bodyBytesSent > 100_000
-        }
+        try await until(folder("file.bin.haulpart"), beginsWith: 200_000, of: Self.content)
         let second = try await haul.run("get", server.url("/file.bin"))
         #expect(second.status == 7)
         #expect(second.errors.contains("process \(first.identifier)"), "\(second.errors)")
         first.send(SIGTERM)
         #expect(await first.result().status == 130)
+        hold.release()
         // The loser wrote nothing into the winner's record: what the winner had is still known.
         let third = try await haul.run("get", server.url("/file.bin"))
         #expect(third.status == 0)

@@ -14,9 +14,10 @@ struct CutCableTests {
     /// what it printed.
     private func run(_ words: [String]) async throws -> (status: Int32, printed: String, asked: Int) {
         let cable = try Cable()
+        let hold = BodyHold(after: 600_000)
         let server = try await TestServer.start(host: cable.here) { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")
-            if request.range == nil { resource.bytesPerSecond = 400_000 }
+            hold.apply(to: &resource)
             return resource.reply(to: request)
         }
         let printed = folder("printed")
@@ -26,10 +27,11 @@ struct CutCableTests {
             ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
             as: "/bin/bash"
         )
-        try await until { server.bodyBytesSent >= 400_000 }
+        try await until(folder("file.bin.haulpart"), beginsWith: 600_000, of: Self.content)
         try cable.pull()
         try await until(printed, holds: words.contains("--json") ? "\"offline\"" : "Waiting for the network.")
         #expect(try folder.names.contains("file.bin.haulpart"))
+        hold.release()
         try cable.putBack()
         let result = await process.result()
         let asked = server.requests.count

@@ -16,10 +16,10 @@ struct UnreadOutputTests {
         haul = HaulCommand(in: folder.path)
     }
 
-    private func server(_ content: TestContent, bytesPerSecond: Int? = nil) async throws -> TestServer {
+    private func server(_ content: TestContent, _ hold: BodyHold? = nil) async throws -> TestServer {
         try await TestServer.start { request in
             var resource = FileResource(content: content, etag: "\"v1\"")
-            resource.bytesPerSecond = bytesPerSecond
+            hold?.apply(to: &resource)
             return resource.reply(to: request)
         }
     }
@@ -44,11 +44,13 @@ struct UnreadOutputTests {
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSignalStopsInOrderWhenNobodyReads(signal: Int32) async throws {
-        let content = TestContent(seed: 6, count: 20_000_000)
-        let server = try await server(content, bytesPerSecond: 300_000)
+        let content = TestContent(seed: 6, count: 2_000_000)
+        let server = try await server(content, BodyHold(after: 500_000))
         let pipe = Pipe()
         let running = try haul.start(get(server, 8, "--json"), unread: pipe)
-        try await until { server.bodyBytesSent > 4_000_000 }
+        for number in 0..<8 {
+            try await until(folder("file\(number).haulpart"), beginsWith: 500_000, of: content)
+        }
         running.send(signal)
         let result = await running.result()
         #expect(result.status == 130 && !result.wasKilled)
@@ -64,8 +66,8 @@ struct UnreadOutputTests {
     }
 
     @Test func aSecondSignalEndsAtOnce() async throws {
-        let content = TestContent(seed: 7, count: 20_000_000)
-        let server = try await server(content, bytesPerSecond: 300_000)
+        let content = TestContent(seed: 7, count: 2_000_000)
+        let server = try await server(content, BodyHold(after: 500_000))
         let pipe = Pipe()
         let running = try haul.start(get(server, 8, "--json"), unread: pipe)
         try await until { server.bodyBytesSent > 1_000_000 }
@@ -112,7 +114,11 @@ struct UnreadOutputTests {
 
     @Test func leavesHangupsToNohup() async throws {
         let content = TestContent(seed: 11, count: 600_000)
-        let server = try await server(content, bytesPerSecond: 300_000)
+        let server = try await TestServer.start { request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            resource.bytesPerSecond = 300_000
+            return resource.reply(to: request)
+        }
         let words = ["nohup", HaulCommand.path, "get", "-c1", server.url("/file")]
         let running = try haul.start(words, as: "/usr/bin/env")
         try await until { server.bodyBytesSent > 100_000 }

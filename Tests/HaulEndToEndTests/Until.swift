@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 
 /// Waits for something that is bound to happen; the suite's time limit is the deadline.
 func until(_ condition: () throws -> Bool) async throws {
@@ -8,4 +9,14 @@ func until(_ condition: () throws -> Bool) async throws {
 /// Waits until a program has written a text into a file.
 func until(_ file: String, holds text: String) async throws {
     try await until { FileManager.default.contents(atPath: file)?.contains(text) ?? false }
+}
+
+/// Waits until the beginning of a content stands in a file.
+func until(_ file: String, beginsWith count: Int64, of content: TestContent) async throws {
+    let bytes = content.bytes(0..<count)
+    try await until {
+        guard let handle = FileHandle(forReadingAtPath: file) else { return false }
+        defer { try? handle.close() }  // Opened for reading: nothing can be lost.
+        return try handle.read(upToCount: Int(count)).map(Array.init) == bytes
+    }
 }
