@@ -16,6 +16,10 @@ public struct Configuration: Sendable {
     public var name = "default"
     /// Folder of the stores. Readable by its owner alone, since headers may hold secrets.
     public var stateFolder: String
+    /// A folder that the system may move between two runs, an absolute path: what an earlier run left below it is looked for below
+    /// where it is now. Nil: nothing moves. It is the application's container on systems that give it another path with each
+    /// update (iOS and its kin; not tried on such a machine), and nil elsewhere.
+    public var movingRoot = Self.defaultMovingRoot
     public var restoration = Restoration.everything
     /// Whether what ran when an earlier process ended runs again by itself, with ``Restoration/everything``. Otherwise it is
     /// paused. What the user paused stays paused either way.
@@ -118,6 +122,14 @@ public struct Configuration: Sendable {
             hostSpacing: hostSpacing,
             preempts: preempts
         )
+    }
+
+    private static var defaultMovingRoot: String? {
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+            NSHomeDirectory()
+        #else
+            nil
+        #endif
     }
 
     static func defaultStateFolder(_ environment: [String: String]) -> String {

@@ -29,9 +29,11 @@ int haul_lock_byte(int fd, int64_t offset);
 int haul_unlock_byte(int fd, int64_t offset);
 // Whether somebody else than this open file holds the lock on a byte: 1, 0, or -1.
 int haul_is_byte_locked(int fd, int64_t offset);
-// When the file was created, in nanoseconds since 1970; 0 where the file system does not say. With a null path that of
-// the descriptor, else that of the path, which is not followed if it is a link.
-int64_t haul_birth_time(int fd, const char *path);
+// What fstat(2) says of the descriptor or, where `path` is not null, lstat(2) of the path: device, inode, links, mode, size, blocks
+// and time of modification, and nothing else. `born` is when the file was created, in nanoseconds since 1970; 0 where the file
+// system does not say.
+struct stat;
+int haul_status(int fd, const char *path, struct stat *status, int64_t *born);
 // open(2) is variadic, which Swift cannot call; the descriptor does not survive exec.
 int haul_open(const char *path, int flags, unsigned int mode);
 // The same below an open folder: openat(2).

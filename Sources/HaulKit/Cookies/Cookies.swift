@@ -20,8 +20,9 @@ public struct Cookies: Sendable, Hashable {
     /// line between tabs. Lines that are none are passed over; `#HttpOnly_` before a line is no comment.
     public init(netscape text: String) {
         for line in text.split(whereSeparator: \.isNewline) {
-            if let cookie = CookieFile.read(line) { put(cookie, now: .distantPast) }
+            if let cookie = CookieFile.read(line) { insert(cookie, now: .distantPast) }
         }
+        dropOldest()
     }
 
     /// The text of a `cookies.txt` file, without what has expired. Cookies that end with their session are among them, as curl has
@@ -40,6 +41,11 @@ public struct Cookies: Sendable, Hashable {
 
     /// Takes one in; one of the same name and place gives way, and one that has expired only takes it away.
     mutating func put(_ cookie: Cookie, now: Date) {
+        insert(cookie, now: now)
+        dropOldest()
+    }
+
+    private mutating func insert(_ cookie: Cookie, now: Date) {
         var cookie = cookie
         if let known = vouched(cookie) {
             // RFC 6265bis §5.7: what was set over TLS is not for others to change.
@@ -60,7 +66,6 @@ public struct Cookies: Sendable, Hashable {
         }
         count += list.count
         entries[cookie.place] = list.isEmpty ? nil : list
-        if count > Self.most { dropOldest() }
     }
 
     /// The cookie of a file that a server sets anew: whom it goes to is as the file says.
@@ -76,11 +81,14 @@ public struct Cookies: Sendable, Hashable {
     }
 
     private mutating func dropOldest() {
-        let oldest = entries.min { ($0.value.first?.number ?? .max) < ($1.value.first?.number ?? .max) }
-        guard let place = oldest?.key, var list = entries[place], !list.isEmpty else { return }
-        list.removeFirst()
-        count -= 1
-        entries[place] = list.isEmpty ? nil : list
+        let surplus = count - Self.most
+        guard surplus > 0 else { return }
+        let first = entries.values.joined().map(\.number).sorted()[surplus]
+        for (place, list) in entries where list.contains(where: { $0.number < first }) {
+            let kept = list.filter { $0.number >= first }
+            entries[place] = kept.isEmpty ? nil : kept
+        }
+        count = Self.most
     }
 
     /// The value of the `Cookie` field of a request (RFC 6265 §5.4); nil for none.
@@ -88,6 +96,7 @@ public struct Cookies: Sendable, Hashable {
     /// - Parameter own: what the user says to this origin. It stays as it is, and what a server calls by the same name does not
     ///   stand beside it.
     func field(for url: URL, own: [String] = [], now: Date) -> String? {
+        if isEmpty, own.isEmpty { return nil }
         var pairs = own.flatMap { $0.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) } }
             .filter { !$0.isEmpty }
         let names = Set(pairs.map { $0.prefix { $0 != "=" } })

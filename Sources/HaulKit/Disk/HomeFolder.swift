@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// The user's home folder.
 package enum HomeFolder {

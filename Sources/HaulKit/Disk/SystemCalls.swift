@@ -176,9 +176,9 @@ enum SystemCalls {
     }
 
     static func status(_ path: String) throws(Errno) -> FileStatus {
-        var raw = stat()
-        _ = try retrying { lstat(path, &raw) }
-        return FileStatus(raw, born: haul_birth_time(-1, path))
+        var (raw, born) = (stat(), Int64(0))
+        _ = try retrying { haul_status(-1, path, &raw, &born) }
+        return FileStatus(raw, born: born)
     }
 
     /// The file system that an open file is on.
@@ -195,9 +195,9 @@ enum SystemCalls {
     }
 
     static func status(_ descriptor: Int32) throws(Errno) -> FileStatus {
-        var raw = stat()
-        _ = try retrying { fstat(descriptor, &raw) }
-        return FileStatus(raw, born: haul_birth_time(descriptor, nil))
+        var (raw, born) = (stat(), Int64(0))
+        _ = try retrying { haul_status(descriptor, nil, &raw, &born) }
+        return FileStatus(raw, born: born)
     }
 
     static func freeSpace(_ path: String) throws(Errno) -> VolumeSpace? {

@@ -118,6 +118,7 @@ public actor Downloader {
                 name: configuration.name,
                 isExclusive: configuration.restoration == .everything,
                 bootID: bootID,
+                movingRoot: configuration.movingRoot,
                 contention: contention,
                 onCommit: { _, error in
                     if let error { logger.debug("store: \(error)") }

@@ -34,9 +34,10 @@ enum HTTPHost {
     /// The `Host` field of a request (RFC 9110 §7.2): no port where it is the scheme's own, no zone of an address.
     static func field(_ url: URL) -> String {
         let host = url.host ?? ""
-        let origin = Origin(url)
-        let port = origin.port == (origin.scheme == "https" ? 443 : 80) ? "" : ":\(origin.port)"
-        return (host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host) + port
+        let isAddress = host.utf8.contains(UInt8(ascii: ":"))
+        let name = isAddress ? "[\(host.prefix { $0 != "%" })]" : host
+        guard let port = url.port, port != (url.scheme?.lowercased() == "https" ? 443 : 80) else { return name }
+        return "\(name):\(port)"
     }
 
     /// An IPv6 address, perhaps with a zone (RFC 6874).

@@ -127,7 +127,8 @@ extension HTTPURL {
         for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
             let rest = bytes.dropFirst(scheme.utf8.count)
             let end = rest.firstIndex { $0 == slash || $0 == question } ?? rest.endIndex
-            guard rest[..<end].allSatisfy({ $0.isLetter || $0.isDigit || "-.:".utf8.contains($0) }) else { return nil }
+            guard rest[..<end].allSatisfy({ $0.isLetter || $0.isDigit || (0x2D...0x2E).contains($0) || $0 == 0x3A })
+            else { return nil }
             let port =
                 rest[..<end].lastIndex(of: UInt8(ascii: ":")).map { rest[$0..<end].dropFirst() } ?? rest.prefix(0)
             guard port.count <= 5 else { return nil }

@@ -53,12 +53,19 @@ final class DownloadStore: Sendable {
         name: String,
         isExclusive: Bool,
         bootID: String,
+        movingRoot: String? = nil,
         contention: StoreContention = StoreContention(),
         onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void = { _, _ in },
         onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) throws(DownloadError) {
         self.init(
-            try StoreFile(folder: folder, name: name, isExclusive: isExclusive, contention: contention),
+            try StoreFile(
+                folder: folder,
+                name: name,
+                isExclusive: isExclusive,
+                movingRoot: movingRoot,
+                contention: contention
+            ),
             path: FilePaths.join(folder, name + ".sqlite"),
             bootID: bootID,
             onCommit: onCommit,

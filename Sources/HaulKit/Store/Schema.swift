@@ -98,6 +98,12 @@ enum Schema {
             // The number of a process was no proof that it is still there.
             try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner IS NOT NULL")
         }
+        migrator.registerMigration("6: settings") { database in
+            try database.create(table: "setting") { table in
+                table.primaryKey("name", .text)
+                table.column("value", .text).notNull()
+            }
+        }
         return migrator
     }
 }

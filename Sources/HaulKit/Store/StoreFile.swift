@@ -13,9 +13,14 @@ struct StoreFile {
     let setAside: String?
     let contention: StoreContention
 
-    init(folder: String, name: String, isExclusive: Bool, contention: StoreContention = StoreContention())
-        throws(DownloadError)
-    {
+    /// - Parameter movingRoot: see ``Configuration/movingRoot``.
+    init(
+        folder: String,
+        name: String,
+        isExclusive: Bool,
+        movingRoot: String? = nil,
+        contention: StoreContention = StoreContention()
+    ) throws(DownloadError) {
         self.contention = contention
         guard !name.isEmpty, !name.contains("/"), name.first != "." else {
             throw DownloadError(
@@ -53,6 +58,9 @@ struct StoreFile {
             do {
                 queue = try Self.open(path, contention)
             } catch { throw Self.error(error, path) }
+        } catch { throw Self.error(error, path) }
+        do {
+            if let movingRoot { try MovingRoot.follow(movingRoot, in: queue) }
         } catch { throw Self.error(error, path) }
     }
 

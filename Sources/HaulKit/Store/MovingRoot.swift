@@ -1,0 +1,52 @@
+internal import GRDB
+
+/// A folder that the system may move between two runs: the store keeps what it says of paths below it true.
+enum MovingRoot {
+    private static let setting = "root"
+
+    /// Where the root is now. Paths of the store that lie below where it was are changed to lie below where it is.
+    ///
+    /// - Parameter root: an absolute path.
+    static func follow(_ root: String, in queue: DatabaseQueue) throws {
+        guard FilePaths.isAbsoluteAndPlain(root) else {
+            throw DownloadError(.storeFailed, "The root that may move, \(root), is no absolute path.")
+        }
+        try queue.write { database in
+            let before = try String.fetchOne(
+                database,
+                sql: "SELECT value FROM setting WHERE name = ?",
+                arguments: [setting]
+            )
+            guard before != root else { return }
+            if let before { try move(from: before, to: root, database) }
+            try database.execute(
+                sql:
+                    "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                arguments: [setting, root]
+            )
+        }
+    }
+
+    private static func move(from before: String, to root: String, _ database: Database) throws {
+        func moved(_ value: String) -> String { ":root || substr(\(value), length(:before) + 1)" }
+        func isBelow(_ value: String) -> String {
+            "(\(value) = :before OR substr(\(value), 1, length(:before) + 1) = :before || '/')"
+        }
+        let arguments: StatementArguments = ["before": before, "root": root]
+        for column in ["folder", "file", "partPath", "finalPath"] {
+            try database.execute(
+                sql: "UPDATE download SET \(column) = \(moved(column)) WHERE \(isBelow(column))",
+                arguments: arguments
+            )
+        }
+        // The folder that a file must not leave. A row whose text is no JSON is reported when it is read.
+        let inner = "json_extract(wishes, '$.root')"
+        try database.execute(
+            sql: """
+                UPDATE download SET wishes = json_set(wishes, '$.root', \(moved(inner)))
+                WHERE CASE WHEN json_valid(wishes) THEN \(isBelow(inner)) ELSE 0 END
+                """,
+            arguments: arguments
+        )
+    }
+}

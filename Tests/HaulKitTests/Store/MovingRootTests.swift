@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// A folder that the system gives another path between two runs, as it does with an application's container.
+struct MovingRootTests {
+    private let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func store(_ root: String?) throws -> DownloadStore {
+        try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b", movingRoot: root)
+    }
+
+    private func record(_ path: String, root: String? = nil) -> DownloadRecord {
+        var record = DownloadRecord(
+            DownloadID(),
+            DownloadRequest(link("https://h/a"), to: .file(path: path)),
+            createdAt: Date(timeIntervalSince1970: 1)
+        )
+        record.folder = FilePaths.folder(of: path)
+        (record.partPath, record.finalPath, record.wishes.root) = (FilePaths.part(of: path), path, root)
+        return record
+    }
+
+    @Test func changesWhatLiesBelowItAndNothingElse() async throws {
+        let paths = ["/old/a", "/old/b'\"% é/c", "/older/a", "/elsewhere/old/a"]
+        var records = paths.map { record($0) } + [record("/old/m", root: "/old"), record("/x/m", root: "/x")]
+        let first = try store("/old")
+        try await first.commit(records.map { ($0, Mark(written: 5, synced: 5)) })
+        await first.close()
+        let second = try store("/new/place")
+        for index in [0, 1, 4] {
+            let path = "/new/place" + (records[index].file ?? "").dropFirst("/old".count)
+            let moved = record(path, root: index == 4 ? "/new/place" : nil)
+            (records[index].file, records[index].folder) = (moved.file, moved.folder)
+            (records[index].partPath, records[index].finalPath) = (moved.partPath, moved.finalPath)
+            records[index].wishes.root = moved.wishes.root
+        }
+        for record in records { #expect(try await second.find(id: record.id)?.record == record) }
+        await second.close()
+        // There and back again, and once more where it is.
+        for root in ["/old", "/old", "/new/place"] { await (try store(root)).close() }
+        let last = try store(nil)
+        for record in records { #expect(try await last.find(id: record.id)?.record == record) }
+        await last.close()
+    }
+
+    @Test func refusesARootThatIsNoAbsolutePath() async throws {
+        for root in ["", "relative", "/", "/a/../b"] {
+            let error = #expect(throws: DownloadError.self) { try store(root) }
+            #expect(error?.code == .storeFailed)
+        }
+    }
+
+    @Test func aDownloadGoesOnInTheFolderThatWasMoved() async throws {
+        let content = TestContent.first
+        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+            let (before, after) = (rig.root + "/container 1", rig.root + "/container 2")
+            func configuration(_ root: String) -> HaulKit.Configuration {
+                var configuration = rig.configuration
+                (configuration.stateFolder, configuration.movingRoot) = (root + "/state", root)
+                configuration.restoration = .everything
+                return configuration
+            }
+            try FileManager.default.createDirectory(atPath: before + "/files", withIntermediateDirectories: true)
+            let first = try await Downloader(configuration(before))
+            let request = DownloadRequest(link(rig.server.url("/a.bin")), to: .file(path: before + "/files/a.bin"))
+            let download = try await first.add(request)
+            await download.reaches(cut)
+            await first.shutDown()
+            try FileManager.default.moveItem(atPath: before, toPath: after)
+
+            let second = try await Downloader(configuration(after))
+            let found = try #require(try await second.download(download.id))
+            let completed = try await found.result()
+            #expect(completed.path == after + "/files/a.bin")
+            #expect(try content.matches(fileAt: completed.path))
+            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+            #expect(!FileManager.default.fileExists(atPath: before))
+            await second.shutDown()
+        }
+    }
+}
