@@ -17,7 +17,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     }
 
     public let code: Code
-    /// One or two sentences for a person: what happened, and what can be done about it. Free of secrets.
+    /// One or two sentences for a person: what happened, and what can be done about it. Free of secrets, and, as ``cause`` is, of
+    /// line breaks, control characters and others that nobody sees.
     public let message: String
     /// What the layer below reported, where that adds something.
     public let cause: String?
@@ -26,9 +27,22 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code
-        self.message = message
-        self.cause = cause
+        // Either may quote a server, a program or a file's name.
+        self.message = VisibleText.line(message)
+        self.cause = cause.map(VisibleText.line)
         self.status = status
+    }
+
+    private enum CodingKeys: String, CodingKey { case code, message, cause, status }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            try values.decode(Code.self, forKey: .code),
+            try values.decode(String.self, forKey: .message),
+            cause: try values.decodeIfPresent(String.self, forKey: .cause),
+            status: try values.decodeIfPresent(Int.self, forKey: .status)
+        )
     }
 }
 

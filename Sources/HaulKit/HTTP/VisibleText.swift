@@ -3,16 +3,39 @@
 ///
 /// What a script needs stays: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892, A.1 and A.2,
 /// allows them in host names), and selectors behind an emoji or a Han character.
-enum VisibleText {
+package enum VisibleText {
     static func cleaned(_ text: some StringProtocol) -> String {
-        var kept = String.UnicodeScalarView()
-        let scalars = Array(text.unicodeScalars)
+        var scalars = Array(text.unicodeScalars)
+        while true {
+            // What a joiner joins may have gone itself.
+            let kept = visible(scalars, inPlaceOfOthers: nil)
+            if kept.count == scalars.count { return String(String.UnicodeScalarView(kept)) }
+            scalars = kept
+        }
+    }
+
+    /// A text from outside, or with a name in it, as one line of a message: a line break or a tab is a blank, and in place of
+    /// anything else that nobody sees, or that a terminal would obey, stands a question mark.
+    package static func line(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+        let scalars = text.unicodeScalars.map { $0.properties.isWhitespace && !isVisible($0) ? " " : $0 }
+        return String(String.UnicodeScalarView(visible(scalars, inPlaceOfOthers: "?")))
+    }
+
+    private static func visible(
+        _ scalars: [Unicode.Scalar],
+        inPlaceOfOthers replacement: Unicode.Scalar?
+    ) -> [Unicode.Scalar] {
+        var kept: [Unicode.Scalar] = []
+        kept.reserveCapacity(scalars.count)
         for (index, scalar) in scalars.enumerated() {
             if isVisible(scalar) || isNeeded(scalar, after: kept.last, before: scalars[(index + 1)...]) {
                 kept.append(scalar)
+            } else if let replacement {
+                kept.append(replacement)
             }
         }
-        return String(kept)
+        return kept
     }
 
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {

@@ -81,6 +81,14 @@ struct JSONDisplay: Display {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and numbers only: there is nothing in it that could not be encoded.
         guard let data = try? encoder.encode(line) else { return }
-        Output.result(String(decoding: data, as: UTF8.self), importance, of: line.id)
+        Output.result(Self.escapingControls(String(decoding: data, as: UTF8.self)), importance, of: line.id)
+    }
+
+    /// JSON may hold some of the control characters as they are (RFC 8259 §7), and a terminal obeys them. They are in strings alone.
+    static func escapingControls(_ json: String) -> String {
+        guard json.unicodeScalars.contains(where: { (0x7F...0x9F).contains($0.value) }) else { return json }
+        return json.unicodeScalars.map { scalar in
+            (0x7F...0x9F).contains(scalar.value) ? "\\u00" + String(scalar.value, radix: 16) : String(scalar)
+        }.joined()
     }
 }

@@ -1,12 +1,15 @@
 import Foundation
+import HaulKit
 
 /// Results go to standard output, everything else to standard error. Nothing here waits for whoever reads them.
 enum Output {
     static func result(_ line: String, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         writers.output.put(line + "\n", to: STDOUT_FILENO, importance, of: id)
     }
-    static func error(_ sentence: String) { write("haul: \(sentence)\n") }
-    static func note(_ line: String, _ importance: OutputQueue.Importance = .end) { write(line + "\n", importance) }
+    static func error(_ sentence: String) { write("haul: \(VisibleText.line(sentence))\n") }
+    static func note(_ line: String, _ importance: OutputQueue.Importance = .end) {
+        write(VisibleText.line(line) + "\n", importance)
+    }
 
     /// To standard error, as it stands.
     static func write(_ text: String, _ importance: OutputQueue.Importance = .end) {

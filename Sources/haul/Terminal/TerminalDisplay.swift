@@ -97,7 +97,7 @@ final class TerminalDisplay: Display {
             guard !state.isClosed, text != nil || !isBehind else { return }
             let (columns, rows) = Terminal.size
             var screen = Self.erase(state.drawn, columns: columns)
-            if let text { screen += text + "\n" }
+            if let text { screen += VisibleText.line(text) + "\n" }
             let lines = isBehind ? [] : lines(state, columns: columns - 1, rows: rows)
             screen += lines.map { $0 + "\n" }.joined()
             state.drawn = lines.map(Format.width)
