@@ -37,10 +37,7 @@ enum FurtherAnswer: Sendable, Equatable {
         if comparison == .different { return .changed }
         // The answer itself has to say which version it is of: that the server looked at the condition is not proven by a 206.
         let later = Validator(head)
-        let isOfDate =
-            known.validator.strongTag == nil && known.validator.lastModifiedIsStrong
-            && known.validator.lastModified == later.lastModified
-        let isNamed = question.isProvable || comparison == .same || isOfDate
+        let isNamed = question.isProvable || known.validator.isProven(by: later)
         return isNamed ? .accept(later) : .noUsableRange
     }
 }

@@ -115,7 +115,7 @@ struct RangeQuestion: Sendable, Equatable {
         if isPlain { return question }
         if let tag = resource.validator.strongTag {
             question.condition = .ifMatch(tag.text)
-        } else if let date = resource.validator.lastModified, resource.validator.lastModifiedIsStrong {
+        } else if let date = resource.validator.lastModified, resource.validator.isStrong {
             question.condition = .ifUnmodifiedSince(date)
         }
         return question

@@ -177,7 +177,8 @@ struct Transfer: Sendable, Equatable {
     /// In the order in which they were opened, so that equal transfers act equally.
     var openIDs: [ConnectionID] { lines.keys.sorted { $0.number < $1.number } }
 
-    /// Whether further connections can be told which version to bring.
+    /// Whether further connections can be told which version to bring: under a weak name two of them may bring two versions,
+    /// and nothing of either has been compared.
     var canShare: Bool {
         let resource = terms.resource
         guard resource.total != nil, resource.hasUsableRanges, resource.advisesAgainstRanges != true,
@@ -185,7 +186,6 @@ struct Transfer: Sendable, Equatable {
         else {
             return false
         }
-        let validator = resource.validator
-        return validator.strongTag != nil || validator.lastModifiedIsStrong || terms.isProvable
+        return resource.validator.isStrong || terms.isProvable
     }
 }

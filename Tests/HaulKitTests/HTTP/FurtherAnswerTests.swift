@@ -120,4 +120,20 @@ struct FurtherAnswerTests {
         let head = ResponseHead(status: 206, headers: [:], url: url, requested: url)
         #expect(FurtherAnswer.judge(head, to: .whole, isMirror: false) == .noUsableRange)
     }
+
+    @Test func joinsNothingByADateBesideAWeakTag() {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let tag = EntityTag("W/\"a\"")
+        let known = Resource(
+            total: 1000,
+            validator: Validator(entityTag: tag, lastModified: date, lastModifiedIsStrong: true)
+        )
+        let question = RangeQuestion.further(100..<200, of: known, isPlain: false)
+        #expect(question.condition == .none)
+        let named = ResponseHead.answer(
+            206,
+            ["Content-Range": "bytes 100-199/1000", "Last-Modified": date, "ETag": "W/\"a\""]
+        )
+        #expect(FurtherAnswer.judge(named, to: question, isMirror: false) == .noUsableRange)
+    }
 }

@@ -246,4 +246,20 @@ struct MachineTransitionTests {
         driver.send(.resumeRequested)
         #expect(driver.machine == settled)
     }
+
+    @Test(arguments: [(nil, true), ("\"a\"", true), ("W/\"a\"", false)] as [(String?, Bool)])
+    func opensFurtherConnectionsOnlyUnderAStrongName(_ tag: String?, _ canShare: Bool) {
+        var driver = MachineDriver()
+        driver.connect()
+        var head = ResponseHead.answer(
+            200,
+            [
+                "Content-Length": "400000000", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+                "Date": "Sun, 06 Nov 1994 08:49:38 GMT",
+            ]
+        )
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        driver.answer(head)
+        #expect(driver.place == .transferring && driver.machine.transfer.canShare == canShare)
+    }
 }
