@@ -453,6 +453,20 @@ struct RangeAnswerTests {
         #expect(RangeAnswer.judge(first, to: .whole) == .refuse(.webPage))
     }
 
+    /// Foundation has no last segment of a path that is not UTF-8.
+    @Test func tellsNamesApartThatAreNoText() {
+        let page = ["Content-Type": "text/html"] as KeyValuePairs
+        let (asked, login) = ("https://h/caf%E9.zip", "https://h/b%E9/login%FF")
+        #expect(
+            RangeAnswer.judge(.answer(200, page, from: login, asked: asked), to: .whole) == .refuse(.webPage)
+        )
+        let elsewhere = ResponseHead.answer(200, page, from: "https://m.example/x/caf%e9.zip", asked: asked)
+        guard case .accept = RangeAnswer.judge(elsewhere, to: .whole) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
     @Test(arguments: [
         ("https://h/page.html", "https://h/login"), ("https://h/", "https://h/index.html"),
         ("https://h/a.iso", "https://mirror.example/pub/a.iso"), ("https://h/a.iso", "https://h/a.iso"),
