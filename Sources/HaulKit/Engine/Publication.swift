@@ -228,7 +228,10 @@ struct Publication: Sendable {
         }
     }
 
-    /// Moves bytes with the wrong digest to a name that says so.
+    /// Moves bytes with the wrong digest to a name that says so. Where the same bytes stand under such a name, from an earlier
+    /// run, one of them is enough.
+    ///
+    /// - Returns: where they are.
     func setAside(_ file: any DiskFile) throws(DownloadError) -> String {
         let part = file.path
         let base = (part.hasSuffix(FilePaths.partSuffix) ? String(part.dropLast(FilePaths.partSuffix.count)) : part)
@@ -240,8 +243,35 @@ struct Publication: Sendable {
             } catch {
                 if error.kind != .alreadyExists { throw DownloadError(error) }
             }
+            let isThere = try describing { () throws(DiskError) in
+                guard try holdsTheSame(as: file, at: target) else { return false }
+                try remove(file)
+                return true
+            }
+            if isThere { return target }
         }
         throw DownloadError(.fileExists, "No free name could be found for the bytes with the wrong digest.")
+    }
+
+    /// Whether a file has the bytes of an open one. One that cannot be looked at has not, as far as anybody knows.
+    private func holdsTheSame(as file: any DiskFile, at path: String) throws(DiskError) -> Bool {
+        let size = try file.size()
+        let other: any DiskFile
+        do throws(DiskError) {
+            guard let standing = try disk.status(path), standing.kind == .file, standing.size == size else {
+                return false
+            }
+            other = try disk.open(path)
+        } catch { return false }
+        var offset: Int64 = 0
+        while offset < size {
+            let block = try file.read(at: offset, count: 1 << 20)
+            let standing: [UInt8]
+            do throws(DiskError) { standing = try other.read(at: offset, count: block.count) } catch { return false }
+            guard !block.isEmpty, block == standing else { return false }
+            offset += Int64(block.count)
+        }
+        return true
     }
 
     private func describing<Value>(_ call: () throws(DiskError) -> Value) throws(DownloadError) -> Value {

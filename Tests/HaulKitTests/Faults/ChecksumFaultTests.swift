@@ -144,4 +144,33 @@ extension TestContent {
     var reprDigest: String {
         "sha-256=:" + Data(checksum(.sha256)?.digest ?? []).base64EncodedString() + ":"
     }
+
+    @Test func keepsWrongBytesOnceHoweverOftenTheyCome() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig async throws in
+            let checksum = other.checksum(.sha256)
+            let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
+            for _ in 0..<3 {
+                _ = await #expect(throws: DownloadError.self) { try await download.result() }
+                try await download.resume()
+            }
+            _ = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(try rig.names() == ["file.bin.wrong-digest"])
+        }
+    }
+
+    @Test func leavesAFileOfTheUsersThatHasThatName() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig async throws in
+            let mine = Array("mine".utf8)
+            try Data(mine).write(to: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))
+            let checksum = other.checksum(.sha256)
+            let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
+            for _ in 0..<2 {
+                _ = await #expect(throws: DownloadError.self) { try await download.result() }
+                try await download.resume()
+            }
+            _ = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(try rig.names() == ["file.bin.wrong-digest", "file.bin.wrong-digest-1"])
+            #expect(try Array(Data(contentsOf: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))) == mine)
+        }
+    }
 }
