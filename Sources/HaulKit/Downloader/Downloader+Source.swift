@@ -74,6 +74,8 @@ extension Downloader {
                 let answer: Result<DownloadSource, DownloadError>
                 do {
                     answer = .success(try await provider(query))
+                } catch let error as DownloadError where error.code == .tooManyOpenFiles {
+                    answer = .failure(error)
                 } catch {
                     answer = .failure(DownloadError(.sourceFailed, "No URL could be had for it.", cause: "\(error)"))
                 }

@@ -30,8 +30,9 @@ package struct ProgramOutput: Sendable {
                 outputs: (output.writeEnd, complaint.writeEnd)
             )
         } catch {
+            let isForFiles = SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
             let reason = SystemCalls.describe(errno: error.code)
-            throw DownloadError(.sourceFailed, "\(path) cannot be run.", cause: reason)
+            throw DownloadError(isForFiles ? .tooManyOpenFiles : .sourceFailed, "\(path) cannot be run.", cause: reason)
         }
         // Nobody waits for what it prints beyond that, nor for a program that prints without end.
         output.read { program.send(SIGKILL) }

@@ -31,6 +31,8 @@ struct DeliveryPlan: Sendable, Equatable {
             asked = wait
         // A redirect is not followed: the body is for who was named. Any other answer would come again.
         case .answered: return .givenUp
+        // Others will be closed: nothing that the receiver did.
+        case .failed(let error) where error.kind == .tooManyOpenFiles: return .retry(after: .seconds(1))
         // Nor would these change.
         case .failed(let error) where error.kind == .invalidURL || error.kind == .tlsRefused: return .givenUp
         case .failed: break

@@ -50,14 +50,15 @@ struct HookCommand: Sendable {
                     environment: message.environment(over: ProcessInfo.processInfo.environment)
                 )
             } catch {
-                let passes = error.code == ETXTBSY || SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
-                guard passes, wait <= HookLimits.lastWaitForBusyProgram else {
+                // Others will be closed; who closes the hooks' lane ends the wait.
+                let isForFiles = SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
+                guard isForFiles || error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram else {
                     logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil
                 }
             }
             // Ends early only by cancellation, and then nothing is told any more.
-            guard (try? await time.sleep(wait)) != nil else { return nil }
+            guard (try? await time.sleep(min(wait, HookLimits.lastWaitForBusyProgram))) != nil else { return nil }
             wait *= 2
         }
     }

@@ -115,6 +115,8 @@ extension DownloadMachine {
         guard link.asked == id else { return [] }
         link.noAnswer(at: now)
         guard case .asking = state else { return [] }
+        // That says nothing of the link: it is asked for again when others are closed.
+        if error.code == .tooManyOpenFiles { return retry(.init(isWorthRetrying: true, error: error), at: now) }
         var failure = error
         if let refusal = link.refusal {
             failure = DownloadError(

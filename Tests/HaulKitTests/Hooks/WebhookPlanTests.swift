@@ -77,4 +77,11 @@ struct WebhookPlanTests {
         }
         #expect(plan.next(after: .answered(status: 500, retryAfter: nil)) == .givenUp)
     }
+
+    @Test func waitsForOtherFilesToBeClosedHoweverLongThatTakes() {
+        var plan = DeliveryPlan(RetryPolicy(), seed: 1)
+        for _ in 0..<100 {
+            #expect(plan.next(after: .failed(TransportError(.tooManyOpenFiles))) == .retry(after: .seconds(1)))
+        }
+    }
 }

@@ -398,4 +398,17 @@ struct MachineSourceTests {
         driver.send(.recovered(.init(written: 500, synced: 500)))
         #expect(driver.question.link == 1 && driver.question.offset == 500)
     }
+
+    @Test func waitsForOtherFilesToBeClosedWithoutCountingThat() {
+        var driver = driver("haul-source:lesson")
+        driver.connect()
+        for _ in 0..<Patience.mostLinks * 3 {
+            driver.send(.sourceFailed(driver.ask, DownloadError(.tooManyOpenFiles, "too many")))
+            #expect(driver.place == .resting && driver.error?.code == .tooManyOpenFiles)
+            driver.wakeUp()
+            #expect(driver.place == .asking)
+        }
+        _ = find(&driver)
+        #expect(driver.place == .connecting)
+    }
 }
