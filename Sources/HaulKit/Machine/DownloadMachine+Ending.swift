@@ -18,9 +18,12 @@ extension DownloadMachine {
         if sources.moveOn(droppingHome: !verdict.isWorthRetrying) { return open(at: now) }
         guard verdict.isWorthRetrying else { return fail(verdict.error) }
         if resource != nil || verdict.error.code == .refusedByServer { patience.noteAnswer() }
-        guard let wait = patience.waitAfterFailure(settings.retry, retryAfter: retryAfter) else {
-            return fail(verdict.error)
-        }
+        let wait = patience.waitAfterFailure(
+            settings.retry,
+            retryAfter: retryAfter,
+            isMalformed: verdict.error.code == .malformedResponse
+        )
+        guard let wait else { return fail(verdict.error) }
         return rest(wait, because: verdict.error, at: now)
     }
 

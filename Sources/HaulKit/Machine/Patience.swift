@@ -6,11 +6,15 @@ struct Patience: Sendable, Equatable {
     static let mostRenewals = 2
     /// Links in a row that may be refused, or not be named, before we stop asking the application for another.
     static let mostLinks = 3
+    /// Malformed answers in a row without a new byte: an accident on the way does not happen this often.
+    static let mostMalformed = 4
     /// Blocks of which the comparison counts as progress: those of a few comparisons that something got in the way of.
     static let mostComparedBlocks = 64
 
     /// Attempts in a row that brought no new byte.
     private(set) var failures = 0
+    /// Those of them in which the server sent what is not proper HTTP.
+    private var malformed = 0
     private(set) var changes = 0
     private var renewals = 0
     private var badLinks = 0
@@ -28,7 +32,7 @@ struct Patience: Sendable, Equatable {
 
     /// The user wants it tried again: a new run.
     mutating func renew() {
-        failures = 0
+        forgive()
         changes = 0
         renewals = 0
         badLinks = 0
@@ -36,7 +40,7 @@ struct Patience: Sendable, Equatable {
     }
 
     /// It was held for something that had nothing to do with the server: what failed before that is forgiven.
-    mutating func forgive() { failures = 0 }
+    mutating func forgive() { (failures, malformed) = (0, 0) }
 
     /// Another run begins at this byte.
     mutating func begin(at written: Int64) { furthest = written }
@@ -44,7 +48,7 @@ struct Patience: Sendable, Equatable {
     mutating func noteProgress(to written: Int64) {
         guard written > furthest else { return }
         furthest = written
-        failures = 0
+        forgive()
         compared = 0
     }
 
@@ -61,10 +65,12 @@ struct Patience: Sendable, Equatable {
     /// Counts a failed attempt.
     ///
     /// - Returns: how long to wait before the next; nil when there is to be none.
-    mutating func waitAfterFailure(_ policy: RetryPolicy, retryAfter: Duration?) -> Duration? {
+    mutating func waitAfterFailure(_ policy: RetryPolicy, retryAfter: Duration?, isMalformed: Bool = false) -> Duration?
+    {
         failures += 1
+        if isMalformed { malformed += 1 }
         let most = hasBeenAnswered ? policy.attempts : min(policy.attempts, policy.attemptsBeforeFirstAnswer)
-        guard failures <= most else { return nil }
+        guard failures <= most, malformed <= Self.mostMalformed else { return nil }
         return policy.delay(failures: failures, chance: random.next(), retryAfter: retryAfter)
     }
 

@@ -279,4 +279,34 @@ struct MachineRetryTests {
             #expect(actions.first == .verify(checksum ?? ShadowServer.digest(of: 2)))
         }
     }
+
+    @Test func givesUpSoonOnAServerThatSendsNoProperHTTPAgainAndAgain() {
+        var driver = MachineDriver { $0.retry.attempts = 20 }
+        driver.connect()
+        driver.answer(.whole)
+        driver.breakOff(.malformedResponse, at: 400)
+        var attempts = 1
+        while driver.place == .resting, attempts < 20 {
+            driver.wakeUp()
+            driver.answer(.rest(from: 400))
+            // What happens in between does not make it better.
+            driver.breakOff(attempts == 2 ? .connectionLost : .malformedResponse, at: 400)
+            attempts += 1
+        }
+        #expect(driver.place == .failed && driver.error?.code == .malformedResponse)
+        #expect(attempts == Patience.mostMalformed + 2)
+    }
+
+    @Test func bearsWithMalformedAnswersThatBringSomethingNew() {
+        var driver = MachineDriver { $0.retry.attempts = 20 }
+        driver.connect()
+        driver.answer(.whole)
+        for step in 1...12 as ClosedRange<Int64> {
+            driver.breakOff(.malformedResponse, at: step)
+            #expect(driver.place == .resting)
+            driver.wakeUp()
+            driver.answer(.rest(from: step))
+        }
+        #expect(driver.place == .transferring)
+    }
 }
