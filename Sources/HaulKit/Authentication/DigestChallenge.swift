@@ -119,7 +119,9 @@ struct DigestChallenge: Sendable, Equatable {
     }
 
     private func quoted(_ text: String) -> String {
-        "\"" + text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"") + "\""
+        // By scalars: a mark behind a quotation mark makes another character of it, and ends no less what is quoted.
+        let escaped = text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }
+        return "\"" + String(String.UnicodeScalarView(escaped)) + "\""
     }
 
     private func digest(_ text: String) -> String { digest(Array(text.utf8)) }

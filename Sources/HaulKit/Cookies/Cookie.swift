@@ -29,7 +29,9 @@ struct Cookie: Sendable, Hashable {
     ///
     /// - Returns: nil for what is no cookie, or for one that its server may not set.
     init?(_ field: String, from url: URL, now: Date) {
-        let parts = field.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
+        // By bytes: a combining mark behind a semicolon makes another character of it, and is no less sent.
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            .map { Self.trimmed(Substring($0)) }
         let (name, value) = Self.pair(parts[0])
         guard let value, !name.isEmpty, name.utf8.count + value.utf8.count <= Self.mostBytes,
             // Bytes that are no text could not be sent back as they came.
@@ -127,13 +129,16 @@ struct Cookie: Sendable, Hashable {
     // MARK: Reading
 
     private static func pair(_ text: Substring) -> (name: String, value: String?) {
-        guard let equals = text.firstIndex(of: "=") else { return (String(text), nil) }
-        return (String(trimmed(text[..<equals])), String(trimmed(text[text.index(after: equals)...])))
+        guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (String(text), nil) }
+        return (
+            String(trimmed(text[..<equals])), String(trimmed(text[text.utf8.index(after: equals)...]))
+        )
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
-        let front = text.drop { $0 == " " || $0 == "\t" }
-        return front.lastIndex { $0 != " " && $0 != "\t" }.map { front[...$0] } ?? front.prefix(0)
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        let front = text.utf8.drop(while: isBlank)
+        return Substring(front.lastIndex { !isBlank($0) }.map { front[...$0] } ?? front.prefix(0))
     }
 
     /// RFC 6265 §5.2.2; a number beyond all bounds is one.

@@ -17,12 +17,11 @@ enum CookieFile {
         guard fields.count == 7, !fields[5].isEmpty, fields[2].hasPrefix("/"),
             fields[5].utf8.count + fields[6].utf8.count <= Cookie.mostBytes,
             !line.unicodeScalars.contains(where: { $0 != "\t" && $0.properties.generalCategory == .control }),
-            !(fields[5] + fields[6]).contains(";")
+            !(fields[5] + fields[6]).utf8.contains(UInt8(ascii: ";"))
         else { return nil }
-        var host = fields[0].lowercased()
+        let host = String(Substring(fields[0].lowercased().utf8.drop { $0 == UInt8(ascii: ".") }))
         let withSubdomains = fields[1].uppercased() == "TRUE"
-        if host.hasPrefix(".") { host.removeFirst() }
-        guard !host.isEmpty, let seconds = Double(fields[4]) else { return nil }
+        guard HTTPHost.isPossible(host), let seconds = Double(fields[4]) else { return nil }
         var cookie = Cookie(
             name: fields[5],
             value: fields[6],

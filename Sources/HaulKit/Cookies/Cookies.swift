@@ -19,8 +19,9 @@ public struct Cookies: Sendable, Hashable {
     /// Reads a `cookies.txt` file, as Netscape made it and curl, wget, aria2, yt-dlp and browsers write it: seven fields a
     /// line between tabs. Lines that are none are passed over; `#HttpOnly_` before a line is no comment.
     public init(netscape text: String) {
-        for line in text.split(whereSeparator: \.isNewline) {
-            if let cookie = CookieFile.read(line) { insert(cookie, now: .distantPast) }
+        // A value may hold what Unicode calls a line separator.
+        for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            if let cookie = CookieFile.read(Substring(line)) { insert(cookie, now: .distantPast) }
         }
         dropOldest()
     }

@@ -140,4 +140,12 @@ struct DigestTests {
             _ = DigestChallenge.best(of: read(text))
         }
     }
+
+    @Test func escapesAQuotationMarkThatAMarkFollows() throws {
+        let field = "Digest realm=\"a\\\"\u{301}b\", nonce=\"c\\\\\u{E0041}\""
+        let challenge = try #require(DigestChallenge.best(of: read(field)))
+        let answer = challenge.authorization(mufasa, method: "GET", target: "/", count: 1, clientNonce: "x")
+        let said = try #require(read(answer).first?.parameters)
+        #expect(said["realm"] == challenge.realm && said["nonce"] == challenge.nonce)
+    }
 }

@@ -66,4 +66,24 @@ struct CookieFileTests {
         let lines = (0..<20_000).map { "h\($0).example\tFALSE\t/\tFALSE\t0\tn\tv\n" }.joined()
         #expect(Cookies(netscape: lines).count == 3000)
     }
+
+    /// A mark behind a separator makes another character of both, but no other bytes.
+    @Test func findsSeparatorsByTheirBytes() throws {
+        let cookie = try #require(Cookie("a=b;\u{301}x=y; Path=/", from: link("http://h.example/"), now: now))
+        #expect((cookie.name, cookie.value) == ("a", "b"))
+        #expect(Cookies(netscape: "h.example\tFALSE\t/\tFALSE\t0\ta\tb;\u{301}c=d\n").isEmpty)
+    }
+
+    @Test func writesALineSeparatorOfUnicodeSoThatItIsReadAgain() throws {
+        var cookies = Cookies()
+        cookies.put(try #require(Cookie("a=b\u{2028}c", from: link("http://h.example/"), now: now)), now: now)
+        #expect(Cookies(netscape: cookies.netscape(now: now)).netscape(now: now) == cookies.netscape(now: now))
+        #expect(Cookies(netscape: cookies.netscape(now: now)).count == 1)
+    }
+
+    @Test(arguments: ["..h.example", ".\u{E0041}#h", "a b", ""]) func readsNoHostThatCannotBe(_ host: String) {
+        let cookies = Cookies(netscape: "\(host)\tTRUE\t/\tFALSE\t0\ta\tb\n")
+        #expect(cookies.count == (host == "..h.example" ? 1 : 0))
+        #expect(Cookies(netscape: cookies.netscape(now: now)) == cookies)
+    }
 }
