@@ -26,19 +26,18 @@ struct RefreshCommand: Sendable {
 
     /// - Parameter text: what the program printed.
     func source(_ text: String) throws -> DownloadSource {
-        let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-        guard let first = lines.first, !first.isEmpty else { throw Failure(description: "\(path) printed no URL") }
-        guard let url = HTTPURL(first)?.url else {
-            // It may hold a secret: it is not shown.
-            throw Failure(description: "the first line that \(path) printed is no http or https URL")
-        }
-        let fields = try lines.dropFirst().filter { !$0.isEmpty }.map { line in
-            guard let field = HeaderField(line) else {
+        do throws(PrintedSource.Fault) {
+            let printed = try PrintedSource(text)
+            return DownloadSource(printed.url, headers: printed.headers.isEmpty ? nil : printed.headers)
+        } catch {
+            switch error {
+            case .isEmpty: throw Failure(description: "\(path) printed no URL")
+            case .isNoURL:
+                throw Failure(description: "the first line that \(path) printed is no http or https URL")
+            case .hasOddLine:
                 throw Failure(description: "\(path) printed a line that is no header field, as 'Name: value'")
             }
-            return field
         }
-        return DownloadSource(url, headers: fields.isEmpty ? nil : fields)
     }
 
     /// - Parameter base: variables of ours in it are another command's, and do not stay.

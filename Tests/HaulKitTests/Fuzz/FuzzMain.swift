@@ -1,8 +1,8 @@
 #if HAUL_TOOL && !HAUL_LIBFUZZER
     import Foundation
 
-    /// `HaulFuzz MINUTES SEED`: hands inputs of `Mutator` to every parser in turn. Each chunk of them runs in a process of its own,
-    /// so that one that traps is found and the others go on. `Scripts/fuzz` builds and runs it.
+    /// `HaulFuzz MINUTES SEED [NAME]`: hands inputs of `Mutator` to every parser in turn, or to the one of that name. Each chunk of
+    /// them runs in a process of its own, so that one that traps is found and the others go on. `Scripts/fuzz` builds and runs it.
     @main
     struct FuzzMain {
         private static let chunk: UInt64 = 20_000
@@ -15,25 +15,34 @@
             {
                 return run(FuzzTarget.all[index], from, count)
             }
-            guard arguments.count == 3, let minutes = Double(arguments[1]), let seed = UInt64(arguments[2]) else {
-                say("usage: HaulFuzz MINUTES SEED")
+            if arguments.dropFirst() == ["--list"] { return FuzzTarget.all.forEach { say($0.name) } }
+            guard (3...4).contains(arguments.count), let minutes = Double(arguments[1]),
+                let seed = UInt64(arguments[2])
+            else {
+                say("usage: HaulFuzz MINUTES SEED [NAME] | --list")
+                exit(64)
+            }
+            let only = arguments.dropFirst(3).first
+            let chosen = FuzzTarget.all.indices.filter { only == nil || FuzzTarget.all[$0].name == only }
+            guard !chosen.isEmpty else {
+                say("no parser is called \(only ?? "")")
                 exit(64)
             }
             let end = Date().addingTimeInterval(minutes * 60)
             var from = seed &* 1_000_000_000_000
-            var (inputs, found): (UInt64, Set<String>) = (0, [])
-            while Date() < end {
-                for index in FuzzTarget.all.indices where Date() < end {
-                    let target = FuzzTarget.all[index]
+            var inputs: UInt64 = 0
+            var found: Set<Int> = []
+            while Date() < end, found.count < chosen.count {
+                for index in chosen where Date() < end && !found.contains(index) {
                     inputs += chunk
-                    guard let finding = try chunk(index, from, chunk), found.insert(target.name).inserted else {
-                        continue
-                    }
-                    say("\(target.name): \(finding)")
+                    guard let finding = try chunk(index, from, chunk) else { continue }
+                    found.insert(index)
+                    say("\(FuzzTarget.all[index].name): \(finding)")
                 }
                 from += chunk
             }
-            say("\(inputs) inputs for \(FuzzTarget.all.count) parsers, seed \(seed): \(found.count) of them failed")
+            let parsers = chosen.count == 1 ? "1 parser" : "\(chosen.count) parsers"
+            say("\(inputs) inputs for \(parsers), seed \(seed): \(found.count) of them failed")
             exit(found.isEmpty ? 0 : 1)
         }
 

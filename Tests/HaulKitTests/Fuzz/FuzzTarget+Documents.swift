@@ -41,6 +41,20 @@ extension FuzzTarget {
             }
             return nil
         },
+        FuzzTarget(text: "Metalink in UTF-16", [four, three, "<?xml version=\"1.0\"?><a/>"]) { text in
+            guard !text.utf8.isEmpty, !text.contains("encoding"),
+                !text.unicodeScalars.contains(where: { $0 == "\u{0}" || $0 == "\u{FEFF}" })
+            else { return nil }
+            let plain = try? Metalink(Array(text.utf8))
+            for isBig in [false, true] {
+                let units = [0xFEFF] + Array(text.utf16)
+                let bytes = units.flatMap {
+                    isBig ? [UInt8($0 >> 8), UInt8($0 & 0xFF)] : [UInt8($0 & 0xFF), UInt8($0 >> 8)]
+                }
+                if (try? Metalink(bytes)) != plain { return "another Metalink than in UTF-8" }
+            }
+            return nil
+        },
         FuzzTarget(
             text: "pieces in the store",
             ["{\"algorithm\":\"sha1\",\"pieceLength\":10,\"digests\":\"1a1a\"}", "{\"pieceLength\":-1}", "[]"]

@@ -14,6 +14,10 @@ extension FuzzTarget {
             ]
         ) { bytes in
             let messages = NetlinkMessage.parse(bytes[...])
+            var table = LinkTable()
+            _ = table.begin()
+            _ = table.take(messages)
+            _ = table.status
             return messages.count * 16 <= bytes.count ? nil : "\(messages.count) messages in \(bytes.count) bytes"
         },
         FuzzTarget("D-Bus", dbusSeeds) { bytes in

@@ -21,6 +21,7 @@ struct FuzzTarget: Sendable {
         self.init(name, seeds) { check(String(decoding: $0, as: UTF8.self)) }
     }
 
-    static let all: [FuzzTarget] = fields + names + documents + settings + messages
+    static let all: [FuzzTarget] =
+        fields + names + documents + settings + messages + answers + ranges + secrets + texts + rows
     static let now = Date(timeIntervalSince1970: 1_767_225_600)
 }

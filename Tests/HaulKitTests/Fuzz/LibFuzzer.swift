@@ -1,24 +1,38 @@
 #if HAUL_LIBFUZZER
     import Foundation
 
-    // libFuzzer over all parsers, whose runtime brings the main function: the first byte of an input says which parser.
+    // libFuzzer over one parser, whose runtime brings the main function: HAUL_FUZZ_PARSER says which, by its number.
     // `Scripts/fuzz --coverage` builds and runs it.
 
-    /// Writes the first inputs where that is asked for.
+    private let chosen: FuzzTarget? = {
+        let number = ProcessInfo.processInfo.environment["HAUL_FUZZ_PARSER"].flatMap { Int($0) }
+        return number.flatMap { FuzzTarget.all.indices.contains($0) ? FuzzTarget.all[$0] : nil }
+    }()
+
+    /// Where no parser is chosen: names them all, and writes the first inputs of each into a folder, where that is asked for.
     @_cdecl("LLVMFuzzerInitialize")
     public func initialize(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
-        guard let folder = ProcessInfo.processInfo.environment["HAUL_FUZZ_CORPUS"] else { return 0 }
+        if chosen != nil { return 0 }
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             for (number, target) in FuzzTarget.all.enumerated() {
+                print(target.name)
+                guard let root = ProcessInfo.processInfo.environment["HAUL_FUZZ_CORPUS"] else { continue }
+                let folder = URL(fileURLWithPath: "\(root)/\(number)")
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
                 for (index, text) in target.seeds.enumerated() {
                     let latin = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
                     let bytes = latin.count == text.unicodeScalars.count ? latin : Array(text.utf8)
-                    try Data([UInt8(number)] + bytes).write(to: URL(fileURLWithPath: "\(folder)/\(number)-\(index)"))
+                    try Data(bytes).write(to: folder.appendingPathComponent("seed-\(index)"))
                 }
             }
+            if let root = ProcessInfo.processInfo.environment["HAUL_FUZZ_CORPUS"] {
+                let words = Mutator.tokens.map { token in
+                    "\"" + token.map { "\\x" + (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined() + "\"\n"
+                }
+                try Data(words.joined().utf8).write(to: URL(fileURLWithPath: "\(root)/words"))
+            }
         } catch {
-            print("no inputs can be written to \(folder): \(error)")
+            print("no inputs can be written: \(error)")
             exit(1)
         }
         exit(0)
@@ -26,11 +40,10 @@
 
     @_cdecl("LLVMFuzzerTestOneInput")
     public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+        guard let target = chosen else { return 0 }
         let bytes = UnsafeBufferPointer(start: start, count: count)
-        guard let first = bytes.first else { return 0 }
-        let target = FuzzTarget.all[Int(first) % FuzzTarget.all.count]
         // The fuzzer keeps the input of a process that ends like this, which is what is wanted.
-        if let wrong = target.check(Array(bytes.dropFirst())) { fatalError("\(target.name): \(wrong)") }
+        if let wrong = target.check(Array(bytes)) { fatalError("\(target.name): \(wrong)") }
         return 0
     }
 #endif

@@ -3,12 +3,13 @@
 /// Makes inputs from seeds: the same number gives the same input.
 struct Mutator {
     private var random: SplitMix64
-    private static let tokens = [
+    static let tokens = [
         "\"", ";", ",", ":", "=", "/", "\\", "..", "%", "%00", "%2F", "%E9", "\u{0}", "\r\n", "\n", " ", "\t", "<", ">",
         "&", "*", "'", "''",
         "-1", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999999",
         "1e308", "NaN", "W/", "\u{202E}",
-        "\u{AD}", "\u{FEFF}", "\u{E0041}", "\u{FFFD}", "é", "e\u{301}", "ß", "\u{1F468}\u{200D}\u{1F469}", "bytes ",
+        "\u{AD}", "\u{FEFF}", "\u{E0041}", "\u{FFFD}", "\u{2028}", "\u{85}", "\u{1B}[31m", "é", "e\u{301}", "ß",
+        "\u{1F468}\u{200D}\u{1F469}", "bytes ",
         "utf-8''", "=?utf-8?Q?", "?=",
         "http://", "https://a@b:c@[::1]:0/", "]]>", "<!--", "{", "}", "[", "]", "null",
     ].map { Array($0.utf8) }
