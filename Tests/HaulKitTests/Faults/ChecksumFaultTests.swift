@@ -120,30 +120,6 @@ struct ChecksumFaultTests {
             #expect(try rig.holdsOnly(nothing))
         }
     }
-}
-
-extension TestContent {
-    /// The digests of the contents that tests load, as `md5sum` and its sisters say.
-    private static let digests = [
-        "1 md5": "415f22dd26075012b271734dd3326076",
-        "1 sha1": "a85eb7ac98c4fcd0152e696bb123b2d1c39a640c",
-        "1 sha256": "40d1c79e143df64d02f047e5576a547a805e3bf9ba357bf348a2a206b595d525",
-        "1 sha512": "48d71907bd9359ae41571237f99a44f1e074a3f7eefb5baf9f786381a93706996018eacddec7ced7a194f1da237849"
-            + "f9336c23046c684fd68751000ceb08ca1d",
-        "2 sha256": "8fb139296c2d4a5ce3622daf49fac2a07a9d3cd14d9940961c2a81e52646fd17",
-    ]
-
-    /// The digest of ``first`` or ``second``.
-    func checksum(_ algorithm: Checksum.Algorithm) -> Checksum? {
-        Self.digests["\(seed) \(algorithm.rawValue)"].flatMap {
-            // None of these is unreadable; whoever requires one would see it.
-            try? Checksum("\(algorithm.rawValue):\($0)")
-        }
-    }
-
-    var reprDigest: String {
-        "sha-256=:" + Data(checksum(.sha256)?.digest ?? []).base64EncodedString() + ":"
-    }
 
     @Test func keepsWrongBytesOnceHoweverOftenTheyCome() async throws {
         try await FaultRig.run(serving: content.resource()) { rig async throws in
@@ -172,5 +148,29 @@ extension TestContent {
             #expect(try rig.names() == ["file.bin.wrong-digest", "file.bin.wrong-digest-1"])
             #expect(try Array(Data(contentsOf: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))) == mine)
         }
+    }
+}
+
+extension TestContent {
+    /// The digests of the contents that tests load, as `md5sum` and its sisters say.
+    private static let digests = [
+        "1 md5": "415f22dd26075012b271734dd3326076",
+        "1 sha1": "a85eb7ac98c4fcd0152e696bb123b2d1c39a640c",
+        "1 sha256": "40d1c79e143df64d02f047e5576a547a805e3bf9ba357bf348a2a206b595d525",
+        "1 sha512": "48d71907bd9359ae41571237f99a44f1e074a3f7eefb5baf9f786381a93706996018eacddec7ced7a194f1da237849"
+            + "f9336c23046c684fd68751000ceb08ca1d",
+        "2 sha256": "8fb139296c2d4a5ce3622daf49fac2a07a9d3cd14d9940961c2a81e52646fd17",
+    ]
+
+    /// The digest of ``first`` or ``second``.
+    func checksum(_ algorithm: Checksum.Algorithm) -> Checksum? {
+        Self.digests["\(seed) \(algorithm.rawValue)"].flatMap {
+            // None of these is unreadable; whoever requires one would see it.
+            try? Checksum("\(algorithm.rawValue):\($0)")
+        }
+    }
+
+    var reprDigest: String {
+        "sha-256=:" + Data(checksum(.sha256)?.digest ?? []).base64EncodedString() + ":"
     }
 }
