@@ -91,7 +91,8 @@ extension Downloader {
         let part = FilePaths.part(of: file.path)
         try await onDisk { () throws(DiskError) in try file.sync() }
         let now = time.date()
-        var record = DownloadRecord(DownloadID(at: now, using: &random), try Self.checked(request), createdAt: now)
+        let id = try await keyed(request) ?? DownloadID(at: now, using: &random)
+        var record = DownloadRecord(id, try Self.checked(request), createdAt: now)
         record.part = try await status(of: file)
         record.partPath = part
         record.finalPath = file.path
@@ -112,6 +113,12 @@ extension Downloader {
             throw error
         }
         file.unlock()
+    }
+
+    /// The download that has this key already: a key stands for one, and the repair is of its file.
+    private func keyed(_ request: DownloadRequest) async throws(DownloadError) -> DownloadID? {
+        guard request.key != nil, let saved = try await store.find(request) else { return nil }
+        return DownloadID(saved.record.id)
     }
 
     /// A download of this name that is under way must not have the file taken from under it.

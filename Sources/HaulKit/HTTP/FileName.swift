@@ -94,7 +94,7 @@ extension FileName {
         else { return false }
         // The names of devices are all short.
         let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
-        return stem.count > 4
+        return stem.count > 4 || !reserved.contains(raw[..<stem.endIndex].uppercased())
     }
 
     /// Without leading dots (hidden), dashes (an option to a tool) and blanks, and trailing dots and blanks (Windows

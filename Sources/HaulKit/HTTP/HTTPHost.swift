@@ -50,6 +50,10 @@ enum HTTPHost {
     }
 
     private static func isPartOfName(_ byte: UInt8) -> Bool {
-        byte > 0x20 && byte != 0x7F && !"\"#%/:<>?@[\\]^`{|}".utf8.contains(byte)
+        partsOfNames[Int(byte)]
+    }
+
+    private static let partsOfNames: [Bool] = (0...255).map { byte in
+        byte > 0x20 && byte != 0x7F && !"\"#%/:<>?@[\\]^`{|}".utf8.contains(UInt8(byte))
     }
 }

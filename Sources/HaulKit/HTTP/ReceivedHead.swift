@@ -34,6 +34,8 @@ struct ReceivedHead: Sendable, Equatable {
         let isContradictory = headers.contains(name: "Transfer-Encoding") && headers.contains(name: "Content-Length")
         switch framing {
         case .length(let length):
+            // Nearly always there is nothing to change, and a change copies all fields.
+            if !isContradictory, headers["Content-Length"] == ["\(length)"] { break }
             headers.remove(name: "Transfer-Encoding")
             headers.replaceOrAdd(name: "Content-Length", value: "\(length)")
         case .chunked:
@@ -121,6 +123,8 @@ struct ReceivedHead: Sendable, Equatable {
     }
 
     private static func text(_ value: [UInt8], of name: String) -> String {
+        let isPlain = value.allSatisfy { $0 == 0x09 || (0x20..<0x7F).contains($0) }
+        if isPlain { return String(decoding: value, as: UTF8.self) }
         let value = value.map { $0 != 0x09 && isEmpty($0) ? 0x20 : $0 }
         // A tag in another encoding could not be sent back as it came: as U+FFFD it is no tag.
         let isTag = name.lowercased() == "etag"

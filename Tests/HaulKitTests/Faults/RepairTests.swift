@@ -134,6 +134,25 @@ struct RepairTests {
         }
     }
 
+    @Test func repairsTheFileOfAKeyAsTheSameDownload() async throws {
+        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+            var request = try request(rig)
+            request.key = "episode 1"
+            let first = try await rig.downloader.add(request)
+            _ = try await first.result()
+            try put(.somewhere, rig)
+            guard case .fetching(let download, let wrong) = try await rig.downloader.repair(rig.path) else {
+                Issue.record("it finds nothing wrong")
+                return
+            }
+            #expect(wrong == Self.piece && download.id == first.id)
+            _ = try await download.result()
+            #expect(try content.matches(fileAt: rig.path))
+            #expect(try await rig.downloader.download(key: "episode 1")?.id == first.id)
+            #expect(try await rig.downloader.list().count == 1)
+        }
+    }
+
     @Test func repairsFromAnotherURL() async throws {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(.somewhere, rig)
