@@ -3,8 +3,21 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+// How often each signal has come and has not been told yet.
+static atomic_int counts[65];
+static int next(void) {
+    for (int signal = 1; signal < 65; signal++) {
+        if (atomic_load(&counts[signal]) > 0) {
+            atomic_fetch_sub(&counts[signal], 1);
+            return signal;
+        }
+    }
+    return 0;
+}
 
 // A semaphore may be posted from a handler and takes no descriptor; where there are no unnamed ones a pipe does the same.
 #ifdef __linux__
@@ -12,22 +25,24 @@
 static sem_t arrived;
 static int prepare(void) { return sem_init(&arrived, 0, 0); }
 static void post(void) { sem_post(&arrived); }
-void haul_await_signal(void) {
+int haul_await_signal(void) {
     while (sem_wait(&arrived) != 0 && errno == EINTR) continue;
+    return next();
 }
 #else
 static int arrived[2];
 static int prepare(void) { return pipe(arrived); }
 static void post(void) { ssize_t written = write(arrived[1], "", 1); (void)written; }
-void haul_await_signal(void) {
+int haul_await_signal(void) {
     char byte;
     while (read(arrived[0], &byte, 1) != 1 && errno == EINTR) continue;
+    return next();
 }
 #endif
 
 static void handle(int signal) {
     int before = errno;
-    (void)signal;
+    if (signal >= 0 && signal < 65) atomic_fetch_add(&counts[signal], 1);
     post();
     errno = before;
 }

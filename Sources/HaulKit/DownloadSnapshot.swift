@@ -186,7 +186,7 @@ public enum DownloadOutcome: Sendable, Hashable {
 
 /// What listeners of a download are told.
 public enum DownloadEvent: Sendable, Hashable {
-    /// The state is another one now. Never lost.
+    /// The state is another one now. Of a listener that stops reading, the oldest beyond 256 are dropped; the last is not.
     case changed(DownloadSnapshot)
     /// More bytes are here. A slow listener sees the latest only.
     case progressed(DownloadSnapshot)

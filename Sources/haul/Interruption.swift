@@ -2,7 +2,8 @@ import CHaulSystem
 import Foundation
 import Synchronization
 
-/// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, the second at once.
+/// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, a second at once. Only a hangup is never the second: a terminal that
+/// is closed sends several.
 ///
 /// A thread of its own waits for them, so that they are heard whatever the others do.
 enum Interruption {
@@ -33,8 +34,7 @@ enum Interruption {
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         Thread.detachNewThread {
             while true {
-                haul_await_signal()
-                take()
+                take(haul_await_signal())
             }
         }
     }
@@ -49,7 +49,7 @@ enum Interruption {
         state.withLock { $0.stage = .over }
     }
 
-    private static func take() {
+    private static func take(_ signal: Int32) {
         let (count, stage) = state.withLock { state in
             state.count += 1
             return (state.count, state.stage)
@@ -57,6 +57,8 @@ enum Interruption {
         switch stage {
         case .running(let stop) where count == 1: Task { await stop() }
         case .over where count == 1: break
+        case .running where signal == SIGHUP: break
+        case .over where signal == SIGHUP: break
         case .opening, .running, .over:
             Terminal.restoreAtOnce()
             _exit(ExitStatus.interrupted.rawValue)

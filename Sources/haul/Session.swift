@@ -51,8 +51,10 @@ struct Session {
         signal(SIGXFSZ, SIG_IGN)
         Interruption.stop { await downloader.shutDown() }
         let status: ExitStatus
+        let display = display(style)
+        defer { display.close() }
         do {
-            status = try await work(Session(downloader: downloader, display: display(style)))
+            status = try await work(Session(downloader: downloader, display: display))
         } catch {
             await downloader.shutDown()
             Interruption.end()

@@ -90,6 +90,15 @@ struct RefreshCommandTests {
         #expect(try asked().count == 1)
     }
 
+    @Test(arguments: ["yes >&2 & echo $! > pid; echo nonsense", "sleep 600 >&2 & echo $! > pid; echo nonsense"])
+    func doesNotWaitForWhatAProgramLeavesBehind(_ lines: String) async throws {
+        let link = try program("cd \(scripts.path); " + lines)
+        let result = try await haul.run("get", "--retries", "0", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 1 && result.errors.contains("is no http or https URL"), "\(result.errors)")
+        let text = try String(contentsOfFile: scripts("pid"), encoding: .utf8)
+        if let process = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)) { kill(process, SIGKILL) }
+    }
+
     @Test(arguments: ["yes >&2 & sleep 0.3; kill $!; exit 3", "head -c 3000000 /dev/zero >&2; exit 3"])
     func letsAProgramComplainAtLength(_ lines: String) async throws {
         let link = try program(lines)

@@ -65,6 +65,24 @@ struct UnreadOutputTests {
         await server.stop()
     }
 
+    /// A terminal that is closed sends one to the jobs of the shell and one to the group in front.
+    @Test func twoHangupsStopInOrder() async throws {
+        let content = TestContent(seed: 12, count: 2_000_000)
+        let hold = BodyHold(after: 500_000)
+        let server = try await server(content, hold)
+        let running = try haul.start(["get", "-c1", server.url("/file")])
+        try await until(folder("file.haulpart"), beginsWith: 500_000, of: content)
+        running.send(SIGHUP)
+        running.send(SIGHUP)
+        running.send(SIGHUP)
+        #expect(await running.result().status == 130)
+        hold.release()
+        #expect(try await haul.run("get", "-c1", server.url("/file")).status == 0)
+        #expect(server.requests.last?.range?.first == 500_000)
+        #expect(try content.matches(fileAt: folder("file")))
+        await server.stop()
+    }
+
     @Test func aSecondSignalEndsAtOnce() async throws {
         let content = TestContent(seed: 7, count: 2_000_000)
         let server = try await server(content, BodyHold(after: 500_000))

@@ -65,8 +65,8 @@ int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);
 
 // Has these signals wake haul_await_signal instead of ending the process. Once in a process, for programs, not for libraries.
 int haul_catch_signals(const int32_t *signals, int count);
-// Waits for the next of them: each one wakes it once.
-void haul_await_signal(void);
+// Waits for the next of them, and returns it: each one wakes it once.
+int haul_await_signal(void);
 // 1 where a signal is ignored, as nohup(1) leaves SIGHUP.
 int haul_ignores_signal(int signal);
 

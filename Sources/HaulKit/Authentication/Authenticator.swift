@@ -57,6 +57,8 @@ final class Authenticator: Sendable {
         let isAgain = nonce == nil || best?.isStale == true || isFirst && best?.nonce != nonce
         guard isAgain else { return false }
         sessions.withLock { sessions in
+            // Two requests may have been told the same nonce: its count goes on, and must not begin anew.
+            if let best, sessions[key]?.challenge == best { return }
             if sessions.count >= Self.most, sessions[key] == nil { sessions = [:] }
             sessions[key] = Session(challenge: best, clientNonce: Self.newNonce())
         }
@@ -68,7 +70,8 @@ final class Authenticator: Sendable {
         let challenges = AuthenticationChallenge.read(fields.map { "Info " + $0 })
         guard let nonce = challenges.compactMap({ $0.parameters["nextnonce"] }).first else { return }
         sessions.withLock { sessions in
-            guard let renewed = sessions[key]?.challenge?.with(nonce: nonce) else { return }
+            guard let present = sessions[key]?.challenge, present.nonce != nonce else { return }
+            let renewed = present.with(nonce: nonce)
             sessions[key]?.challenge = renewed
             sessions[key]?.count = 0
         }

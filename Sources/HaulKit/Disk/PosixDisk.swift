@@ -45,6 +45,8 @@ struct PosixDisk: Disk {
         } catch {
             // Some network file systems cannot sync a folder and say so; there is nothing more to ask of them.
             if error.code == EINVAL || error.code == EOPNOTSUPP { return }
+            // A folder that may be written and not read cannot be opened: everything is synced, then.
+            if error.code == EACCES { return SystemCalls.syncEverything() }
             throw DiskError(errno: error.code, call: "fsync", path: path)
         }
     }

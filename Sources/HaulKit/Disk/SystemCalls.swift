@@ -80,6 +80,9 @@ enum SystemCalls {
         return false
     }
 
+    /// Waits until all file systems have written what they hold (on Linux; elsewhere it only begins). Reports no errors.
+    static func syncEverything() { Foundation.sync() }
+
     static func syncAll(_ descriptor: Int32) throws(Errno) {
         if fsync(descriptor) < 0 { throw Errno(code: errno) }
     }

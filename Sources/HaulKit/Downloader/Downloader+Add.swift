@@ -114,6 +114,8 @@ extension Downloader {
             await settled(entry)
             guard entries[entry.id] === entry else { return nil }
             try await checkMove(entry.record, to: request.destination)
+            guard entries[entry.id] === entry else { return nil }
+            if case .completed = entry.machine.state { return nil }
         }
         switch entry.machine.state {
         case .queued, .paused, .failed:

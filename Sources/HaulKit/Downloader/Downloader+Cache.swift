@@ -39,8 +39,9 @@ extension Downloader {
         var left = query.limit ?? .max
         while left > 0 {
             query.limit = min(left, Self.filesAtOnce)
-            let page = try await storedFiles(query)
-            missing += page.filter { $0.state != .unchanged }
+            query.states = [.completed]
+            let page = try await store.page(condition(query))
+            missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
             if page.count < query.limit ?? 0 { break }
             query.offset += page.count
             left -= page.count
@@ -110,7 +111,8 @@ extension Downloader {
         guard date > .distantPast else { return result }
         let date = min(date, .distantFuture)
         // What is left stays in the way of the next page.
-        while try await removePage(before: date, deletingFiles, &result) {}
+        var unreadable = 0
+        while try await removePage(before: date, deletingFiles, &result, &unreadable) {}
         stored.invalidate()
         return result
     }
@@ -123,14 +125,18 @@ extension Downloader {
     }
 
     /// - Returns: whether there may be more.
-    private func removePage(before date: Date, _ deletingFiles: Bool, _ result: inout CacheRemoval)
-        async throws(DownloadError) -> Bool
-    {
-        let skipped = result.left.count
-        let (page, isLast) = try await changeRoster { downloader throws(DownloadError) -> (CacheRemoval, Bool) in
+    private func removePage(
+        before date: Date,
+        _ deletingFiles: Bool,
+        _ result: inout CacheRemoval,
+        _ unreadable: inout Int
+    ) async throws(DownloadError) -> Bool {
+        let skipped = result.left.count + unreadable
+        let (page, odd, isLast) = try await changeRoster {
+            downloader throws(DownloadError) -> (CacheRemoval, Int, Bool) in
             var query = DownloadQuery(states: [.completed], offset: skipped, limit: Self.filesAtOnce)
             query.ended = .distantPast..<date
-            let rows = try await downloader.store.list(downloader.condition(query))
+            let (rows, count) = try await downloader.store.page(downloader.condition(query))
             var page = CacheRemoval()
             for found in await downloader.look(at: rows) {
                 await downloader.take(found, deletingFiles, &page)
@@ -139,8 +145,9 @@ extension Downloader {
             gone.add("status = 'completed'")
             try await downloader.store.remove(gone)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
-            return (page, rows.count < Self.filesAtOnce)
+            return (page, count - rows.count, count < Self.filesAtOnce)
         }
+        unreadable += odd
         result.removed += page.removed
         result.left += page.left
         result.freedBytes = result.freedBytes.addingClamped(page.freedBytes)

@@ -156,7 +156,9 @@ extension Downloader {
 
     /// Reads what is on disk for the blocks that are worth comparing.
     func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan, _ entry: Entry) async {
-        guard let part = entry.part else { return }
+        guard let part = entry.part else {
+            return send(.blocksUnreadable(id, DownloadError(.internalFault, "The partial file is gone.")), to: entry)
+        }
         do throws(DiskError) {
             send(.blocksChosen(id, try await part.blocks(of: plan)), to: entry)
         } catch {

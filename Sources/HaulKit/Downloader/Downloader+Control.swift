@@ -148,8 +148,9 @@ extension Downloader {
     @discardableResult
     public func remove(_ selection: DownloadSelection, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
         try await changeRoster { downloader throws(DownloadError) in
-            let ids = try await downloader.ids(of: selection)
-            let condition = StoreCondition.ids(ids)
+            var condition = StoreCondition.ids(try await downloader.ids(of: selection))
+            try await downloader.leaveOthers(&condition)
+            let ids = try await downloader.store.ids(condition)
             let present = ids.compactMap { downloader.entries[$0] }
             for entry in present where entry.isComplete { await downloader.settled(entry) }
             _ = try await downloader.cancel(present, condition)
@@ -180,16 +181,19 @@ extension Downloader {
         default: all = .ids(try await ids(of: selection))
         }
         all.order = ""
-        if configuration.restoration == .onRequest {
-            // What other processes run is theirs.
-            try await store.forgetDeadOwners()
-            all.add("(owner IS NULL OR owner = \(store.owner.number))")
-        }
+        try await leaveOthers(&all)
         var inMemory = all
         inMemory.add(isIn: entries.keys.map(\.description), "id")
         let present = try await store.ids(inMemory).compactMap { entries[$0] }
         all.add(besides: entries.keys)
         return (present, all)
+    }
+
+    /// What other processes run is theirs.
+    private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) {
+        guard configuration.restoration == .onRequest else { return }
+        try await store.forgetDeadOwners()
+        condition.add("(owner IS NULL OR owner = \(store.owner.number))")
     }
 
     func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
@@ -200,8 +204,8 @@ extension Downloader {
             var ids: [DownloadID] = []
             var query = DownloadQuery(limit: 1000)
             while true {
-                let page = try await list(query)
-                ids += page.filter(isWanted).map(\.id)
+                let page = try await store.page(condition(query))
+                ids += snapshots(of: page.rows).filter(isWanted).map(\.id)
                 query.offset += page.count
                 if page.count < 1000 { return ids }
             }

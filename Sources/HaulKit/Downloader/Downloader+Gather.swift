@@ -50,7 +50,9 @@ extension Downloader {
 
     /// A file that is still not complete three quarters of a mark interval after it began is from here on one like any other.
     func gathers(_ entry: Entry, at now: Instant) {
-        guard now - entry.gatheringSince >= configuration.markInterval * 3 / 4, entry.pendingSteps == 0 else { return }
+        guard now - entry.gatheringSince >= configuration.markInterval * 3 / 4, entry.pendingSteps == 0,
+            !entry.isRefusedByDisk
+        else { return }
         entry.lastSync = now
         bringToDisk(entry)
     }
@@ -70,9 +72,22 @@ extension Downloader {
         else { return }
         try await createFolder(of: path, entry.record)
         let file = try await createPart(path, entry.record.conflictPolicy, entry)
-        // As for every file: the store knows it before a byte goes into it.
-        try await store.commit(entry.record, .zero, durably: true)
-        try await onDisk { () throws(DiskError) in try gathered.move(into: file) }
+        do throws(DownloadError) {
+            // As for every file: the store knows it before a byte goes into it.
+            try await store.commit(entry.record, .zero, durably: true)
+            try await onDisk { () throws(DiskError) in try gathered.move(into: file) }
+        } catch {
+            // The bytes are in memory still: publishing tries again, with a file of its own.
+            entry.isRefusedByDisk = true
+            let publication = publication
+            do throws(DownloadError) {
+                try await onDisk { () throws(DiskError) in try publication.remove(file) }
+                entry.record.forgetPart()
+                entry.record.finalPath = path
+                store.note(entry.record)
+            } catch { logger.debug("\(error)") }
+            throw error
+        }
     }
 
     /// - Returns: false when nothing of the file is on the disk.

@@ -109,8 +109,8 @@ extension Downloader {
     }
 
     private func isIdle(_ group: String?) async throws(DownloadError) -> Bool {
-        guard let group else { return isIdle && entries.values.allSatisfy(\.isAtRest) }
-        guard entries.values.allSatisfy({ $0.record.groupName != group || $0.isAtRest && $0.machine.hold == nil })
+        guard let group else { return isIdle && entries.values.allSatisfy(isAtRest) }
+        guard entries.values.allSatisfy({ $0.record.groupName != group || isAtRest($0) && $0.machine.hold == nil })
         else { return false }
         if isIdle { return true }
         // Of those that are not in memory only the store knows the group. Nearly always the first ones answer it; rows that

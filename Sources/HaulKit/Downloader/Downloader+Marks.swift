@@ -76,7 +76,7 @@ extension Downloader {
     /// for, the bytes may be forgotten; a step that ends a run records its marks itself.
     private static func isBetweenTransfers(_ entry: Entry) -> Bool {
         switch entry.machine.state {
-        case .asking, .connecting, .resting: true
+        case .asking, .choosing, .comparing, .connecting, .resting: true
         default: entry.machine.isComplete
         }
     }
@@ -140,8 +140,11 @@ extension Downloader {
         guard entry.needsFolderSync else { return }
         let disk = disk
         let folder = FilePaths.folder(of: part.path)
-        try await offActor { () throws(DiskError) in try disk.syncFolder(folder) }
         entry.needsFolderSync = false
+        do throws(DiskError) { try await offActor { () throws(DiskError) in try disk.syncFolder(folder) } } catch {
+            entry.needsFolderSync = true
+            throw error
+        }
     }
 
     func checkpoint(_ entry: Entry) async {
@@ -162,6 +165,12 @@ extension Downloader {
         send(.bytesLanded(mark), to: entry)
         do {
             try await store.commit(entry.record, mark)
-        } catch { logger.debug("store: \(error)") }
+        } catch {
+            logger.debug("store: \(error)")
+            // The store still claims bytes that the disk has lost.
+            if part.syncFailure != nil {
+                do throws(DiskError) { try await part.cutToSynced() } catch { logger.debug("cut: \(error.sentence)") }
+            }
+        }
     }
 }

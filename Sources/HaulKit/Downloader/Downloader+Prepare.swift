@@ -116,8 +116,8 @@ extension Downloader {
         throw Publication.noFreeName(path)
     }
 
-    /// Makes the partial file of this name, or takes over the one that is there, where nobody loses anything by it; nil to
-    /// try another name.
+    /// Makes the partial file of this name, in the place of one that is empty, is of the same download, or is unknown and to be
+    /// overwritten; nil to try another name.
     private func takePart(of name: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
         async throws(DownloadError) -> (any DiskFile)?
     {

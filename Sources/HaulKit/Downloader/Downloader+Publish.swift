@@ -13,6 +13,9 @@ extension Downloader {
             }
             // What the machine verified, whatever has become of the marks since.
             let expected = entry.machine.mark.prefix
+            guard expected == entry.machine.resource?.total ?? expected else {
+                throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are here.")
+            }
             let modified =
                 request.setsModificationTime
                 ? entry.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil

@@ -7,6 +7,7 @@ extension Downloader {
         entry.record.startedAt = entry.record.startedAt ?? time.date()
         entry.lastSync = time.now()
         do throws(DownloadError) {
+            if try await isPublished(entry) { return }
             if try await isTaken(entry) { return }
             let file = try await reopen(entry)
             let stored = try await store.find(id: entry.record.id)
@@ -69,6 +70,26 @@ extension Downloader {
         entry.record.owner = store.owner.number
     }
 
+    /// Whether the file stands under its name already: it was renamed, and what followed failed.
+    private func isPublished(_ entry: Entry) async throws(DownloadError) -> Bool {
+        guard entry.record.partPath != nil, entry.record.status != .completed, let size = entry.record.part?.size,
+            size > 0, var stored = try await store.find(id: entry.record.id)
+        else { return false }
+        // Its size is recorded, and all of it synced, once everything has been checked and the name is about to be given.
+        guard stored.record.part == entry.record.part,
+            stored.progress?.mark(bootID: disk.bootID).synced.containsAll(of: 0..<size) == true
+        else { return false }
+        try await finishPublishing(&stored)
+        guard stored.record.status == .completed, let path = stored.record.finalPath else { return false }
+        own(entry)
+        entry.record = stored.record
+        entry.record.owner = store.owner.number
+        entry.standing = stored.record.finished
+        if entry.record.wishes.checksum != nil { entry.proof = .digest }
+        send(.skipped(path: path), to: entry)
+        return true
+    }
+
     /// Whether the named file is there and decides the matter.
     private func isTaken(_ entry: Entry) async throws(DownloadError) -> Bool {
         guard let path = entry.record.file, let policy = entry.record.request?.conflictPolicy,
@@ -85,7 +106,7 @@ extension Downloader {
     /// Ends the download with the file that is there, which must have the digest if one was asked for.
     func skip(_ path: String, _ standing: FileStatus, _ entry: Entry) async throws(DownloadError) {
         if let checksum = entry.record.wishes.checksum {
-            let actual = try await Checksum.of(checksum.algorithm, file: path)
+            let actual = try await digest(checksum.algorithm, of: path)
             guard actual == checksum else {
                 throw DownloadError(
                     .checksumMismatch,

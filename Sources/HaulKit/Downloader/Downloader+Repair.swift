@@ -56,10 +56,12 @@ extension Downloader {
         }
         let publication = publication
         let file = try await offActor { () throws(DownloadError) in try publication.lock(path) }
-        let right = try await onDisk { () throws(DiskError) in
-            try PieceDigests(pieces, total: size).right(in: file, progress: progress)
+        let isStopping = isStopping
+        let found = try await onDisk { () throws(DiskError) in
+            try PieceDigests(pieces, total: size).right(in: file, until: isStopping, progress: progress)
         }
         try checkIsOpen()
+        guard let right = found else { throw Self.isShutDown }
         if right.count == size, try await status(of: file).size == size { return .nothingToDo(bytes: size) }
         let length = try await status(of: file).size
         guard right.count > 0 || length == 0 else {

@@ -69,6 +69,8 @@ extension Downloader {
         if saved.record.partPath == nil, let owner = saved.record.owner, owner != store.owner.number,
             store.owner.isAlive(owner)
         {
+            // A key stands for one download.
+            if request.key != nil { throw Publication.inUse(request.url.masked, owner: saved.record.ownerProcess) }
             return nil
         }
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
@@ -140,7 +142,7 @@ extension Downloader {
 
     /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
     /// Where the file system renames in two steps, both names may be left.
-    private func finishPublishing(_ saved: inout DownloadStore.Saved) async throws(DownloadError) {
+    func finishPublishing(_ saved: inout DownloadStore.Saved) async throws(DownloadError) {
         guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
         else {
             return
@@ -182,6 +184,13 @@ extension Downloader {
     /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
     func hasDigest(_ checksum: Checksum?, _ record: DownloadRecord) async throws(DownloadError) -> Bool {
         guard let checksum, checksum != record.wishes.checksum, let path = record.finalPath else { return true }
-        return try await Checksum.of(checksum.algorithm, file: path) == checksum
+        return try await digest(checksum.algorithm, of: path) == checksum
+    }
+
+    /// The digest of a file; a shut-down does not wait for it.
+    func digest(_ algorithm: Checksum.Algorithm, of path: String) async throws(DownloadError) -> Checksum {
+        do throws(DownloadError) {
+            return try await Checksum.of(algorithm, file: path, until: isStopping)
+        } catch { throw isStopping.isSet ? Self.isShutDown : error }
     }
 }

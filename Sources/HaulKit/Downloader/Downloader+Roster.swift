@@ -112,10 +112,17 @@ extension Downloader {
         defer { lookWhoIsIdle() }
         // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
         // the watch knows them.
-        guard entry.isAtRest, entry.record.hold == nil || mayLetGoHeld(entry), entries[entry.id] === entry else {
+        guard isAtRest(entry), entry.record.hold == nil || mayLetGoHeld(entry), entries[entry.id] === entry else {
             return
         }
         entries[entry.id] = nil
+    }
+
+    /// Also one that was only looked at: another process runs it, or nobody has asked for it again.
+    func isAtRest(_ entry: Entry) -> Bool {
+        entry.isAtRest
+            || entry.machine.state == .queued && entry.pendingSteps == 0 && !entry.isHandling && pendingAdditions == 0
+                && !queue.waits(entry.id) && !queue.runs(entry.id)
     }
 
     // MARK: Slots

@@ -61,6 +61,8 @@ public actor Downloader {
     var isShuttingDown = false
     /// Under way, or done: however many calls of ``shutDown()`` there are, it happens once.
     private var closing: Task<Void, Never>?
+    /// Ends the reading of whole files once the shut-down has begun.
+    let isStopping = CancelFlag()
     var isRosterChanging = false
     var rosterWaiters: Deque<CheckedContinuation<Void, Never>> = []
     var isReadingAhead = false
@@ -213,10 +215,11 @@ public actor Downloader {
     }
 
     private func close() async {
+        isStopping.set()
+        store.beginClosing()
         // Who hears that all have ended may shut down at once; the others shall hear of it too.
         await telling?.value
         isShuttingDown = true
-        store.beginClosing()
         var told: Set<DownloadID> = []
         // A call that was under way may have taken further ones into memory.
         while case let rest = entries.values.filter({ !told.contains($0.id) }), !rest.isEmpty {

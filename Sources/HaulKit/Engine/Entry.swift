@@ -38,6 +38,8 @@ final class Entry {
     var notedMark: Mark?
     /// When the bytes of a small file began to gather in memory.
     var gatheringSince = Instant.start
+    /// The disk did not take what has gathered: it is not tried again before the file is complete.
+    var isRefusedByDisk = false
     /// The name of a new partial file is durable once its folder was synced.
     var needsFolderSync = false
     /// How the file is proved; of an earlier run's, how it was.

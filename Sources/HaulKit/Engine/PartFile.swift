@@ -182,7 +182,8 @@ final class PartFile: Sendable {
             }
         }
         return try state.withLock { state throws(DiskError) in
-            if let failure, state.generation == generation {
+            if let failure {
+                // Whatever was written meanwhile may be among what is lost.
                 state.syncFailure = state.syncFailure ?? failure
                 state.mark.written = state.mark.synced
             }
@@ -190,6 +191,13 @@ final class PartFile: Sendable {
             if let failure = state.syncFailure ?? failure { throw failure }
             if state.generation == generation { state.mark.synced.formUnion(before) }
             return state.mark
+        }
+    }
+
+    /// Cuts off what no sync has vouched for. Claims of it that a store still has are refused then, since the file is too short.
+    func cutToSynced() async throws(DiskError) {
+        try await onWriteThread { () throws(DiskError) in
+            try self.file.truncate(self.state.withLock { $0.mark.synced.prefix })
         }
     }
 

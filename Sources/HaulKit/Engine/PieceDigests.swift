@@ -54,9 +54,14 @@ final class PieceDigests: Sendable {
     }
 
     /// The bytes of all pieces that have their digests. May block for long.
-    func right(in file: any DiskFile, progress: (Int64, Int64) -> Void) throws(DiskError) -> ByteSet {
+    ///
+    /// - Returns: nil when nobody wants it any more.
+    func right(in file: any DiskFile, until flag: CancelFlag, progress: (Int64, Int64) -> Void) throws(DiskError)
+        -> ByteSet?
+    {
         var right = ByteSet()
         for index in hashes.digests.indices {
+            if flag.isSet { return nil }
             let range = hashes.range(of: index, total: total)
             if try isRight(index, in: file) { right.insert(contentsOf: range) }
             progress(range.upperBound, total)

@@ -54,7 +54,8 @@ final class PrintedText: Sendable {
         if let end { SystemCalls.close(end) }
         Thread.detachNewThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 16 << 10)
-            while let count = next(&buffer) {
+            var rest = 64 << 10
+            while let count = next(&buffer, &rest) {
                 let isTooMuch = state.withLock { keep(buffer[..<count], &$0) }
                 if isTooMuch { onTooMuch() }
             }
@@ -85,7 +86,7 @@ final class PrintedText: Sendable {
 
     /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: whoever it left running
     ///   in the background keeps nobody waiting.
-    private func next(_ buffer: inout [UInt8]) -> Int? {
+    private func next(_ buffer: inout [UInt8], _ rest: inout Int) -> Int? {
         while true {
             let hasEnded = state.withLock { $0.hasProgramEnded }
             if hasEnded, !state.withLock({ $0.isWhole }) { return nil }
@@ -96,7 +97,13 @@ final class PrintedText: Sendable {
             guard answer > 0 else { return nil }
             let count = buffer.withUnsafeMutableBytes { Foundation.read(readEnd, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            return count > 0 ? count : nil
+            guard count > 0 else { return nil }
+            if hasEnded {
+                // What the program itself printed is in the pipe, which holds no more.
+                rest -= count
+                guard rest >= 0 else { return nil }
+            }
+            return count
         }
     }
 

@@ -192,10 +192,15 @@ struct Publication: Sendable {
 
     /// Opens and locks a finished file that is to be repaired.
     func lock(_ path: String) throws(DownloadError) -> any DiskFile {
-        let (file, hold) = try describing { () throws(DiskError) in
+        let (file, hold, links) = try describing { () throws(DiskError) in
             let file = try disk.open(path)
-            guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
-            return (file, try lock(file, at: path))
+            let status = try file.status()
+            guard status.kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
+            return (file, try lock(file, at: path), status.links)
+        }
+        // What is written to it would change the file of the other name too.
+        guard links == 1 else {
+            throw DownloadError(.fileExists, "\(path) has \(links) names (hard links). Repair a copy of it.")
         }
         // Whoever replaces or removes it at this moment is at it too.
         guard case .mine = hold else { throw Self.inUse(path, owner: nil) }

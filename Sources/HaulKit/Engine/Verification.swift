@@ -6,15 +6,26 @@ extension Checksum {
     /// - Throws: ``DownloadError`` with a disk code when the file cannot be read, with ``DownloadError/Code/cancelled`` when the
     ///   task was cancelled.
     public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError) -> Checksum {
-        let flag = CancelFlag()
+        try await of(algorithm, file: path, until: CancelFlag())
+    }
+
+    /// - Parameter flag: ends it too, besides the cancellation of the task.
+    static func of(
+        _ algorithm: Algorithm,
+        file path: String,
+        until flag: CancelFlag
+    ) async throws(DownloadError) -> Checksum {
+        let isCancelled = CancelFlag()
         let result: Result<Checksum?, DownloadError> = await withTaskCancellationHandler {
             await offActor {
                 Result { () throws(DownloadError) in
-                    do throws(DiskError) { return try read(algorithm, path, flag) } catch { throw DownloadError(error) }
+                    do throws(DiskError) {
+                        return try read(algorithm, path) { flag.isSet || isCancelled.isSet }
+                    } catch { throw DownloadError(error) }
                 }
             }
         } onCancel: {
-            flag.set()
+            isCancelled.set()
         }
         guard let checksum = try result.get() else {
             throw DownloadError(.cancelled, "The digest of \(path) was not computed to its end.")
@@ -23,7 +34,8 @@ extension Checksum {
     }
 
     /// - Returns: nil when nobody wants it any more.
-    private static func read(_ algorithm: Algorithm, _ path: String, _ flag: CancelFlag) throws(DiskError) -> Checksum?
+    private static func read(_ algorithm: Algorithm, _ path: String, isCancelled: () -> Bool) throws(DiskError)
+        -> Checksum?
     {
         // Opening a pipe would wait for somebody to write into it.
         let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
@@ -31,8 +43,8 @@ extension Checksum {
         guard status.kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
         let size = status.size
         let digest = RunningDigest(algorithm)
-        try digest.catchUp(with: file, written: { size }, isCancelled: { flag.isSet })
-        return flag.isSet ? nil : digest.finish()
+        try digest.catchUp(with: file, written: { size }, isCancelled: isCancelled)
+        return isCancelled() ? nil : digest.finish()
     }
 
     /// Whether a file has this digest. Throws as ``of(_:file:)`` does.

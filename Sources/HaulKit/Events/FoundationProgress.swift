@@ -54,11 +54,15 @@ extension Downloader {
         let query = DownloadQuery(group: group)
         let sleep = time.sleep
         Task { [weak self] in
-            while follower.isHeld, let self {
-                // Where the store cannot be read nothing is known of progress.
-                if let summary = try? await self.summary(query) {
+            while follower.isHeld {
+                do {
+                    guard let summary = try await self?.summary(query) else { return }
                     follower.set(Int64(summary.fraction * Double(Self.wholeProgress)), of: Self.wholeProgress)
                     if summary.state == .completed { return }
+                } catch let error as DownloadError where error.code == .shutDown {
+                    return
+                } catch {
+                    // Where the store cannot be read nothing is known of progress.
                 }
                 guard (try? await sleep(.milliseconds(250))) != nil else { return }
             }

@@ -82,7 +82,7 @@ enum RangeAnswer: Sendable, Equatable {
             // One version has one length: this is something else, a part of it perhaps.
             return .startOver(.noUsableRange)
         case .same where known.total == nil || resource.total == nil,
-            .maybe where known.total != nil && resource.total == nil:
+            .maybe where resource.total == nil:
             // It may be the rest alone, and no length would show it: the answer to a plain request is what it says.
             return .startOver(.noUsableRange)
         case .maybe where !sameLength && question.sendsRange && known.validator.agrees(with: resource.validator):

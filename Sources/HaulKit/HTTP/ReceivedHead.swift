@@ -126,9 +126,9 @@ struct ReceivedHead: Sendable, Equatable {
         let isPlain = value.allSatisfy { $0 == 0x09 || (0x20..<0x7F).contains($0) }
         if isPlain { return String(decoding: value, as: UTF8.self) }
         let value = value.map { $0 != 0x09 && isEmpty($0) ? 0x20 : $0 }
-        // A tag in another encoding could not be sent back as it came: as U+FFFD it is no tag.
-        let isTag = name.lowercased() == "etag"
-        return String(decoding: isTag ? value : FieldText.utf8(value, of: name.utf8) ?? value, as: UTF8.self)
+        // A tag or a cookie in another encoding could not be sent back as it came: with U+FFFD in it, it is none.
+        let comesBack = ["etag", "set-cookie"].contains(name.lowercased())
+        return String(decoding: comesBack ? value : FieldText.utf8(value, of: name.utf8) ?? value, as: UTF8.self)
     }
 
     /// Without blanks and control characters at either end (RFC 9110 §5.5).

@@ -105,7 +105,12 @@ extension DownloadMachine {
         if resource?.total == nil, failure == nil {
             // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
             // comes is that its end.
+            let announced = transfer.lines[id].map(\.reach) ?? .max
             _ = transfer.closeAll()
+            if announced != .max, mark.prefix < announced {
+                // The answer named bytes that it did not bring: they are there.
+                return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
+            }
             if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
             resource?.total = mark.count
             if let size = settings.size, size != mark.count {

@@ -29,6 +29,7 @@ extension DownloadMachine {
 
     private mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
         timers += 1
+        comparison.noteRest()
         state = .resting(until: now + wait, because: error)
         return [.startTimer(TimerID(number: timers), after: wait), .report]
     }

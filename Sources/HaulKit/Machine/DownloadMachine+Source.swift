@@ -138,6 +138,7 @@ extension DownloadMachine {
         switch state {
         case .asking: return before + open(at: now)
         case .connecting(let id, _), .comparing(let id, _): return before + [.close(id)] + reopen(at: now)
+        case .resting where recoversAfterRest: return before + [.cancelTimer(TimerID(number: timers))] + recover()
         case .resting: return before + [.cancelTimer(TimerID(number: timers))] + reopen(at: now)
         case .transferring: return before + transfer.dropIdle(at: now) + useLink(at: now)
         default: return before

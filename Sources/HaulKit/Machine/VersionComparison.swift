@@ -34,6 +34,8 @@ struct VersionComparison: Sendable, Equatable {
 
     mutating func choose(_ blocks: [Range<Int64>]) { left = blocks }
     mutating func noteAgreed() { left?.removeFirst() }
+    /// Time goes by before the request that follows: what agreed may be another version by then.
+    mutating func noteRest() { if left == [] { left = nil } }
     mutating func want() { isWanted = true }
 
     /// Bytes are joined, or a version is begun: the next resume compares again.

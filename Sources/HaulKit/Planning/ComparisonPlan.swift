@@ -1,5 +1,5 @@
 /// Which bytes on disk are compared with the server's before a download is resumed whose version has no strong name: blocks
-/// from all over the file, none of them one repeated byte where there are others.
+/// from all over the file, and as many that are not one repeated byte where there are such.
 struct ComparisonPlan: Sendable, Equatable {
     /// Small enough to come in the first flight of a connection.
     static let blockLength: Int64 = 16 * 1024
@@ -34,7 +34,7 @@ struct ComparisonPlan: Sendable, Equatable {
     /// Chooses the blocks, in the order of their positions.
     ///
     /// - Parameter isVaried: whether a block on disk holds more than one repeated byte. Blocks of zeros are alike in unrelated
-    ///   files, so they are replaced by others; where nothing else is found they are compared all the same.
+    ///   files, so others stand for them; of a part of the file in which there are no others, one is compared all the same.
     func blocks<Failure: Error>(
         isVaried: (Range<Int64>) throws(Failure) -> Bool
     ) throws(Failure) -> [Range<Int64>] {
@@ -47,12 +47,26 @@ struct ComparisonPlan: Sendable, Equatable {
             let last = max(lower, part(index + 1, of: count, size) - Self.blockLength)
             chosen.append(block(at: Int64.random(in: lower...last, using: &random)))
         }
-        var isGood = try isVaried(tail)
-        for block in chosen where isGood { isGood = try isVaried(block) }
-        if isGood { return chosen }
-        var varied: [Range<Int64>] = []
-        for probe in probes(size) where try isVaried(probe) { varied.append(probe) }
-        return varied.isEmpty ? chosen : pick(varied, &random)
+        let isTailVaried = try isVaried(tail)
+        var uniform: [Int] = []
+        for (index, block) in chosen.enumerated() where try !isVaried(block) { uniform.append(index) }
+        if isTailVaried, uniform.isEmpty { return chosen }
+        var varied: [Probe] = []
+        for probe in probes(size) where try isVaried(probe.block) { varied.append(probe) }
+        if varied.isEmpty { return chosen }
+        let alone = uniform.filter { index in
+            let part = part(index, of: count, size)..<part(index + 1, of: count, size)
+            return !varied.contains { part.contains($0.position) }
+        }
+        let picked = pick(varied.map(\.block), &random)
+        return (picked + alone.map { chosen[$0] }).sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    /// A place that is looked at.
+    private struct Probe {
+        /// Among the bytes that are here.
+        let position: Int64
+        let block: Range<Int64>
     }
 
     /// The first, the last, and some between.
@@ -80,9 +94,18 @@ struct ComparisonPlan: Sendable, Equatable {
         }
     }
 
-    private func probes(_ size: Int64) -> [Range<Int64>] {
-        guard size > Int64(Self.mostProbes) * Self.blockLength else { return tiles }
-        return (0..<Self.mostProbes).map { block(at: part($0, of: Self.mostProbes, size)) }
+    private func probes(_ size: Int64) -> [Probe] {
+        guard size > Int64(Self.mostProbes) * Self.blockLength else {
+            var position: Int64 = 0
+            return tiles.map { tile in
+                defer { position += tile.upperBound - tile.lowerBound }
+                return Probe(position: position, block: tile)
+            }
+        }
+        return (0..<Self.mostProbes).map { index in
+            let position = part(index, of: Self.mostProbes, size)
+            return Probe(position: position, block: block(at: position))
+        }
     }
 
     /// The block that begins at this position among the bytes that are here, which may lie in several stretches.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 
 /// Rows of `download` that cannot be read: a later version wrote them, or somebody edited the store. Each is named once and then
-/// left as it is, out of everybody's way; its URL can be downloaded again.
+/// out of everybody's way: its status becomes ``status``, and its key is free. Its URL can be downloaded again.
 struct OddRows {
     struct Found: Sendable {
         let number: Int64

@@ -79,8 +79,11 @@ struct StoreFile {
     }
 
     private static func open(_ path: String, _ contention: StoreContention) throws -> DatabaseQueue {
-        // Created by us first, since SQLite would make it readable by everybody.
-        _ = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
+        // Created by us first, since SQLite would make it readable by everybody. One that is there is not opened: closing it
+        // would give up the locks that another connection of this process has on it (https://sqlite.org/howtocorrupt.html §2.2).
+        do throws(DiskError) { _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600) } catch {
+            if error.kind != .alreadyExists { throw error }
+        }
         var configuration = GRDB.Configuration()
         configuration.journalMode = .wal
         configuration.busyMode = .callback { contention.wait(for: path, tries: $0) }

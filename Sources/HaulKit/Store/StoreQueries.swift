@@ -11,6 +11,12 @@ extension DownloadStore {
     }
 
     func list(_ condition: StoreCondition) async throws(DownloadError) -> [Listed] {
+        try await page(condition).rows
+    }
+
+    /// The rows that can be read, and how many there are with those that cannot: who asks page by page goes on behind all of
+    /// them.
+    func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
         try await reading { database in
             let order = condition.order.isEmpty ? "download.rowid" : condition.order
             // Of the pages before it nothing but the place is read.
@@ -24,11 +30,13 @@ extension DownloadStore {
                 WHERE \(rows) ORDER BY \(order)
                 """
             // A row that a later version wrote, or somebody edited, must not hide the others.
-            return try Row.fetchAll(database, sql: sql, arguments: condition.bound).compactMap { row in
+            let all = try Row.fetchAll(database, sql: sql, arguments: condition.bound)
+            let readable = all.compactMap { row -> Listed? in
                 guard let record = try? DownloadRecord(row: row), record.isPlausible, let id = DownloadID(record.id)
                 else { return nil }
                 return Listed(id: id, record: record, received: max(0, row.sum("received")))
             }
+            return (readable, all.count)
         }
     }
 

@@ -33,6 +33,7 @@ final class HTTPTransport: Transport {
     }
     /// One client a way out.
     private let clients = Mutex<[Way: HTTPClient]>([:])
+    private let isShutDown = Atomic<Bool>(false)
 
     /// - Throws: when the file of certificates cannot be read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
@@ -64,6 +65,7 @@ final class HTTPTransport: Transport {
     }
 
     func shutDown() async {
+        isShutDown.store(true, ordering: .relaxed)
         let all = clients.withLock { clients in
             defer { clients = [:] }
             return clients.values.map(\.self)
@@ -80,7 +82,12 @@ final class HTTPTransport: Transport {
                 eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
                 configuration: configuration(way)
             )
-            clients[way] = client
+            // A redirect that is answered at this moment: its request fails at once.
+            if isShutDown.load(ordering: .relaxed) {
+                client.shutdown { _ in }
+            } else {
+                clients[way] = client
+            }
             return client
         }
     }

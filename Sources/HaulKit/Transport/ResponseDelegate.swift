@@ -158,7 +158,10 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     /// What an answer led to although its body was broken off.
     func outcome(after error: any Error) -> Outcome? {
-        error is EnoughOfDetour ? end() : nil
+        if error is EnoughOfDetour { return end() }
+        // Where it leads is known however its body ends.
+        guard state.withLock({ $0.detour != nil }), (error as? HTTPClientError) != .cancelled else { return nil }
+        return end()
     }
 
     private struct EnoughOfDetour: Error {}

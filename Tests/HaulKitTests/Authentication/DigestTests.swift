@@ -132,6 +132,18 @@ struct DigestTests {
         #expect(authenticator.authorization(key, target: "/")?.nonce == "n5")
     }
 
+    /// RFC 7616 §3.4: the count of a nonce only rises.
+    @Test func countsOnWhereANonceIsToldTwice() {
+        let authenticator = Authenticator()
+        let challenge = read("Digest realm=r, qop=auth, nonce=n1")
+        #expect(authenticator.learn(challenge, key, sent: nil, isFirst: true))
+        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000001") == true)
+        #expect(authenticator.learn(challenge, key, sent: nil, isFirst: true))
+        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000002") == true)
+        authenticator.renew(["nextnonce=\"n1\""], key)
+        #expect(authenticator.authorization(key, target: "/")?.field.contains("nc=00000003") == true)
+    }
+
     @Test func neverTrapsOnHostileChallenges() {
         let alphabet = [
             "Digest", " ", ",", "=", "\"", "\\", "realm", "nonce", "qop", "auth", "é", "/", "\t", "Basic", "==",

@@ -93,6 +93,20 @@ struct DiskFailureTests {
         }
     }
 
+    /// The folder could not be synced once the file had its name: the file is there, and the next run says so.
+    @Test(arguments: 0..<4)
+    func findsTheFileUnderItsNameThoughTheFolderCouldNotBeSynced(_ sync: Int) async throws {
+        try await withFolder { folder in
+            let disk = SimulatedDisk(seed: 6)
+            disk.fail("syncFolder", after: sync, with: .inputOutput)
+            _ = try await download(disk, folder)
+            let again = try await download(disk, folder)
+            #expect(throws: Never.self) { try again.get() }
+            #expect(disk.content(Self.path) == Self.content)
+            #expect(disk.paths == [Self.path])
+        }
+    }
+
     @Test func waitsForADescriptor() async throws {
         try await withFolder { folder in
             let disk = SimulatedDisk(seed: 5)

@@ -36,6 +36,28 @@ struct PartFileTests {
         #expect(failure?.kind == .cutShort && part.mark == .zero)
     }
 
+    /// The kernel reports a lost page once: a version begun or bytes forgotten meanwhile do not make it whole.
+    @Test func keepsTheFailureOfASyncThatRanWhileBytesWereForgotten() async throws {
+        let part = try part()
+        #expect(await write(100, to: part, at: 0) == nil)
+        disk.fail("sync", with: .inputOutput)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await #expect(throws: DiskError.self) { try await part.sync() } }
+            group.addTask { part.forget(0..<10) }
+        }
+        await #expect(throws: DiskError.self) { try await part.sync() }
+        #expect(part.mark.synced.isEmpty && part.mark.written.isEmpty)
+    }
+
+    @Test func cutsOffWhatNoSyncHasVouchedFor() async throws {
+        let part = try part()
+        #expect(await write(100, to: part, at: 0) == nil)
+        _ = try await part.sync()
+        #expect(await write(50, to: part, at: 100) == nil)
+        try await part.cutToSynced()
+        #expect(disk.content("/d/a.haulpart")?.count == 100)
+    }
+
     @Test func mayLeaveGapsAsConnectionsDo() async throws {
         let part = try part()
         #expect(await write(10, to: part, at: 90) == nil)

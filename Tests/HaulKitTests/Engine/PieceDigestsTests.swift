@@ -64,10 +64,15 @@ struct PieceDigestsTests {
         damaged[150] ^= 1
         let digests = PieceDigests(try hashes(), total: 250)
         var told: [Int64] = []
-        let right = try digests.right(in: MemoryFile(damaged)) { done, _ in told.append(done) }
+        let flag = CancelFlag()
+        let right = try digests.right(in: MemoryFile(damaged), until: flag) { done, _ in told.append(done) }
         #expect(right == ByteSet([0..<100, 200..<250]))
         #expect(told == [100, 200, 250])
-        #expect(try digests.right(in: MemoryFile(Array(bytes.prefix(240)))) { _, _ in } == ByteSet(0..<200))
-        #expect(try digests.right(in: MemoryFile([])) { _, _ in }.isEmpty)
+        #expect(
+            try digests.right(in: MemoryFile(Array(bytes.prefix(240))), until: flag) { _, _ in } == ByteSet(0..<200)
+        )
+        #expect(try digests.right(in: MemoryFile([]), until: flag) { _, _ in }?.isEmpty == true)
+        flag.set()
+        #expect(try digests.right(in: MemoryFile(bytes), until: flag) { _, _ in } == nil)
     }
 }

@@ -143,6 +143,23 @@ struct RedirectFaultTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func followsARedirectWhoseBodyIsCut(_ isReset: Bool) async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: { request in
+            guard request.path == "/file.bin" else { return resource.reply(to: request) }
+            let fields = [("Location", "/there"), ("Content-Length", "1000")]
+            return TestReply([
+                .head(status: 302, reason: "Found", headers: fields), .raw(Array("moved".utf8)),
+                isReset ? .reset : .close,
+            ])
+        }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.filter { $0.path == "/file.bin" }.count == 1)
+        }
+    }
+
     @Test func keepsTheConnectionOfARedirectWhoseBodyIsShort() async throws {
         let resource = content.resource()
         try await FaultRig.run(serving: { request in

@@ -134,6 +134,19 @@ struct RepairTests {
         }
     }
 
+    @Test func leavesAFileOfTwoNamesAlone() async throws {
+        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+            try put(.somewhere, rig)
+            try FileManager.default.linkItem(atPath: rig.path, toPath: rig.root + "/other")
+            let error = try await #require(throws: DownloadError.self) {
+                _ = try await rig.downloader.repair(rig.path, from: try request(rig))
+            }
+            #expect(error.code == .fileExists && error.message.contains("2 names"))
+            #expect(try inode(rig.path) == inode(rig.root + "/other"))
+            #expect(rig.server.requests.isEmpty)
+        }
+    }
+
     @Test func repairsTheFileOfAKeyAsTheSameDownload() async throws {
         try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             var request = try request(rig)

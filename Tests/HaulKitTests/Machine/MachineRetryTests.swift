@@ -254,6 +254,24 @@ struct MachineRetryTests {
         #expect(driver.place == .verifying && driver.machine.resource?.total == 600)
     }
 
+    @Test func doesNotTakeAnAnswerWithoutTheBytesThatItNamesForTheEnd() {
+        var driver = MachineDriver(at: .connecting)
+        driver.answer(.answer(200, ["Transfer-Encoding": "chunked", "ETag": "\"a\""]))
+        driver.breakOff(at: 500)
+        driver.wakeUp()
+        driver.answer(.answer(206, ["Content-Range": "bytes 500-599/*", "ETag": "\"a\""]))
+        driver.send(.connectionEnded(driver.id, .finished(driver.mark(500))))
+        #expect(driver.place == .resting && driver.machine.resource?.total == nil)
+    }
+
+    @Test func looksAtTheDiskAgainWhenAnotherLinkComesWhileItWaitsForDescriptors() {
+        var driver = MachineDriver(at: .transferring)
+        driver.send(.stepFailed(DownloadError(.tooManyOpenFiles, "Too many files are open.")))
+        #expect(driver.place == .resting)
+        let actions = driver.send(.sourceReplaced(.init(url: link("https://other.example/a.iso"))))
+        #expect(driver.place == .recovering && actions.contains(.recover))
+    }
+
     // MARK: The wrong digest
 
     @Test func fetchesOnceMoreThenSetsTheBytesAside() throws {
