@@ -85,8 +85,8 @@ extension FuzzTarget {
         }
         if name.lowercased().hasSuffix(FilePaths.partSuffix) { return "\(name) looks like a partial file" }
         for scalar in name.unicodeScalars {
-            // Emoji are joined by it, and are seen.
-            if scalar == "\u{200D}" { continue }
+            // Joiners change what is seen of emoji and of some scripts, and the signs before a number in Arabic are seen.
+            if scalar == "\u{200D}" || scalar == "\u{200C}" || prefixes.contains(scalar.value) { continue }
             switch scalar.properties.generalCategory {
             case .control, .format, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator:
                 return "U+\(String(scalar.value, radix: 16, uppercase: true)) cannot be seen"
@@ -95,4 +95,9 @@ extension FuzzTarget {
         }
         return nil
     }
+
+    /// What Unicode calls a format although it is seen (Prepended_Concatenation_Mark).
+    private static let prefixes: Set<UInt32> = [
+        0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
+    ]
 }
