@@ -24,6 +24,37 @@ struct InputListTests {
         #expect(list.place(3) == "list:3" && InputList(path: "-", Data()).place(1) == "standard input:1")
     }
 
+    /// The lists' part of the fuzzers, which know the library alone.
+    @Test func readsAListOfAnyBytes() {
+        var random = SplitMix64(seed: 1)
+        let words = ["\n", "\r\n", "\r", "\t", " ", "#", "http://a.example/", "\u{2028}", "\u{85}", "%E9", "\0"]
+        for _ in 0..<5000 {
+            var bytes: [UInt8] = []
+            for _ in 0..<random.next() % 24 {
+                let chance = random.next()
+                if chance % 4 == 0 {
+                    bytes.append(UInt8(truncatingIfNeeded: chance >> 8))
+                } else {
+                    bytes += Array(words[Int(chance >> 8) % words.count].utf8)
+                }
+            }
+            let lines = InputList(path: "list", Data(bytes)).lines
+            let texts = lines.map(\.text)
+            let count = bytes.count { $0 == 0x0A } + 1
+            #expect(
+                lines.allSatisfy { (1...count).contains($0.number) }
+                    && lines.map(\.number) == lines.map(\.number).sorted()
+            )
+            #expect(
+                !texts.contains {
+                    $0.isEmpty || $0.utf8.contains(0x0A) || $0.utf8.contains(0x0D) || $0.utf8.first == 0x23
+                }
+            )
+            let again = InputList(path: "list", Data(texts.joined(separator: "\n").utf8))
+            #expect(again.lines.map(\.text) == texts, "\(bytes)")
+        }
+    }
+
     @Test(arguments: [
         ("http://user:secret@[host/file?token=secret", "http://…@[host/file?…"), ("a\u{1B}[2Jb", "a\u{FFFD}[2Jb"),
         (String(repeating: "x", count: 300), String(repeating: "x", count: 200) + "…"),
