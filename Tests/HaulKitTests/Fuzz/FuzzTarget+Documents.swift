@@ -22,9 +22,7 @@ extension FuzzTarget {
             guard let metalink = try? Metalink(Data(bytes), limits: limits) else { return nil }
             if metalink.files.isEmpty { return "a Metalink of nothing" }
             for file in metalink.files {
-                for part in file.name.split(separator: "/", omittingEmptySubsequences: false) {
-                    if let wrong = unsafe(String(part)) { return wrong }
-                }
+                if let wrong = parts(file.name).lazy.compactMap(unsafe).first { return wrong }
                 if file.sources.isEmpty { return "\(file.name) has no source" }
                 for source in file.sources where !source.url.isAskable { return "\(source.url.masked) cannot be asked" }
                 if let size = file.size, size < 0 { return "a size of \(size)" }

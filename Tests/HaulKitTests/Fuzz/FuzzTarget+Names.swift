@@ -17,9 +17,7 @@ extension FuzzTarget {
                 if name.utf8.count + FilePaths.partSuffix.utf8.count > 255 { return "\(name.utf8.count) bytes" }
             }
             if let path = FileName.safePath(text) {
-                for part in path.split(separator: "/", omittingEmptySubsequences: false) {
-                    if let wrong = unsafe(String(part)) { return "\(path): \(wrong)" }
-                }
+                if let wrong = parts(path).lazy.compactMap(unsafe).first { return "\(path): \(wrong)" }
             }
             return unsafe(FileName.choose(contentDisposition: text, suggested: text, urls: []))
         },
@@ -72,6 +70,11 @@ extension FuzzTarget {
             return nil
         },
     ]
+
+    /// By bytes, as the system does: a mark behind a slash makes another character of it.
+    static func parts(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
+    }
 
     /// Why this must not be the name of a file; nil where it may.
     static func unsafe(_ name: String) -> String? {
