@@ -138,7 +138,9 @@ extension Downloader {
             }
             let other = try await store.find(partPath: part, besides: record.id)
             let claim: Publication.Claim =
-                other.map { Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess) : .anotherDownload }
+                other.map {
+                    Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess, part: $0.part) : .anotherDownload
+                }
                 ?? .unknown
             switch try await offActor({ () throws(DownloadError) in
                 try publication.takeOver(part, claimed: claim, policy: policy)

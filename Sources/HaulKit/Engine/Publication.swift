@@ -18,8 +18,8 @@ struct Publication: Sendable {
 
     /// Who claims a partial file that stands where ours would.
     enum Claim: Sendable, Equatable {
-        /// Another record of this same download.
-        case sameDownload(owner: Int32?)
+        /// Another record of this same download, which knows the file as `part`.
+        case sameDownload(owner: Int32?, part: FileStatus?)
         case anotherDownload
         /// No record that we know of.
         case unknown
@@ -90,10 +90,11 @@ struct Publication: Sendable {
         }
         switch (hold, claim) {
         case (.gone, _): return .gone
-        case (.another, .sameDownload(let owner)): throw Self.inUse(path, owner: owner)
+        case (.another, .sameDownload(let owner, _)): throw Self.inUse(path, owner: owner)
         case (.another, _): return .lockedByStranger
-        case (.mine, .sameDownload): return .taken(file)
+        case (.mine(let standing), .sameDownload(_, let part?)) where part.isSameFile(as: standing): return .taken(file)
         case (.mine(let standing), _):
+            // Whoever moved the other's file away may have put one of his own in its place.
             // An empty one is what a crash right after its creation leaves.
             if standing.size == 0 || policy == .overwrite { return .taken(file) }
         }

@@ -19,7 +19,7 @@ struct PublicationTests {
         }
     }
 
-    @Test(arguments: [.sameDownload(owner: nil), .unknown] as [Publication.Claim])
+    @Test(arguments: [.sameDownload(owner: nil, part: nil), .unknown] as [Publication.Claim])
     func leavesAFileAloneThatWasPublishedMeanwhile(_ claim: Publication.Claim) throws {
         publishBeforeNextLock()
         guard case .gone = try publication.takeOver(Self.part, claimed: claim, policy: .overwrite) else {
@@ -34,9 +34,37 @@ struct PublicationTests {
             try? disk.rename(Self.part, to: "/d/a", replacing: false)
             disk.put(Array("of another".utf8), at: Self.part)
         }
-        guard case .gone = try publication.takeOver(Self.part, claimed: .sameDownload(owner: nil), policy: .rename)
+        guard
+            case .gone = try publication.takeOver(
+                Self.part,
+                claimed: .sameDownload(owner: nil, part: nil),
+                policy: .rename
+            )
         else {
             Issue.record("a finished file would be written into")
+            return
+        }
+    }
+
+    @Test func leavesAFileAloneThatStandsWhereAnotherRecordOfTheDownloadHadItsOwn() throws {
+        let part = try #require(try disk.status(Self.part))
+        swap()
+        let claim = Publication.Claim.sameDownload(owner: nil, part: part)
+        guard case .notOurs = try publication.takeOver(Self.part, claimed: claim, policy: .rename) else {
+            Issue.record("it is a user's")
+            return
+        }
+        let error = #expect(throws: DownloadError.self) {
+            try publication.takeOver(Self.part, claimed: claim, policy: .fail)
+        }
+        #expect(error?.code == .fileExists)
+        #expect(disk.content(Self.part) == Array("a user's".utf8))
+    }
+
+    @Test func takesTheFileThatAnotherRecordOfTheDownloadKnows() throws {
+        let claim = Publication.Claim.sameDownload(owner: nil, part: try disk.status(Self.part))
+        guard case .taken = try publication.takeOver(Self.part, claimed: claim, policy: .rename) else {
+            Issue.record("it is this download's")
             return
         }
     }
