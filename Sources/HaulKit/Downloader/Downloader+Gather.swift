@@ -50,8 +50,9 @@ extension Downloader {
 
     /// A file that is still not complete three quarters of a mark interval after it began is from here on one like any other.
     func gathers(_ entry: Entry, at now: Instant) {
-        guard now - entry.gatheringSince >= configuration.markInterval * 3 / 4, entry.pendingSteps == 0,
-            !entry.isRefusedByDisk
+        // One that has just turned out to be complete may be on its way to the disk with others.
+        guard case .transferring = entry.machine.state, entry.pendingSteps == 0, !entry.isRefusedByDisk,
+            now - entry.gatheringSince >= configuration.markInterval * 3 / 4
         else { return }
         entry.lastSync = now
         bringToDisk(entry)
