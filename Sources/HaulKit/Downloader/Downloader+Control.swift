@@ -12,11 +12,29 @@ extension Downloader {
         try await pause(.ids([id]))
     }
 
-    /// Queues a paused or failed download; it goes on where it was.
+    /// Queues a paused or failed download; it goes on where it was. One that another process has taken up meanwhile fails with
+    /// ``DownloadError/Code/inUse``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let entry = entries[id] { return await tell(.resumeRequested, entry) }
-        _ = try await resume(.ids([id]), from: ["paused", "failed"])
+        if try await resume(.ids([id]), from: ["paused", "failed"]) == 0 { try await tellHolderWhoseItIs(id) }
+    }
+
+    /// Who has a handle of a download that was let go of, and that another process runs by now, hears so.
+    private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
+        guard configuration.restoration == .onRequest, let hub = hubs.existing(id),
+            let saved = try await store.find(id: id.description), let owner = saved.record.owner,
+            owner != store.owner.number, store.owner.isAlive(owner), entries[id] == nil
+        else { return }
+        var record = saved.record
+        let error = Publication.inUse(
+            record.partPath ?? record.request?.url.masked ?? "The file",
+            owner: record.ownerProcess
+        )
+        record.status = .failed
+        record.error = error
+        let snapshot = DownloadSnapshot(id, record, receivedBytes: saved.progress?.received ?? 0)
+        hub.changed(snapshot, outcome: .failed(error))
     }
 
     /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.

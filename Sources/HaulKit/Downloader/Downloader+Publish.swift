@@ -107,7 +107,9 @@ extension Downloader {
                 if error.code == .inUse { return }
             }
         }
-        do {
+        do throws(DownloadError) {
+            // One that was let go of may be another process's by now.
+            if configuration.restoration == .onRequest, try await !store.claim(entry.record.id) { return }
             try await store.remove(entry.record.id)
         } catch { logger.debug("store: \(error)") }
     }

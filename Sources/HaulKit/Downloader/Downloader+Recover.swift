@@ -44,24 +44,26 @@ extension Downloader {
     /// The partial file, locked, with the download's record ours from then on; nil when there is none. Throws `inUse` when
     /// another process has it.
     private func reopen(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
-        guard let path = entry.record.partPath else {
-            // Who has the whole store to himself asks nobody: an owner's number may by now be any process's.
-            if configuration.restoration == .onRequest {
-                guard try await store.claim(entry.record.id) else {
-                    throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
-                }
+        let file = try await partFile(entry)
+        // Where there is no file to lock, another process may be at it under another name. Who has the whole store to himself
+        // asks nobody: an owner's number may by now be any process's.
+        if file == nil, configuration.restoration == .onRequest {
+            guard try await store.claim(entry.record.id) else {
+                throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
             }
-            own(entry)
-            return nil
-        }
-        let publication = publication
-        let record = entry.record
-        try await checkFolder(of: path, record)
-        let file = try await offActor { () throws(DownloadError) in
-            try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
         }
         own(entry)
         return file
+    }
+
+    private func partFile(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
+        guard let path = entry.record.partPath else { return nil }
+        let publication = publication
+        let record = entry.record
+        try await checkFolder(of: path, record)
+        return try await offActor { () throws(DownloadError) in
+            try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+        }
     }
 
     /// From here on nobody else runs this download: what becomes of it is ours to record.

@@ -172,10 +172,23 @@ final class DownloadStore: Sendable {
     }
 
     private func write(_ pending: Pending, _ id: String, _ database: Database) throws {
-        if let record = pending.record { try rows.withLock { try $0.write(record, database) } }
+        if let record = pending.record {
+            if try isAnothers(record, database) { return rows.withLock { $0.forget(id) } }
+            try rows.withLock { try $0.write(record, database) }
+        }
         if let mark = pending.mark {
             try ProgressRecord(id, mark, bootID: bootID).write(database)
         }
+    }
+
+    /// Whether another user of the store runs a download that we let go of: what we knew of it then must not take the place of
+    /// what he has written since.
+    private func isAnothers(_ record: DownloadRecord, _ database: Database) throws -> Bool {
+        guard file.isShared, record.owner != owner.number else { return false }
+        var statement = try BoundStatement("SELECT owner FROM download WHERE id = ?", database)
+        statement.bind(record.id)
+        guard let other = try statement.firstInteger(), other != 0, other != owner.number else { return false }
+        return owner.isAlive(other)
     }
 
     func remove(_ id: String) async throws(DownloadError) {
@@ -240,8 +253,7 @@ final class DownloadStore: Sendable {
         try await onWriter { store in
             try store.readingRows { database, odd in
                 try Row.fetchAll(
-                    database,
-                    sql: "SELECT \(OddRows.columns) FROM download WHERE status = 'publishing'"
+                    database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE status = 'publishing'")
                 ).compactMap { try odd.saved($0, database) }
             }
         }
@@ -263,8 +275,7 @@ final class DownloadStore: Sendable {
                         try Self.newest(request, database) + Self.newestOfEarlierSpelling(request, database)
                     for row in rows {
                         let row = try Row.fetchOne(
-                            database,
-                            sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?",
+                            database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?"),
                             arguments: [row]
                         )
                         if let row, let saved = try odd.saved(row, database) { return saved }
@@ -314,8 +325,9 @@ final class DownloadStore: Sendable {
         try await onWriter { store in
             try store.readingRows { database, odd in
                 let rows = try Row.fetchAll(
-                    database,
-                    sql: "SELECT \(OddRows.columns) FROM download WHERE partPath = ? AND id != ?",
+                    database.cachedStatement(
+                        sql: "SELECT \(OddRows.columns) FROM download WHERE partPath = ? AND id != ?"
+                    ),
                     arguments: [partPath, id]
                 )
                 for row in rows { if let record = odd.record(row) { return record } }
@@ -330,10 +342,11 @@ final class DownloadStore: Sendable {
             store.writeGathered()
             return try store.readingRows { database, odd in
                 let rows = try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT \(OddRows.columns) FROM download WHERE finalPath = ? ORDER BY createdAt DESC, rowid DESC
-                        """,
+                    database.cachedStatement(
+                        sql: """
+                            SELECT \(OddRows.columns) FROM download WHERE finalPath = ? ORDER BY createdAt DESC, rowid DESC
+                            """
+                    ),
                     arguments: [finalPath]
                 )
                 for row in rows { if let record = odd.record(row) { return record } }
@@ -347,8 +360,7 @@ final class DownloadStore: Sendable {
             store.writeGathered()
             return try store.readingRows { database, odd in
                 try Row.fetchOne(
-                    database,
-                    sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?",
+                    database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?"),
                     arguments: [id]
                 ).flatMap { try odd.saved($0, database) }
             }
@@ -360,7 +372,10 @@ final class DownloadStore: Sendable {
     func claim(_ id: String) async throws(DownloadError) -> Bool {
         try await onWriter { store in
             try store.file.queue.write { database in
-                let row = try Row.fetchOne(database, sql: "SELECT * FROM download WHERE id = ?", arguments: [id])
+                let row = try Row.fetchOne(
+                    database.cachedStatement(sql: "SELECT * FROM download WHERE id = ?"),
+                    arguments: [id]
+                )
                 // One that cannot be read is nobody's.
                 guard let row, var record = try? DownloadRecord(row: row), record.isPlausible else { return true }
                 if let owner = record.owner, owner != store.owner.number, store.owner.isAlive(owner) { return false }
@@ -378,8 +393,9 @@ final class DownloadStore: Sendable {
             store.writeGathered()
             try store.file.queue.write { database in
                 let owners = try Int64.fetchAll(
-                    database,
-                    sql: "SELECT DISTINCT owner FROM download WHERE typeof(owner) = 'integer'"
+                    database.cachedStatement(
+                        sql: "SELECT DISTINCT owner FROM download WHERE typeof(owner) = 'integer'"
+                    )
                 )
                 for owner in owners where !store.owner.isAlive(owner) {
                     try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner = ?", arguments: [owner])

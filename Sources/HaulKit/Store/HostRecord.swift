@@ -31,10 +31,12 @@ extension DownloadStore {
     func hostLimits(at date: Date) async throws(DownloadError) -> [Origin: Int] {
         let oldest = date.addingTimeInterval(-HostRecord.lifetime)
         return try await onWriter { store in
-            let records = try store.file.queue.read { database in
+            let records = try store.file.look { database in
                 // What cannot be read is not known.
-                try Row.fetchAll(database, HostRecord.filter(Column("seenAt") >= oldest))
-                    .compactMap { try? HostRecord(row: $0) }
+                try Row.fetchAll(
+                    database.cachedStatement(sql: "SELECT * FROM host WHERE seenAt >= ?"),
+                    arguments: [oldest]
+                ).compactMap { try? HostRecord(row: $0) }
             }
             return records.reduce(into: [:]) { limits, record in
                 // The store may have been edited by hand.

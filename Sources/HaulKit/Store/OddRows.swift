@@ -20,8 +20,7 @@ struct OddRows {
     mutating func saved(_ row: Row, _ database: Database) throws -> DownloadStore.Saved? {
         guard let record = record(row) else { return nil }
         let progress = try Row.fetchOne(
-            database,
-            sql: "SELECT * FROM progress WHERE downloadID = ?",
+            database.cachedStatement(sql: "SELECT * FROM progress WHERE downloadID = ?"),
             arguments: [record.id]
         )
         // What is claimed in a way that nobody understands is not claimed.
@@ -51,7 +50,7 @@ struct OddRows {
 extension DownloadStore {
     /// Reads rows of `download`, each for itself: one that cannot be read hides no other. It is reported and left aside.
     func readingRows<Value: Sendable>(_ read: @Sendable (Database, inout OddRows) throws -> Value) throws -> Value {
-        let (value, odd) = try file.queue.read { database in
+        let (value, odd) = try file.look { database in
             var odd = OddRows()
             return (try read(database, &odd), odd)
         }

@@ -9,6 +9,8 @@ struct StoreFile {
     let lock: PosixFile?
     /// This user of the store, among others that may use it at the same time.
     let owner: StoreOwner
+    /// Whether others may use it beside us.
+    let isShared: Bool
     /// Where a damaged store was moved to, if it was.
     let setAside: String?
     let contention: StoreContention
@@ -22,6 +24,7 @@ struct StoreFile {
         contention: StoreContention = StoreContention()
     ) throws(DownloadError) {
         self.contention = contention
+        isShared = !isExclusive
         guard !name.isEmpty, !name.contains("/"), name.first != "." else {
             throw DownloadError(
                 .storeFailed,
@@ -69,8 +72,23 @@ struct StoreFile {
         self.queue = queue
         lock = nil
         self.owner = owner
+        isShared = true
         setAside = nil
         contention = StoreContention()
+    }
+
+    /// Reads what the store has at one moment. The library's own `read` forbids writing meanwhile, by a setting that has SQLite
+    /// compile every statement anew, those that were kept prepared as well.
+    func look<Value>(_ read: (Database) throws -> Value) throws -> Value {
+        try queue.writeWithoutTransaction { database in
+            var value: Value?
+            try database.inTransaction(.deferred) {
+                value = try read(database)
+                return .commit
+            }
+            guard let value else { throw DownloadError(.storeFailed, "The store did not do what it was asked.") }
+            return value
+        }
     }
 
     /// Closes the database; one that was handed in stays open for its owner.

@@ -121,11 +121,12 @@ extension DownloadStore {
         try await reading { database in
             // One that was put there by hand must leave room behind it.
             try Int64.fetchOne(
-                database,
-                sql: """
-                    SELECT max(position) FROM download
-                    WHERE typeof(position) = 'integer' AND position < 2305843009213693952
-                    """
+                database.cachedStatement(
+                    sql: """
+                        SELECT max(position) FROM download
+                        WHERE typeof(position) = 'integer' AND position < 2305843009213693952
+                        """
+                )
             ) ?? 0
         }
     }
@@ -157,7 +158,7 @@ extension DownloadStore {
     {
         try await onWriter { store in
             store.writeGathered()
-            return try store.file.queue.read(read)
+            return try store.file.look(read)
         }
     }
 

@@ -112,6 +112,29 @@ struct TwoDownloadersTests {
         }
     }
 
+    @Test func leavesADownloadThatItLetGoOfToWhoeverTookItUp() async throws {
+        let (nothing, some) = (content.resource().silent(after: 0), content.resource().silent(after: cut))
+        try await FaultRig.run(serving: { $0.requestNumber == 1 ? nothing.reply(to: $0) : some.reply(to: $0) }) { rig in
+            let first = try await rig.downloader.add(try rig.request())
+            while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await first.pause()
+            let second = try await Downloader(rig.configuration)
+            let taken = try await second.add(try rig.request())
+            #expect(taken.id == first.id)
+            await taken.reaches(cut)
+            try await first.resume()
+            let error = await #expect(throws: DownloadError.self) { try await first.result() }
+            #expect(error?.code == .inUse)
+            try await first.cancel()
+            let saved = try #require(try await second.store.find(id: taken.id.description))
+            let owner = await second.store.owner.number
+            #expect(saved.record.owner == owner)
+            #expect(saved.record.partPath == rig.path + ".haulpart")
+            #expect(try rig.names() == ["file.bin.haulpart"])
+            await second.shutDown()
+        }
+    }
+
     @Test func twoDownloadersOfOneStoreLoadDifferentFiles() async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
             let second = try await Downloader(rig.configuration)

@@ -32,6 +32,26 @@ struct DownloadStoreTests {
         while FileManager.default.fileExists(atPath: folder("state/test.sqlite-wal")) { await Task.yield() }
     }
 
+    // MARK: Users of one store
+
+    @Test func writesNothingOverWhatAnotherUserRuns() async throws {
+        let (mine, others) = (try store(), try store())
+        var record = record()
+        record.owner = others.owner.number
+        record.partPath = "/d/a.iso.haulpart"
+        try await others.commit(record, .init(written: 9, synced: 4))
+        // As it was when it was let go of.
+        var stale = record
+        (stale.owner, stale.partPath) = (nil, nil)
+        try await mine.commit(stale, .zero)
+        let saved = try #require(try await mine.find(id: record.id))
+        #expect(saved.record == record)
+        #expect(saved.progress?.received == 9)
+        others.giveUpName()
+        try await mine.commit(stale, nil)
+        #expect(try await mine.find(id: record.id)?.record == stale)
+    }
+
     // MARK: Round trips
 
     @Test func givesBackWhatItWasGiven() async throws {
