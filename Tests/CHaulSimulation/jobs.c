@@ -1,5 +1,6 @@
 #include "include/CHaulSimulation.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,3 +35,8 @@ void haul_jobs_release(void) {
 }
 
 void haul_job_run(void *job) { swift_job_run(job, NULL, 0); }
+
+void haul_memory_keep(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TRIM_THRESHOLD, 1 << 28);
+}

@@ -7,3 +7,6 @@ void haul_jobs_capture(void *context, void (*enqueue)(void *context, void *job))
 void haul_jobs_release(void);
 // Runs a job that was captured, here and now.
 void haul_job_run(void *job);
+
+// Gives no memory back to the system from now on: files of hundreds of kilobytes that come and go cost a page fault for each of their pages.
+void haul_memory_keep(void);

@@ -277,10 +277,7 @@ final class SimulatedDisk: Disk {
     }
 
     private static func apply(_ write: Write, _ content: inout [UInt8]) {
-        guard !write.bytes.isEmpty else { return }
-        let end = write.offset + write.bytes.count
-        if content.count < end { content.append(contentsOf: repeatElement(0, count: end - content.count)) }
-        content.replaceSubrange(write.offset..<end, with: write.bytes)
+        content.overwrite(with: write.bytes, at: write.offset)
     }
 
     private static func status(_ number: UInt64, _ state: State) -> FileStatus? {
@@ -319,9 +316,8 @@ final class SimulatedDisk: Disk {
         }
 
         func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
-            let bytes =
-                buffers.count == 1
-                ? Array(buffers[0].readableBytesView) : buffers.flatMap { Array($0.readableBytesView) }
+            var bytes = buffers.first.map { [UInt8]($0) } ?? []
+            for buffer in buffers.dropFirst() { bytes += [UInt8](buffer) }
             try disk.change("write", path) { state throws(DiskError) in
                 let growth = offset + Int64(bytes.count) - Int64(state.inodes[number]?.content.count ?? 0)
                 if let capacity = state.capacity, growth > 0, SimulatedDisk.used(state) + growth > capacity {

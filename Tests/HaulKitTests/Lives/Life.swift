@@ -29,7 +29,10 @@ final class Life: @unchecked Sendable {
     private(set) var processCount = 0
     /// Files of the user's: what he put where, and may expect to find there.
     var foreign: [String: [UInt8]] = [:]
-    /// Bytes that came twice after a SIGKILL although they had been there for longer than a quarter of a second.
+    /// Two processes asked for the same beside each other: each may have a download of its own.
+    private(set) var hadTwoAtOnce = false
+    /// The disk may have refused to remove a file, or to set one aside that is wrong.
+    private(set) var failedToRemove = false
     private(set) var isOver = false
     let folder = "/data"
 
@@ -49,7 +52,10 @@ final class Life: @unchecked Sendable {
     /// Runs the whole life on this thread.
     func run() {
         world.capture()
-        defer { World.release() }
+        defer {
+            world.end()
+            World.release()
+        }
         Task {
             do { try await live() } catch { blame("an error of the rig: \(error)") }
             isOver = true
@@ -101,9 +107,12 @@ final class Life: @unchecked Sendable {
         // What stands there he moves out of the way.
         let bytes = Array("the user's own \(foreign.count), \(world.random.next())".utf8)
         let aside = path + ".moved\(foreign.count)"
-        if disk.content(path) != nil, foreign[path] != nil || world.once(in: 2) {
-            disk.move(path, to: aside)
-            foreign[aside] = foreign[path]
+        if let present = disk.content(path) {
+            let isHis = foreign[path]?.isSame(as: present) == true
+            if isHis || world.once(in: 2) {
+                disk.move(path, to: aside)
+                if isHis { foreign[aside] = present }
+            }
         }
         disk.put(bytes, at: path)
         foreign[path] = bytes
@@ -122,6 +131,11 @@ final class Life: @unchecked Sendable {
         }
     }
 
+    /// Nobody is told anything; to look for a desktop costs as much as a start of the whole downloader.
+    private struct Silence: Notifier {
+        func notify(title: String, body: String) async -> Bool { false }
+    }
+
     private func configuration() -> HaulKit.Configuration {
         var configuration = HaulKit.Configuration(stateFolder: "/state")
         configuration.restoration = .onRequest
@@ -134,6 +148,7 @@ final class Life: @unchecked Sendable {
         configuration.connectionsPerDownload = plan.connections
         configuration.initialConnections = plan.connections
         configuration.smallestPiece = 4 << 10
+        configuration.notifier = Silence()
         return configuration
     }
 
@@ -164,6 +179,7 @@ final class Life: @unchecked Sendable {
         let process = process(stores[plan.hasTwoStores ? world.chance(2) : 0])
         let other =
             !plan.isClean && world.once(in: 5) ? self.process(stores[plan.hasTwoStores ? world.chance(2) : 0]) : nil
+        if other != nil { hadTwoAtOnce = true }
         process.disk.onRename = { [self] in published($0) }
         other?.disk.onRename = { [self] in published($0) }
         // Somewhere in an operation on the disk, or in between.
@@ -189,6 +205,7 @@ final class Life: @unchecked Sendable {
             let call = ["write", "sync", "rename", "create", "syncFolder", "truncate", "reserve", "remove"][
                 world.chance(8)
             ]
+            if call == "remove" || call == "rename" { failedToRemove = true }
             disk.fail(call, after: world.chance(6), with: world.once(in: 2) ? .inputOutput : .full)
         }
         let configuration = configuration()
@@ -256,7 +273,7 @@ final class Life: @unchecked Sendable {
             await process.shutDown()
             checkNames()
             if !violations.isEmpty { return }
-            if last.allSatisfy({ if case .completed? = $0.outcome { true } else { false } }) { return checkEnd() }
+            if last.allSatisfy({ if case .completed? = $0.outcome { true } else { false } }) { return try checkEnd() }
             if last.allSatisfy({ isRightRefusal($0) }) { return }
             try await sleep(attempt * 1000)
         }

@@ -1,30 +1,101 @@
 #if HAUL_TOOL
+    import CHaulSimulation
     import Foundation
+    import Synchronization
 
-    /// `HaulSimulation LIVES SEED JOBS`, or `HaulSimulation --life SEED`: see `Scripts/simulate`.
+    /// `HaulSimulation LIVES SEED JOBS FAILURES`, or `HaulSimulation --life SEED`: see `Scripts/simulate`.
+    ///
+    /// Each chunk of lives runs in a process of its own, so that one in which the engine traps is found, and the others go on.
     @main
     struct LifeMain {
+        private static let chunk: UInt64 = 1000
+        private static let livesPerLine: UInt64 = 10_000
+
+        private struct Sum {
+            var next: UInt64 = 0
+            var lives: UInt64 = 0
+            var steps: UInt64 = 0
+            var failures = 0
+        }
+
         static func main() throws {
             let arguments = CommandLine.arguments.dropFirst().map { UInt64($0) ?? 0 }
-            if CommandLine.arguments.dropFirst().first == "--life", arguments.count > 1 {
+            switch (CommandLine.arguments.dropFirst().first, arguments.count) {
+            case ("--life", 2):
                 let life = try LifeRunner.replay(arguments[1])
                 say(life.world.traces.joined(separator: "\n"))
                 say("life \(life.seed): \(life.world.steps) steps, fingerprint \(life.world.fingerprint)")
                 exit(life.violations.isEmpty ? 0 : 1)
-            }
-            guard arguments.count == 4 else {
+            case ("--chunk", 3): live(arguments[1], arguments[2])
+            case (_, 4): run(arguments[0], from: arguments[1], jobs: Int(arguments[2]), mostFailures: Int(arguments[3]))
+            default:
                 say("usage: HaulSimulation LIVES SEED JOBS FAILURES | --life SEED")
                 exit(64)
             }
+        }
+
+        private static func run(_ lives: UInt64, from first: UInt64, jobs: Int, mostFailures: Int) {
             let start = Date()
-            say("\(arguments[0]) lives from seed \(arguments[1])")
-            let runner = LifeRunner(Int(arguments[0]), from: arguments[1], mostFailures: Int(arguments[3])) { failure in
+            say("\(lives) lives from seed \(first)")
+            let sum = Mutex(Sum())
+            DispatchQueue.concurrentPerform(iterations: jobs) { _ in
+                while true {
+                    let begun: Range<UInt64>? = sum.withLock { sum in
+                        guard sum.next < lives, sum.failures < mostFailures else { return nil }
+                        defer { sum.next += chunk }
+                        return sum.next..<min(lives, sum.next + chunk)
+                    }
+                    guard let begun else { return }
+                    let (steps, failures) = chunk(first &+ begun.lowerBound, UInt64(begun.count))
+                    sum.withLock { sum in
+                        sum.lives += UInt64(begun.count)
+                        sum.steps += steps
+                        sum.failures += failures
+                        guard sum.lives % livesPerLine == 0, sum.lives < lives else { return }
+                        say("\(sum.lives) lives, \(sum.failures) failures, \(Int(Date().timeIntervalSince(start))) s")
+                    }
+                }
+            }
+            let end = sum.withLock { $0 }
+            let seconds = Int(Date().timeIntervalSince(start))
+            say("\(end.lives) lives, \(end.steps) steps, \(seconds) s: \(end.failures) failures")
+            exit(end.failures == 0 ? 0 : 1)
+        }
+
+        /// Runs some lives in another process, and says which of them failed.
+        private static func chunk(_ from: UInt64, _ count: UInt64) -> (steps: UInt64, failures: Int) {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+            process.arguments = ["--chunk", "\(from)", "\(count)"]
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            do { try process.run() } catch {
+                say("no process for lives \(from) and \(count - 1) more: \(error)")
+                return (0, 1)
+            }
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            let lines = text.split(separator: "\n")
+            if let steps = lines.last.flatMap({ UInt64($0) }) {
+                for line in lines.dropLast() { say(String(line)) }
+                return (steps, lines.count - 1)
+            }
+            guard count > 1 else {
+                say("life \(from): the process trapped")
+                return (0, 1)
+            }
+            let (one, other) = (chunk(from, count / 2), chunk(from + count / 2, count - count / 2))
+            return (one.steps + other.steps, one.failures + other.failures)
+        }
+
+        private static func live(_ from: UInt64, _ count: UInt64) {
+            haul_memory_keep()
+            let runner = LifeRunner(Int(count), from: from, mostFailures: .max) { failure in
                 say("life \(failure.seed): \(failure.violations.joined(separator: "; "))")
             }
-            let failures = runner.run(threads: Int(arguments[2]))
-            let seconds = Date().timeIntervalSince(start)
-            say("\(runner.lifeCount) lives, \(runner.stepCount) steps, \(Int(seconds)) s: \(failures.count) failures")
-            exit(failures.isEmpty ? 0 : 1)
+            _ = runner.run(threads: 1)
+            say("\(runner.stepCount)")
         }
 
         /// At once, wherever it goes.

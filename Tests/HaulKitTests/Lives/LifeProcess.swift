@@ -41,21 +41,27 @@ final class LifeProcess: @unchecked Sendable {
     func start(_ configuration: HaulKit.Configuration, _ requests: [DownloadRequest]) async throws {
         world.trace("process \(name) starts")
         let world = world
-        let downloader = try await Downloader(
-            configuration,
-            transport: transport,
-            disk: disk,
-            store: store.open(self, bootID: disk.bootID, world),
-            time: world.timekeeper,
-            executor: BlockingExecutor(
-                async: { _, call in world.call(call) },
-                makeQueue: { _, _ in
-                    let queue = World.Queue()
-                    return SerialQueue { call in world.call(on: queue, call) }
-                }
-            ),
-            seed: world.random.next()
-        )
+        let downloader: Downloader
+        do {
+            downloader = try await Downloader(
+                configuration,
+                transport: transport,
+                disk: disk,
+                store: store.open(self, bootID: disk.bootID, world),
+                time: world.timekeeper,
+                executor: BlockingExecutor(
+                    async: { _, call in world.call(call) },
+                    makeQueue: { _, _ in
+                        let queue = World.Queue()
+                        return SerialQueue { call in world.call(on: queue, call) }
+                    }
+                ),
+                seed: world.random.next()
+            )
+        } catch {
+            if isDead { return }
+            throw error
+        }
         self.downloader = downloader
         for (number, request) in requests.enumerated() {
             guard !isDead else { return }

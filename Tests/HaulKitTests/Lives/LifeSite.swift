@@ -83,12 +83,12 @@ final class LifeSite: @unchecked Sendable {
 
     /// Bytes that no two seeds have in common at any place, where the seeds differ in their last eight bits.
     static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        let words = (count + 7) / 8
+        return [UInt8](unsafeUninitializedCapacity: words * 8) { buffer, filled in
             var random = SplitMix64(seed: seed)
-            var word: UInt64 = 0
-            for index in 0..<count {
-                if index & 7 == 0 { word = random.next() }
-                buffer[index] = UInt8(truncatingIfNeeded: word >> UInt64((index & 7) * 8))
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            for index in 0..<words {
+                raw.storeBytes(of: random.next().littleEndian, toByteOffset: index * 8, as: UInt64.self)
             }
             filled = count
         }
@@ -102,7 +102,7 @@ final class LifeSite: @unchecked Sendable {
             // Other bytes in one stretch, or the same and more, or fewer.
             let start = world.chance(old.count)
             let end = min(old.count, start + world.chance(1...max(1, old.count / 2)))
-            for index in start..<end { new[index] ^= 0x55 }
+            new.disguise(start..<end, by: 0x55)
             switch world.chance(4) {
             case 0: new += Self.bytes(world.chance(1...5000), seed: world.random.next())
             case 1: new.removeLast(min(new.count, world.chance(1...5000)))
@@ -110,14 +110,14 @@ final class LifeSite: @unchecked Sendable {
             }
         } else {
             let mask = UInt8(world.chance(1...255))
-            for index in new.indices { new[index] ^= mask }
+            new.disguise(0..<new.count, by: mask)
             switch world.chance(4) {
             case 0: new += Self.bytes(world.chance(1...5000), seed: world.random.next())
             case 1: new.removeLast(min(new.count, world.chance(1...5000)))
             default: break
             }
         }
-        guard !versions.contains(where: { $0.bytes == new }) else { return }
+        guard !versions.contains(where: { $0.bytes.isSame(as: new) }) else { return }
         let isSameName = !naming.isStrong && world.once(in: 2)
         versions.append(Version(bytes: new, name: current.name + (isSameName ? 0 : 1)))
         world.trace("site \(number) has another version: \(new.count) bytes, name \(current.name)")
@@ -125,24 +125,20 @@ final class LifeSite: @unchecked Sendable {
 
     /// The version that is meant stands there again.
     func restore() {
-        guard current.bytes != versions[0].bytes else { return }
+        guard !current.bytes.isSame(as: versions[0].bytes) else { return }
         versions.append(Version(bytes: versions[0].bytes, name: current.name + 1))
     }
 
     /// Whether these are the bytes of one version, or of a body that nobody could tell from one.
     func had(_ bytes: [UInt8]) -> Bool {
-        if isProved { return versions[0].bytes == bytes }
-        return versions.contains { $0.bytes == bytes } || cutBodies.contains(bytes)
+        if isProved { return versions[0].bytes.isSame(as: bytes) }
+        return versions.contains { $0.bytes.isSame(as: bytes) } || cutBodies.contains { $0.isSame(as: bytes) }
     }
 
     /// Whether one version has these bytes in these ranges.
     func had(_ ranges: [Range<Int64>], of bytes: [UInt8]) -> Bool {
         (versions.map(\.bytes) + cutBodies).contains { version in
-            ranges.allSatisfy { range in
-                range.upperBound <= version.count && range.upperBound <= bytes.count
-                    && version[Int(range.lowerBound)..<Int(range.upperBound)]
-                        == bytes[Int(range.lowerBound)..<Int(range.upperBound)]
-            }
+            ranges.allSatisfy { version.agrees(with: bytes, in: Int($0.lowerBound)..<Int($0.upperBound)) }
         }
     }
 

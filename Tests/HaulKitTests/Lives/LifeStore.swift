@@ -44,9 +44,7 @@ final class LifeStore: @unchecked Sendable {
     func reset(keepsSnapshots: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
         users = []
-        try queue.write { database in
-            for table in ["progress", "download", "host"] { try database.execute(sql: "DELETE FROM \(table)") }
-        }
+        try queue.write { try Self.clear($0) }
         snapshots = keepsSnapshots ? [try snapshot()] : []
     }
 
@@ -86,15 +84,22 @@ final class LifeStore: @unchecked Sendable {
     }
 
     private func snapshot() throws -> Snapshot {
-        try queue.read { database in
+        // Not by `read`, which has every statement compiled again.
+        try queue.inDatabase { database in
             try ["download", "progress", "host"].map { name in
-                let rows = try Row.fetchAll(database, sql: "SELECT * FROM \(name)")
+                let rows = try Row.fetchAll(database.cachedStatement(sql: "SELECT * FROM \(name)"))
                 return Table(
                     name: name,
                     columns: rows.first.map { Array($0.columnNames) } ?? [],
                     rows: rows.map { Array($0.databaseValues) }
                 )
             }
+        }
+    }
+
+    private static func clear(_ database: Database) throws {
+        for table in ["progress", "download", "host"] {
+            try database.cachedStatement(sql: "DELETE FROM \(table)").execute()
         }
     }
 
@@ -106,7 +111,7 @@ final class LifeStore: @unchecked Sendable {
         world.trace("the store goes back by \(snapshots.count - 1 - index) commits")
         snapshots = [snapshot]
         try queue.write { database in
-            for table in ["progress", "download", "host"] { try database.execute(sql: "DELETE FROM \(table)") }
+            try Self.clear(database)
             for table in snapshot {
                 let columns = table.columns.map { "\"\($0)\"" }.joined(separator: ", ")
                 let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
@@ -122,7 +127,7 @@ final class LifeStore: @unchecked Sendable {
 
     /// Everything that it says now.
     func saved() throws -> [DownloadStore.Saved] {
-        try queue.read { database in
+        try queue.inDatabase { database in
             try DownloadRecord.fetchAll(database).map {
                 DownloadStore.Saved(record: $0, progress: try ProgressRecord.fetchOne(database, key: $0.id))
             }

@@ -12,8 +12,11 @@ final class LifeTransport: Transport, @unchecked Sendable {
     private let sites: [LifeSite]
     private var exchanges: [ObjectIdentifier: LifeExchange] = [:]
     private var isDead = false
-    /// Bytes that a receiver was given, by site: when, and which.
+    private var count = 0
+    /// Bytes that a receiver has taken, by site: when, and which.
     private(set) var delivered: [(at: Int64, site: Int, range: Range<Int64>)] = []
+    /// What each site was asked for, by the number of the connection.
+    private var asked: [Int: [(connection: Int, range: Range<Int64>)]] = [:]
 
     init(_ world: World, _ sites: [LifeSite]) {
         self.world = world
@@ -26,17 +29,33 @@ final class LifeTransport: Transport, @unchecked Sendable {
     }
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
-        let exchange = LifeExchange(world, receiver) { [weak self] in self?.exchanges[ObjectIdentifier($0)] = nil }
+        count += 1
+        let exchange = LifeExchange(count, world, receiver) { [weak self] in self?.exchanges[ObjectIdentifier($0)] = nil
+        }
         exchanges[ObjectIdentifier(exchange)] = exchange
         guard !isDead, let site = sites.first(where: { $0.url == request.url }) else {
             exchange.end(TransportError(.connectionFailed))
             return exchange
         }
+        let range = request.firstByte..<max(request.firstByte, request.end ?? .max)
+        asked[site.number, default: []].append((count, range))
         let answer = site.answer(request)
-        exchange.play(answer, to: request) { [weak self, world] range in
-            self?.delivered.append((world.now, site.number, range))
-        }
+        world.trace("    by connection \(count)")
+        exchange.play(answer, to: request) { [weak self, count] in self?.note($0, site.number, $1 ? count : nil) }
         return exchange
+    }
+
+    /// A piece of a body that the receiver wanted no more after may go on behind the place up to which it was to bring bytes.
+    /// What lies there is a later connection's to bring, whether the process is killed or not.
+    ///
+    /// - Parameter refused: the connection that brought it, where nothing more was wanted of it.
+    private func note(_ range: Range<Int64>, _ site: Int, _ refused: Int?) {
+        var end = range.upperBound
+        if let refused {
+            for (connection, others) in asked[site, default: []]
+            where connection > refused && others.overlaps(range) { end = min(end, others.lowerBound) }
+        }
+        if range.lowerBound < end { delivered.append((world.now, site, range.lowerBound..<end)) }
     }
 
     func shutDown() async {}
@@ -44,12 +63,16 @@ final class LifeTransport: Transport, @unchecked Sendable {
 
 /// One answer on its way, with what the HTTP client makes of its framing.
 final class LifeExchange: Exchange, @unchecked Sendable {
+    private let number: Int
     private let world: World
     private var receiver: (any ResponseReceiver)?
     private let onEnd: (LifeExchange) -> Void
     private var isCancelled = false
+    /// The receiver wants no more.
+    private var isRefused = false
 
-    init(_ world: World, _ receiver: any ResponseReceiver, onEnd: @escaping (LifeExchange) -> Void) {
+    init(_ number: Int, _ world: World, _ receiver: any ResponseReceiver, onEnd: @escaping (LifeExchange) -> Void) {
+        self.number = number
         self.world = world
         self.receiver = receiver
         self.onEnd = onEnd
@@ -57,6 +80,7 @@ final class LifeExchange: Exchange, @unchecked Sendable {
 
     func cancel() {
         isCancelled = true
+        if receiver != nil { world.trace("    connection \(number) is closed") }
         end(TransportError(.connectionLost, "cancelled"))
     }
 
@@ -73,7 +97,7 @@ final class LifeExchange: Exchange, @unchecked Sendable {
     func play(
         _ answer: LifeAnswer,
         to request: TransportRequest,
-        onDelivery: @escaping @Sendable (Range<Int64>) -> Void
+        onDelivery: @escaping @Sendable (Range<Int64>, _ isLast: Bool) -> Void
     ) {
         world.timer(in: answer.latency) { [self, world] in
             world.onLoop { [self] in
@@ -93,7 +117,7 @@ final class LifeExchange: Exchange, @unchecked Sendable {
         _ answer: LifeAnswer,
         from start: Int,
         part: Int,
-        _ onDelivery: @escaping @Sendable (Range<Int64>) -> Void
+        _ onDelivery: @escaping @Sendable (Range<Int64>, _ isLast: Bool) -> Void
     ) {
         guard start < answer.body.count else {
             world.timer(in: answer.failure?.kind == .stalled ? answer.stall : 0) { [self] in self.end(answer.failure) }
@@ -105,10 +129,16 @@ final class LifeExchange: Exchange, @unchecked Sendable {
             world.onLoop { [self] in
                 guard let receiver, !isCancelled else { return }
                 let bytes = ByteBuffer(bytes: answer.body[start..<end])
-                let first = answer.offset + Int64(start)
+                let range = answer.offset + Int64(start)..<answer.offset + Int64(end)
                 let future = receiver.bodyReceived(bytes, on: world.loop)
-                onDelivery(first..<first + Int64(end - start))
-                guard let future else { return send(answer, from: end, part: part + 1, onDelivery) }
+                world.trace("    connection \(number): \(range) arrive")
+                guard let future else {
+                    onDelivery(range, false)
+                    return send(answer, from: end, part: part + 1, onDelivery)
+                }
+                // A refusal comes at once.
+                future.whenFailure { [self] _ in isRefused = true }
+                onDelivery(range, isRefused)
                 future.whenComplete { [self] result in
                     switch result {
                     case .success: send(answer, from: end, part: part + 1, onDelivery)

@@ -29,6 +29,7 @@ final class World: @unchecked Sendable {
         var at: Int64
         var number: Int
         var call: Call
+        var drop: Call
     }
 
     /// Nanoseconds since the life began.
@@ -97,6 +98,17 @@ final class World: @unchecked Sendable {
 
     static func release() { haul_jobs_release() }
 
+    /// Nothing happens in it any more. What was still to come keeps hold of everything that it belongs to.
+    func end() {
+        // A promise that is forgotten is a fault to the network library.
+        isInLoop = true
+        for timer in timers { timer.drop() }
+        isInLoop = false
+        timers = []
+        ready = []
+        loopQueue.calls = []
+    }
+
     /// - Returns: false when there is nothing to do, now or later.
     private func step() -> Bool {
         steps += 1
@@ -154,10 +166,12 @@ final class World: @unchecked Sendable {
     func onLoop(_ call: @escaping Call) { self.call(on: loopQueue, call) }
 
     /// Calls at a time, on no particular thread.
+    ///
+    /// - Parameter drop: called in its place, on the loop, where the life ends before.
     @discardableResult
-    func timer(in nanoseconds: Int64, _ call: @escaping Call) -> Int {
+    func timer(in nanoseconds: Int64, orAtTheEnd drop: @escaping Call = {}, _ call: @escaping Call) -> Int {
         nextTimer += 1
-        timers.append(Timer(at: now + max(0, nanoseconds), number: nextTimer, call: call))
+        timers.append(Timer(at: now + max(0, nanoseconds), number: nextTimer, call: call, drop: drop))
         return nextTimer
     }
 

@@ -23,7 +23,7 @@ final class WorldEventLoop: EventLoop {
     private func schedule<T>(in nanoseconds: Int64, _ task: @escaping @Sendable () throws -> T) -> Scheduled<T> {
         let promise = makePromise(of: T.self)
         let world = world
-        let timer = world.timer(in: nanoseconds) {
+        let timer = world.timer(in: nanoseconds, orAtTheEnd: { promise.fail(EventLoopError.shutdown) }) {
             world.onLoop {
                 do { promise.assumeIsolated().succeed(try task()) } catch { promise.fail(error) }
             }
