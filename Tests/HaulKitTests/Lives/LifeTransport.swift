@@ -25,7 +25,7 @@ final class LifeTransport: Transport, @unchecked Sendable {
 
     func end() {
         isDead = true
-        for exchange in exchanges.values { exchange.cancel() }
+        for exchange in exchanges.values.sorted(by: { $0.number < $1.number }) { exchange.cancel() }
     }
 
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
@@ -63,7 +63,7 @@ final class LifeTransport: Transport, @unchecked Sendable {
 
 /// One answer on its way, with what the HTTP client makes of its framing.
 final class LifeExchange: Exchange, @unchecked Sendable {
-    private let number: Int
+    let number: Int
     private let world: World
     private var receiver: (any ResponseReceiver)?
     private let onEnd: (LifeExchange) -> Void
