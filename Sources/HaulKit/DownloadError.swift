@@ -17,8 +17,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     }
 
     public let code: Code
-    /// One or two sentences for a person: what happened, and what can be done about it. Free of secrets, and, as ``cause`` is, of
-    /// line breaks, control characters and others that nobody sees.
+    /// One or two sentences for a person: what happened, and what can be done about it. Contains no secrets. Neither it nor ``cause``
+    /// contains line breaks, control characters or invisible characters.
     public let message: String
     /// What the layer below reported, where that adds something.
     public let cause: String?
@@ -35,6 +35,9 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case code, message, cause, status }
 
+    /// Reads what `encode(to:)` wrote. Its texts are cleaned as those of every other error are.
+    ///
+    /// - Throws: `DecodingError` when a value is missing or the code is unknown.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -54,11 +54,10 @@ enum Interruption {
             state.count += 1
             return (state.count, state.stage)
         }
+        if count > 1, signal == SIGHUP { return }
         switch stage {
         case .running(let stop) where count == 1: Task { await stop() }
         case .over where count == 1: break
-        case .running where signal == SIGHUP: break
-        case .over where signal == SIGHUP: break
         case .opening, .running, .over:
             Terminal.restoreAtOnce()
             _exit(ExitStatus.interrupted.rawValue)

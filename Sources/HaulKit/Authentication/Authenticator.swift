@@ -57,7 +57,7 @@ final class Authenticator: Sendable {
         let isAgain = nonce == nil || best?.isStale == true || isFirst && best?.nonce != nonce
         guard isAgain else { return false }
         sessions.withLock { sessions in
-            // Two requests may have been told the same nonce: its count goes on, and must not begin anew.
+            // Two requests may get the same nonce: its count must not start again.
             if let best, sessions[key]?.challenge == best { return }
             if sessions.count >= Self.most, sessions[key] == nil { sessions = [:] }
             sessions[key] = Session(challenge: best, clientNonce: Self.newNonce())

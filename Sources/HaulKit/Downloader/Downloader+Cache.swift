@@ -36,10 +36,10 @@ extension Downloader {
     public func missingFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
         var (query, missing) = (query, [StoredFile]())
+        query.states = [.completed]
         var left = query.limit ?? .max
         while left > 0 {
             query.limit = min(left, Self.filesAtOnce)
-            query.states = [.completed]
             let page = try await store.page(condition(query))
             missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
             if page.count < query.limit ?? 0 { break }
@@ -110,9 +110,8 @@ extension Downloader {
         var result = CacheRemoval()
         guard date > .distantPast else { return result }
         let date = min(date, .distantFuture)
-        // What is left stays in the way of the next page.
-        var unreadable = 0
-        while try await removePage(before: date, deletingFiles, &result, &unreadable) {}
+        var passed = 0
+        while try await removePage(before: date, behind: &passed, deletingFiles, &result) {}
         stored.invalidate()
         return result
     }
@@ -124,17 +123,17 @@ extension Downloader {
         return try await removeFinished(before: .distantFuture, deletingFiles: deletingFiles)
     }
 
+    /// - Parameter passed: rows that stay, and are in the way of the next page: what was left, and what cannot be read.
     /// - Returns: whether there may be more.
     private func removePage(
         before date: Date,
+        behind passed: inout Int,
         _ deletingFiles: Bool,
-        _ result: inout CacheRemoval,
-        _ unreadable: inout Int
+        _ result: inout CacheRemoval
     ) async throws(DownloadError) -> Bool {
-        let skipped = result.left.count + unreadable
-        let (page, odd, isLast) = try await changeRoster {
-            downloader throws(DownloadError) -> (CacheRemoval, Int, Bool) in
-            var query = DownloadQuery(states: [.completed], offset: skipped, limit: Self.filesAtOnce)
+        let first = passed
+        let (page, count) = try await changeRoster { downloader throws(DownloadError) -> (CacheRemoval, Int) in
+            var query = DownloadQuery(states: [.completed], offset: first, limit: Self.filesAtOnce)
             query.ended = .distantPast..<date
             let (rows, count) = try await downloader.store.page(downloader.condition(query))
             var page = CacheRemoval()
@@ -145,13 +144,13 @@ extension Downloader {
             gone.add("status = 'completed'")
             try await downloader.store.remove(gone)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
-            return (page, count - rows.count, count < Self.filesAtOnce)
+            return (page, count)
         }
-        unreadable += odd
+        passed += count - page.removed.count
         result.removed += page.removed
         result.left += page.left
         result.freedBytes = result.freedBytes.addingClamped(page.freedBytes)
-        return !isLast
+        return count >= Self.filesAtOnce
     }
 
     private func take(_ found: Found, _ deletingFiles: Bool, _ page: inout CacheRemoval) async {

@@ -12,7 +12,7 @@ extension Downloader {
         try await pause(.ids([id]))
     }
 
-    /// Queues a paused or failed download; it goes on where it was. One that another process has taken up meanwhile fails with
+    /// Queues a paused or failed download; it goes on where it was. If another process runs it by now, its run fails with
     /// ``DownloadError/Code/inUse``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()

@@ -45,8 +45,7 @@ extension Downloader {
     /// another process has it.
     private func reopen(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile(entry)
-        // Where there is no file to lock, another process may be at it under another name. Who has the whole store to himself
-        // asks nobody: an owner's number may by now be any process's.
+        // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
         if file == nil, configuration.restoration == .onRequest {
             guard try await store.claim(entry.record.id) else {
                 throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)

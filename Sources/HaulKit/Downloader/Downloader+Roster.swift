@@ -118,10 +118,11 @@ extension Downloader {
         entries[entry.id] = nil
     }
 
-    /// Also one that was only looked at: another process runs it, or nobody has asked for it again.
+    /// The same for downloads that are in memory only because somebody looked at them: another process runs them, or they wait to be
+    /// asked for.
     func isAtRest(_ entry: Entry) -> Bool {
         entry.isAtRest
-            || entry.machine.state == .queued && entry.pendingSteps == 0 && !entry.isHandling && pendingAdditions == 0
+            || entry.machine.state == .queued && !entry.hasOpenWork && pendingAdditions == 0
                 && !queue.waits(entry.id) && !queue.runs(entry.id)
     }
 

@@ -144,23 +144,21 @@ final class Entry {
     }
 
     /// Its run is over, and the steps that end it are under way.
-    var isComingToRest: Bool {
-        guard !isAtRest else { return false }
+    var isComingToRest: Bool { hasRunOut && hasOpenWork }
+
+    /// It does nothing any more and nothing is under way: the store has all there is to know.
+    var isAtRest: Bool { hasRunOut && !hasOpenWork }
+
+    private var hasRunOut: Bool {
         switch machine.state {
-        case .paused, .completed, .failed, .cancelled: return true
-        default: return false
+        case .paused, .completed, .failed, .cancelled: true
+        default: false
         }
     }
 
-    /// It does nothing any more and nothing is under way: the store has all there is to know.
-    var isAtRest: Bool {
-        guard pendingSteps == 0, part == nil, timer == nil, workers.isEmpty, bytesInGroup == nil, !isHandling else {
-            return false
-        }
-        switch machine.state {
-        case .paused, .completed, .failed, .cancelled: return true
-        default: return false
-        }
+    /// A step, a connection, a timer or an open file of it is there.
+    var hasOpenWork: Bool {
+        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInGroup != nil || isHandling
     }
 }
 

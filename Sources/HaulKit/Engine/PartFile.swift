@@ -188,7 +188,7 @@ final class PartFile: Sendable {
                 state.mark.written = state.mark.synced
             }
             // One that ran beside ours may have taken the kernel's only report.
-            if let failure = state.syncFailure ?? failure { throw failure }
+            if let failure = state.syncFailure { throw failure }
             if state.generation == generation { state.mark.synced.formUnion(before) }
             return state.mark
         }

@@ -55,7 +55,7 @@ final class PieceDigests: Sendable {
 
     /// The bytes of all pieces that have their digests. May block for long.
     ///
-    /// - Returns: nil when nobody wants it any more.
+    /// - Returns: nil when the flag was set before the last piece.
     func right(in file: any DiskFile, until flag: CancelFlag, progress: (Int64, Int64) -> Void) throws(DiskError)
         -> ByteSet?
     {

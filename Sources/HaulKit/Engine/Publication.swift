@@ -94,8 +94,8 @@ struct Publication: Sendable {
         case (.another, _): return .lockedByStranger
         case (.mine(let standing), .sameDownload(_, let part?)) where part.isSameFile(as: standing): return .taken(file)
         case (.mine(let standing), _):
-            // Whoever moved the other's file away may have put one of his own in its place.
-            // An empty one is what a crash right after its creation leaves.
+            // The file that the record knows may have been moved away and replaced by a user's file. An empty file is what a crash
+            // right after the creation leaves.
             if standing.size == 0 || policy == .overwrite { return .taken(file) }
         }
         if policy == .rename { return .notOurs }

@@ -40,15 +40,27 @@ enum FileName {
     /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
     /// separates too. Query and fragment do not count.
     static func from(url: URL) -> String? {
+        guard let segment = lastSegment(inPathOf: url) else { return nil }
+        guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
+        return safe(FieldText.decoded(unescaped(segment)))
+    }
+
+    /// The last segment of a URL's path that is not empty, as it stands there; nil where there is none.
+    private static func lastSegment(inPathOf url: URL) -> String? {
         let path = url.path(percentEncoded: true)
         let slash = UInt8(ascii: "/")
         guard let end = path.utf8.lastIndex(where: { $0 != slash }) else { return nil }
         let start = path.utf8[...end].lastIndex(of: slash).map { path.utf8.index(after: $0) } ?? path.startIndex
-        let segment = String(path[start...end])
-        guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
-        let bytes = Array(segment.utf8)
-        return safe(FieldText.decoded(percentDecoded(bytes[...]) ?? bytes))
+        return String(path[start...end])
     }
+
+    private static func unescaped(_ segment: String) -> [UInt8] {
+        let bytes = Array(segment.utf8)
+        return percentDecoded(bytes[...]) ?? bytes
+    }
+
+    /// The bytes of that segment: they need not be text, and then Foundation says that there is no such segment.
+    static func lastBytes(inPathOf url: URL) -> [UInt8] { lastSegment(inPathOf: url).map(unescaped) ?? [] }
 
     /// The name in the header, else the suggested one, else that in the first of `urls` that has one, else `download`.
     ///

@@ -36,7 +36,7 @@ enum HTTPHost {
         let host = url.host ?? ""
         let isAddress = host.utf8.contains(UInt8(ascii: ":"))
         let name = isAddress ? "[\(host.prefix { $0 != "%" })]" : host
-        guard let port = url.port, port != (url.scheme?.lowercased() == "https" ? 443 : 80) else { return name }
+        guard let port = url.port, port != Origin.defaultPort(url.scheme?.lowercased() ?? "") else { return name }
         return "\(name):\(port)"
     }
 

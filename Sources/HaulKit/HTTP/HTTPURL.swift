@@ -127,8 +127,7 @@ extension HTTPURL {
         for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
             let rest = bytes.dropFirst(scheme.utf8.count)
             let end = rest.firstIndex { $0 == slash || $0 == question } ?? rest.endIndex
-            guard rest[..<end].allSatisfy({ $0.isLetter || $0.isDigit || (0x2D...0x2E).contains($0) || $0 == 0x3A })
-            else { return nil }
+            guard rest[..<end].allSatisfy({ plainHostBytes[Int($0)] }) else { return nil }
             let port =
                 rest[..<end].lastIndex(of: UInt8(ascii: ":")).map { rest[$0..<end].dropFirst() } ?? rest.prefix(0)
             guard port.count <= 5 else { return nil }
@@ -143,8 +142,11 @@ extension HTTPURL {
         return nil
     }
 
-    private static let plainBytes: [Bool] = (0...255).map { byte in
-        UInt8(byte).isLetter || UInt8(byte).isDigit || "-._~/?&=+,;:@!$'()*".utf8.contains(UInt8(byte))
+    private static let plainHostBytes = plain(besides: "-.:")
+    private static let plainBytes = plain(besides: "-._~/?&=+,;:@!$'()*")
+
+    private static func plain(besides characters: String) -> [Bool] {
+        (0...255).map { UInt8($0).isLetter || UInt8($0).isDigit || characters.utf8.contains(UInt8($0)) }
     }
 }
 

@@ -211,17 +211,10 @@ enum RangeAnswer: Sendable, Equatable {
     /// named place: what captive portals and expired sessions do.
     private static func looksLikeLoginPage(_ head: ResponseHead) -> Bool {
         guard head.isRedirected, head.isWebPage else { return false }
-        let asked = lastSegment(head.requested)
+        let asked = FileName.lastBytes(inPathOf: head.requested)
         let pages: Set = ["html", "htm", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "do", "pl"]
         guard let dot = asked.lastIndex(of: UInt8(ascii: ".")), dot > asked.startIndex else { return false }
         let ending = String(decoding: asked[(dot + 1)...], as: UTF8.self).lowercased()
-        return !ending.isEmpty && !pages.contains(ending) && lastSegment(head.url) != asked
-    }
-
-    /// The last segment of the path that is not empty, as bytes: what is escaped in it need not be text, and then Foundation
-    /// says that there is none.
-    private static func lastSegment(_ url: URL) -> [UInt8] {
-        let segment = url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? []
-        return FileName.percentDecoded(segment[...]) ?? segment
+        return !ending.isEmpty && !pages.contains(ending) && FileName.lastBytes(inPathOf: head.url) != asked
     }
 }

@@ -49,8 +49,11 @@ struct Origin: Sendable, Hashable {
     init(_ url: URL) {
         scheme = url.scheme?.lowercased() ?? ""
         host = url.host?.lowercased() ?? ""
-        port = url.port ?? (scheme == "https" ? 443 : 80)
+        port = url.port ?? Self.defaultPort(scheme)
     }
+
+    /// - Parameter scheme: in small letters.
+    static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
     /// `https://files.example:443`.
     var text: String { "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }

@@ -82,12 +82,14 @@ final class TerminalDisplay: Display {
 
     func close() {
         timer.withLock { $0?.cancel() }
-        state.withLock { state in
-            state.isClosed = true
+        let wasOpen = state.withLock { state in
+            defer { state.isClosed = true }
+            if state.isClosed { return false }
             Output.write(Self.erase(state.drawn, columns: Terminal.size.columns))
             state.drawn = []
+            return true
         }
-        Terminal.restore()
+        if wasOpen { Terminal.restore() }
     }
 
     private func draw(above text: String?) {

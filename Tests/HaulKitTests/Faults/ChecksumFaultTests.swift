@@ -121,15 +121,19 @@ struct ChecksumFaultTests {
         }
     }
 
+    /// Runs a download of the wrong bytes so often.
+    private func fail(_ runs: Int, _ rig: FaultRig) async throws {
+        let checksum = other.checksum(.sha256)
+        let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
+        for run in 1...runs {
+            _ = await #expect(throws: DownloadError.self) { try await download.result() }
+            if run < runs { try await download.resume() }
+        }
+    }
+
     @Test func keepsWrongBytesOnceHoweverOftenTheyCome() async throws {
         try await FaultRig.run(serving: content.resource()) { rig async throws in
-            let checksum = other.checksum(.sha256)
-            let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
-            for _ in 0..<3 {
-                _ = await #expect(throws: DownloadError.self) { try await download.result() }
-                try await download.resume()
-            }
-            _ = await #expect(throws: DownloadError.self) { try await download.result() }
+            try await fail(4, rig)
             #expect(try rig.names() == ["file.bin.wrong-digest"])
         }
     }
@@ -138,13 +142,7 @@ struct ChecksumFaultTests {
         try await FaultRig.run(serving: content.resource()) { rig async throws in
             let mine = Array("mine".utf8)
             try Data(mine).write(to: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))
-            let checksum = other.checksum(.sha256)
-            let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
-            for _ in 0..<2 {
-                _ = await #expect(throws: DownloadError.self) { try await download.result() }
-                try await download.resume()
-            }
-            _ = await #expect(throws: DownloadError.self) { try await download.result() }
+            try await fail(3, rig)
             #expect(try rig.names() == ["file.bin.wrong-digest", "file.bin.wrong-digest-1"])
             #expect(try Array(Data(contentsOf: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))) == mine)
         }

@@ -242,12 +242,18 @@ struct MachineRetryTests {
         #expect(driver.place == .connecting && driver.question.offset == 600)
     }
 
-    @Test func asksForMoreAfterAPartOfAnUnknownWhole() {
+    /// 500 bytes of a whole of unknown length are here, and an answer promises 100 more.
+    private func partOfAnUnknownWhole() -> MachineDriver {
         var driver = MachineDriver(at: .connecting)
         driver.answer(.answer(200, ["Transfer-Encoding": "chunked", "ETag": "\"a\""]))
         driver.breakOff(at: 500)
         driver.wakeUp()
         driver.answer(.answer(206, ["Content-Range": "bytes 500-599/*", "ETag": "\"a\""]))
+        return driver
+    }
+
+    @Test func asksForMoreAfterAPartOfAnUnknownWhole() {
+        var driver = partOfAnUnknownWhole()
         driver.send(.connectionEnded(driver.id, .finished(driver.mark(600))))
         #expect(driver.place == .connecting && driver.question.offset == 600)
         driver.answer(.answer(416, ["Content-Range": "bytes */600", "ETag": "\"a\""]))
@@ -255,11 +261,7 @@ struct MachineRetryTests {
     }
 
     @Test func doesNotTakeAnAnswerWithoutTheBytesThatItNamesForTheEnd() {
-        var driver = MachineDriver(at: .connecting)
-        driver.answer(.answer(200, ["Transfer-Encoding": "chunked", "ETag": "\"a\""]))
-        driver.breakOff(at: 500)
-        driver.wakeUp()
-        driver.answer(.answer(206, ["Content-Range": "bytes 500-599/*", "ETag": "\"a\""]))
+        var driver = partOfAnUnknownWhole()
         driver.send(.connectionEnded(driver.id, .finished(driver.mark(500))))
         #expect(driver.place == .resting && driver.machine.resource?.total == nil)
     }
