@@ -122,8 +122,8 @@ public actor Downloader {
                 bootID: bootID,
                 movingRoot: configuration.movingRoot,
                 contention: contention,
-                onCommit: { _, error in
-                    if let error { logger.debug("store: \(error)") }
+                observer: { event in
+                    if case .failed(let error) = event { logger.debug("store: \(error)") }
                 },
                 onOddRow: { name in
                     logger.debug("store: a row cannot be read: \(name)")

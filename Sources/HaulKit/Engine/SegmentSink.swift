@@ -226,11 +226,11 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Hands over what there is room for and drops the rest: after this call returns, no write of this sink is begun.
+    /// Hands over what has gathered, also where the disk is behind; after this call returns nothing more is handed over.
     func shut() {
-        state.withLock { Self.passOnAll(&$0) }
-        flush()
         let (waiter, drained, failure) = state.withLock { state in
+            Self.passOnAll(&state)
+            if state.failure == nil { submit(&state) }
             state.isShut = true
             state.batch = []
             state.batchBytes = 0

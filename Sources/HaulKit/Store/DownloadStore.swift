@@ -6,8 +6,8 @@ internal import Synchronization
 /// What survives the process: a SQLite database, written off the actor.
 ///
 /// `note` gathers and returns at once; whatever gathers while a transaction runs goes into the next one. `commit` returns
-/// when the row is in the database, and with `durably` when the disk has it: SQLite's NORMAL mode may lose the newest
-/// commits in a power loss, never their order.
+/// when the row is in the database, and with `durably` when the disk has it (see ``CommitSync``): SQLite's NORMAL mode may lose
+/// the newest commits in a power loss, never their order.
 final class DownloadStore: Sendable {
 
     struct Saved: Sendable, Equatable {
@@ -20,33 +20,15 @@ final class DownloadStore: Sendable {
     private let path: String
     private let bootID: String
     private let writer: SerialQueue
-    private struct Pending {
-        var record: DownloadRecord?
-        var mark: Mark?
-    }
-    private struct Gathered {
-        var changes: [String: Pending] = [:]
-        /// The order in which they came, so that rows lie in the order of adding.
-        var order: [String] = []
-        var isScheduled = false
-        /// Whether somebody waits for the disk to have it.
-        var isDurable = false
-        var waiting: [CheckedContinuation<DownloadError?, Never>] = []
-
-        mutating func change(_ id: String, _ change: (inout Pending) -> Void) {
-            if changes[id] == nil { order.append(id) }
-            change(&changes[id, default: Pending()])
-        }
-    }
-    private let gathered = Mutex(Gathered())
+    private let commitSync: CommitSync
+    private let gathered = Mutex(GatheredChanges())
     /// Used on the writer only.
     private let rows = Mutex(DownloadRow())
     /// Told what a row is of that cannot be read, once for each.
     let onOddRow: @Sendable (_ name: String) -> Void
     /// Changed on the writer only.
     private let isClosed = Atomic<Bool>(false)
-    /// Told of every write that failed in the background, and of every commit (for tests of power loss).
-    private let onCommit: @Sendable (_ isDurable: Bool, DownloadError?) -> Void
+    private let observer: @Sendable (StoreEvent) -> Void
 
     convenience init(
         folder: String,
@@ -55,7 +37,7 @@ final class DownloadStore: Sendable {
         bootID: String,
         movingRoot: String? = nil,
         contention: StoreContention = StoreContention(),
-        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void = { _, _ in },
+        observer: @escaping @Sendable (StoreEvent) -> Void = { _ in },
         onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) throws(DownloadError) {
         self.init(
@@ -68,7 +50,7 @@ final class DownloadStore: Sendable {
             ),
             path: FilePaths.join(folder, name + ".sqlite"),
             bootID: bootID,
-            onCommit: onCommit,
+            observer: observer,
             onOddRow: onOddRow
         )
     }
@@ -79,7 +61,7 @@ final class DownloadStore: Sendable {
         path: String,
         bootID: String,
         executor: BlockingExecutor = .system,
-        onCommit: @escaping @Sendable (_ isDurable: Bool, DownloadError?) -> Void,
+        observer: @escaping @Sendable (StoreEvent) -> Void,
         onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) {
         self.file = file
@@ -87,8 +69,14 @@ final class DownloadStore: Sendable {
         setAside = file.setAside
         self.bootID = bootID
         self.onOddRow = onOddRow
-        self.onCommit = onCommit
+        self.observer = observer
         writer = executor.makeQueue("haul.store", .utility)
+        commitSync = CommitSync(
+            executor.makeQueue("haul.store.sync", .utility),
+            path: path,
+            syncLog: file.syncLog,
+            observer: observer
+        )
     }
 
     // MARK: Writing
@@ -116,16 +104,19 @@ final class DownloadStore: Sendable {
                 for (record, mark) in changes {
                     // A mark that was noted before must not come after a record that takes it back; what is noted from here
                     // on may.
-                    gathered.change(record.id) { $0 = Pending(record: record, mark: mark ?? $0.mark) }
+                    gathered.change(record.id) { $0 = GatheredChanges.Change(record: record, mark: mark ?? $0.mark) }
                 }
-                if durably { gathered.isDurable = true }
-                gathered.waiting.append(continuation)
+                if durably {
+                    gathered.waitingForDisk.append(continuation)
+                } else {
+                    gathered.waiting.append(continuation)
+                }
             }
         }
         if let failure { throw failure }
     }
 
-    private func gather(_ change: (inout Gathered) -> Void) {
+    private func gather(_ change: (inout GatheredChanges) -> Void) {
         let isFirst = gathered.withLock { gathered in
             change(&gathered)
             defer { gathered.isScheduled = true }
@@ -136,47 +127,43 @@ final class DownloadStore: Sendable {
 
     func writeGathered() {
         let batch = gathered.withLock { gathered in
-            defer { gathered = Gathered() }
+            defer { gathered = GatheredChanges() }
             return gathered
         }
-        guard !batch.changes.isEmpty || !batch.waiting.isEmpty else { return }
-        var failure: DownloadError?
+        guard !batch.isEmpty else { return }
         do {
             try checkIsOpen()
             try write(batch)
-            onCommit(batch.isDurable, nil)
+            commitSync.committed(batch.waitingForDisk)
+            for continuation in batch.waiting { continuation.resume(returning: nil) }
         } catch {
             // Marks that stay behind cost bytes, not correctness; what must be written is committed, not noted.
-            let reason = StoreFile.error(error, path)
+            let failure = StoreFile.error(error, path)
             rows.withLock { $0 = DownloadRow() }
-            onCommit(batch.isDurable, reason)
-            failure = reason
+            observer(.failed(failure))
+            for continuation in batch.waiting + batch.waitingForDisk { continuation.resume(returning: failure) }
         }
-        for continuation in batch.waiting { continuation.resume(returning: failure) }
     }
 
-    private func write(_ batch: Gathered) throws {
+    private func write(_ batch: GatheredChanges) throws {
         try file.queue.writeWithoutTransaction { database in
-            if batch.isDurable { try database.execute(sql: "PRAGMA synchronous = FULL") }
-            defer {
-                // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.
-                if batch.isDurable { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
-            }
             try database.inTransaction {
-                for id in batch.order {
-                    if let pending = batch.changes[id] { try self.write(pending, id, database) }
-                }
+                for (id, change) in batch.inOrder { try self.write(change, id, database) }
                 return .commit
             }
+            if !batch.waitingForDisk.isEmpty, commitSync.isLogDoubtful {
+                try database.checkpoint(.truncate)
+                commitSync.logWasCopied()
+            }
         }
     }
 
-    private func write(_ pending: Pending, _ id: String, _ database: Database) throws {
-        if let record = pending.record {
+    private func write(_ change: GatheredChanges.Change, _ id: String, _ database: Database) throws {
+        if let record = change.record {
             if try isAnothers(record, database) { return rows.withLock { $0.forget(id) } }
             try rows.withLock { try $0.write(record, database) }
         }
-        if let mark = pending.mark {
+        if let mark = change.mark {
             try ProgressRecord(id, mark, bootID: bootID).write(database)
         }
     }
@@ -193,7 +180,7 @@ final class DownloadStore: Sendable {
 
     func remove(_ id: String) async throws(DownloadError) {
         try await onWriter { store in
-            store.gathered.withLock { $0.changes[id] = nil }
+            store.gathered.withLock { $0.forget(id) }
             store.rows.withLock { $0.forget(id) }
             _ = try store.file.queue.write { try DownloadRecord.deleteOne($0, key: id) }
         }
@@ -238,7 +225,7 @@ final class DownloadStore: Sendable {
         guard !isClosed.load(ordering: .relaxed) else { return }
         writeGathered()
         isClosed.store(true, ordering: .relaxed)
-        do { try file.close() } catch { onCommit(false, StoreFile.error(error, path)) }
+        do { try file.close() } catch { observer(.failed(StoreFile.error(error, path))) }
         giveUpName()
     }
 

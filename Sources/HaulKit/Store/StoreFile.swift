@@ -14,6 +14,8 @@ struct StoreFile {
     /// Where a damaged store was moved to, if it was.
     let setAside: String?
     let contention: StoreContention
+    /// Returns when the disk has every commit that returned before the call.
+    let syncLog: @Sendable () throws(DiskError) -> Void
 
     /// - Parameter movingRoot: see ``Configuration/movingRoot``.
     init(
@@ -64,11 +66,20 @@ struct StoreFile {
         } catch { throw Self.error(error, path) }
         do {
             if let movingRoot { try MovingRoot.follow(movingRoot, in: queue) }
+            let log = try StoreLog(ofDatabaseAt: path)
+            syncLog = { () throws(DiskError) in try log.sync() }
         } catch { throw Self.error(error, path) }
     }
 
     /// Over a database that is open, with all migrations, and that no other process sees.
-    init(_ queue: DatabaseQueue, owner: StoreOwner = StoreOwner()) {
+    ///
+    /// - Parameter syncLog: what is done to have the disk keep its commits; nothing where it is in memory.
+    init(
+        _ queue: DatabaseQueue,
+        owner: StoreOwner = StoreOwner(),
+        syncLog: @escaping @Sendable () throws(DiskError) -> Void = {}
+    ) {
+        self.syncLog = syncLog
         self.queue = queue
         lock = nil
         self.owner = owner

@@ -119,8 +119,7 @@ private final class PowerCutRig: Sendable {
     private let folder: String
     private let old: [UInt8]?
     private let connections: Int
-    /// The store's files after each commit since the last durable one: any of them may be what the platter has.
-    private let snapshots = Mutex<[[String: Data]]>([])
+    private let snapshots = StoreSnapshots()
     private let random: Mutex<SplitMix64>
 
     init(seed: UInt64, old: [UInt8]?, connections: Int) throws {
@@ -163,24 +162,10 @@ private final class PowerCutRig: Sendable {
     private func downloader(_ folder: String, _ transport: any Transport, isWatched: Bool) async throws -> Downloader {
         let configuration = configuration(folder)
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            isDurable,
-            error in
-            if isWatched, error == nil { self.keep(folder, isDurable) }
+            event in
+            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
         }
         return try await Downloader(over: disk, transport, store, configuration)
-    }
-
-    /// Called between commits, on the store's own thread.
-    private func keep(_ folder: String, _ isDurable: Bool) {
-        guard !disk.isDead else { return }
-        var files: [String: Data] = [:]
-        for name in ["default.sqlite", "default.sqlite-wal"] {
-            if let data = FileManager.default.contents(atPath: folder + "/" + name) { files[name] = data }
-        }
-        snapshots.withLock { snapshots in
-            if isDurable { snapshots = [] }
-            snapshots.append(files)
-        }
     }
 
     /// - Returns: whether the power went before the download had completed.
@@ -206,13 +191,9 @@ private final class PowerCutRig: Sendable {
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         disk.restart()
-        let left = snapshots.withLock(\.self)
-        let chosen = try #require(
-            left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })]
-        )
         let restored = folder + "/b"
-        try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
-        for (name, data) in chosen { try data.write(to: URL(fileURLWithPath: restored + "/" + name)) }
+        let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
+        try #require(isRestored)
 
         // The final name holds the old file, or nothing, or the whole right file: never a part.
         if let standing = disk.content(Self.path) {

@@ -40,8 +40,7 @@ private final class SmallFilesRig: Sendable {
 
     private let disk: SimulatedDisk
     private let folder: String
-    /// The store's files after each commit since the last durable one: any of them may be what the platter has.
-    private let snapshots = Mutex<[[String: Data]]>([])
+    private let snapshots = StoreSnapshots()
     private let random: Mutex<SplitMix64>
 
     init(seed: UInt64) throws {
@@ -71,28 +70,14 @@ private final class SmallFilesRig: Sendable {
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            isDurable,
-            error in
-            if isWatched, error == nil { self.keep(folder, isDurable) }
+            event in
+            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
         }
         let transport = ScriptedTransport { request, _ in
             let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
             return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
         }
         return try await Downloader(over: disk, transport, store, configuration)
-    }
-
-    /// Called between commits, on the store's own thread.
-    private func keep(_ folder: String, _ isDurable: Bool) {
-        guard !disk.isDead else { return }
-        var files: [String: Data] = [:]
-        for name in ["default.sqlite", "default.sqlite-wal"] {
-            if let data = FileManager.default.contents(atPath: folder + "/" + name) { files[name] = data }
-        }
-        snapshots.withLock { snapshots in
-            if isDurable { snapshots = [] }
-            snapshots.append(files)
-        }
     }
 
     /// - Returns: whether the power went before all downloads had completed.
@@ -123,13 +108,9 @@ private final class SmallFilesRig: Sendable {
             )
             #expect(disk.content(path) == Self.content(index), "wrong bytes in \(path): \(context)")
         }
-        let left = snapshots.withLock(\.self)
-        let chosen = try #require(
-            left.isEmpty ? nil : left[Int(random.withLock { $0.next(upperBound: UInt64(left.count)) })]
-        )
         let restored = folder + "/b"
-        try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
-        for (name, data) in chosen { try data.write(to: URL(fileURLWithPath: restored + "/" + name)) }
+        let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
+        try #require(isRestored)
 
         let failures = try await finish(try await downloader(restored, isWatched: false))
         #expect(failures.isEmpty, "\(context)")

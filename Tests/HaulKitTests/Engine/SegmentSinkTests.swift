@@ -136,6 +136,20 @@ struct SegmentSinkTests {
         while part.mark.count < 250 { try await Task.sleep(for: .milliseconds(1)) }
     }
 
+    @Test func writesAllThatCameWhenItIsShutWhileTheDiskIsBehind() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let file = MemoryFile { gate.wait() }
+        let part = part(file)
+        let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 100)
+        for _ in 0..<2 { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
+        _ = sink.take(ByteBuffer(repeating: 7, count: 50), on: loop)
+        sink.shut()
+        if case .failed = sink.take(ByteBuffer(bytes: [1]), on: loop) {} else { Issue.record("takes more") }
+        for _ in 0..<3 { gate.signal() }
+        #expect(await finish(sink) == nil)
+        #expect(part.mark.count == 250 && file.bytes.count == 250)
+    }
+
     @Test func keepsTheOrderOfWhatIsHeldAndWhatIsEnough() async throws {
         let (file, body) = (MemoryFile(), someBytes(60_000, seed: 8))
         let clock = HandClock(step: .milliseconds(15))

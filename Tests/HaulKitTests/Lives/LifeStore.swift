@@ -19,7 +19,11 @@ final class LifeStore: @unchecked Sendable {
     /// The users of it that are there.
     private var users: Set<Int64> = []
     /// What the disk has for sure, and each commit since: any of them may be what a power cut leaves.
-    private var snapshots: [Snapshot] = []
+    private var snapshots: [(serial: Int, content: Snapshot)] = []
+    /// Numbers the commits of all processes.
+    private var serial = 0
+    /// Those of each process, in order.
+    private var serials: [Int64: [Int]] = [:]
     /// Whether the power may go in this life.
     var keepsSnapshots = false
 
@@ -44,8 +48,9 @@ final class LifeStore: @unchecked Sendable {
     func reset(keepsSnapshots: Bool) throws {
         self.keepsSnapshots = keepsSnapshots
         users = []
+        serials = [:]
         try queue.write { try Self.clear($0) }
-        snapshots = keepsSnapshots ? [try snapshot()] : []
+        snapshots = keepsSnapshots ? [(serial, try snapshot())] : []
     }
 
     /// The store as a process has it open.
@@ -67,20 +72,31 @@ final class LifeStore: @unchecked Sendable {
         let number = Int64(process.number) << 32
         users.insert(number)
         let owner = StoreOwner(number: number) { [weak self] in self?.users.contains($0) ?? false }
+        serials[number] = []
         return DownloadStore(StoreFile(queue, owner: owner), path: "/state", bootID: bootID, executor: executor) {
-            [weak self] isDurable, error in
-            if error == nil { self?.committed(isDurable) }
+            [weak self] event in
+            guard let self, !gate.isClosed else { return }
+            switch event {
+            case .committed:
+                keep()
+                serials[number, default: []].append(serial)
+            case .synced(let last):
+                guard let own = serials[number], own.indices.contains(last - 1) else { return }
+                // What was committed since, by anybody, may be lost.
+                snapshots.removeAll { $0.serial < own[last - 1] }
+            case .failed: break
+            }
         }
     }
 
     /// A process is no more.
     func close(_ process: LifeProcess) { users.remove(Int64(process.number) << 32) }
 
-    private func committed(_ isDurable: Bool) {
-        guard keepsSnapshots, !gate.isClosed else { return }
-        if isDurable { snapshots = [] }
+    private func keep() {
+        serial += 1
+        guard keepsSnapshots else { return }
         // The commit is in the database already; nothing else can have been since.
-        if let snapshot = try? snapshot() { snapshots.append(snapshot) }
+        if let snapshot = try? snapshot() { snapshots.append((serial, snapshot)) }
     }
 
     private func snapshot() throws -> Snapshot {
@@ -112,7 +128,7 @@ final class LifeStore: @unchecked Sendable {
         snapshots = [snapshot]
         try queue.write { database in
             try Self.clear(database)
-            for table in snapshot {
+            for table in snapshot.content {
                 let columns = table.columns.map { "\"\($0)\"" }.joined(separator: ", ")
                 let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
                 for row in table.rows {

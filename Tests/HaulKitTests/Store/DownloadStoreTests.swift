@@ -126,7 +126,7 @@ struct DownloadStoreTests {
         let commits = Atomic<Int>(0)
         let gate = DispatchSemaphore(value: 0)
         let (entered, entrance) = AsyncStream.makeStream(of: Void.self)
-        let store = try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b") { _, _ in
+        let store = try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b") { _ in
             guard commits.add(1, ordering: .relaxed).newValue == 1 else { return }
             entrance.yield()
             gate.wait()
