@@ -20,7 +20,7 @@
                 return
             }
             let first = Self.number("HAUL_LIVES_FROM") ?? 1
-            let runner = LifeRunner(Int(Self.number("HAUL_LIVES") ?? 3000), from: first, mostFailures: 5)
+            let runner = LifeRunner(Int(Self.number("HAUL_LIVES") ?? 10_000), from: first, mostFailures: 5)
             for failure in runner.run(threads: 2) {
                 Issue.record("HAUL_LIFE_SEED=\(failure.seed): \(failure.violations.joined(separator: "; "))")
             }
