@@ -1,1 +1,1 @@
-../../../Sources/HaulKit/Sanitizer/Mutex.swift
+../../../Sources/HaulKit/Support/Mutex.swift
