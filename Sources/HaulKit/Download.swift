@@ -2,11 +2,11 @@
 public struct Download: Sendable, Identifiable {
     public let id: DownloadID
     let downloader: Downloader
-    let hub: EventHub
+    let hub: EventBroadcaster
     /// Where it came from a call of the chain of closures: see `DownloadCallbacks`.
     var callbacks: CallbackLine?
 
-    init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventHub) {
+    init(_ id: DownloadID, _ downloader: Downloader, _ hub: EventBroadcaster) {
         self.id = id
         self.downloader = downloader
         self.hub = hub

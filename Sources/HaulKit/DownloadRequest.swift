@@ -30,7 +30,7 @@ public struct DownloadRequest: Sendable, Hashable {
         /// Fail with ``DownloadError/Code/alreadyAdded``.
         case refuse
         /// Add another one, which gets another name. Keys and named files are unique: with those it is refused.
-        case addBeside
+        case addAnyway
     }
 
     /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
@@ -56,7 +56,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
     /// one in the URL. Made safe like any other; a title is no path, so that a slash in it becomes an underscore.
     public var suggestedName: String?
-    /// ``suggestedName`` is the URL's own with a number, given by ``ListedNames``.
+    /// ``suggestedName`` is the URL's own with a number, given by ``BatchFileNames``.
     var isNameNumbered = false
     /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
     /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
@@ -98,7 +98,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Higher goes first; downloads of the same priority go in their order.
     public var priority = 0
     /// What to do when the downloader has this download already.
-    public var whenPresent = PresencePolicy.join
+    public var onDuplicate = PresencePolicy.join
 
     public init(_ url: URL, to destination: Destination) {
         self.url = url

@@ -39,11 +39,11 @@ public struct DownloadSnapshot: Sendable, Hashable {
     /// Why the download failed, what it is held for, or what the attempt before this wait failed of.
     public let error: DownloadError?
     /// When the wait ends, as time from the snapshot on.
-    public let waitsFor: Duration?
+    public let retryDelay: Duration?
     /// The connections that bring bytes now, in the order in which they were opened.
     public let connections: [Connection]
     /// The stretches of the file that are here, in order; empty unless bytes arrive.
-    public let landed: [Range<Int64>]
+    public let receivedRanges: [Range<Int64>]
     /// See ``DownloadRequest/key``.
     public let key: String?
     public let group: String?
@@ -61,7 +61,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         /// The host that was asked, before redirects.
         public let host: String
         /// What it is to bring yet.
-        public let owed: Range<Int64>
+        public let remainingRange: Range<Int64>
         /// Over the last two seconds.
         public let bytesPerSecond: Double
     }
@@ -76,9 +76,9 @@ public struct DownloadSnapshot: Sendable, Hashable {
         totalBytes: Int64?,
         bytesPerSecond: Double = 0,
         error: DownloadError? = nil,
-        waitsFor: Duration? = nil,
+        retryDelay: Duration? = nil,
         connections: [Connection] = [],
-        landed: [Range<Int64>] = []
+        receivedRanges: [Range<Int64>] = []
     ) {
         self.id = id
         urlText = record.wishes.link ?? record.url
@@ -89,9 +89,9 @@ public struct DownloadSnapshot: Sendable, Hashable {
         self.totalBytes = totalBytes
         self.bytesPerSecond = bytesPerSecond
         self.error = error
-        self.waitsFor = waitsFor
+        self.retryDelay = retryDelay
         self.connections = connections
-        self.landed = landed
+        self.receivedRanges = receivedRanges
         key = record.key
         group = record.groupName
         owner = record.belongsTo
@@ -123,7 +123,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     }
 
     /// The same download, now in another state of rest.
-    func resting(_ state: State) -> DownloadSnapshot {
+    func backingOff(_ state: State) -> DownloadSnapshot {
         DownloadSnapshot(self, state)
     }
 
@@ -134,8 +134,8 @@ public struct DownloadSnapshot: Sendable, Hashable {
         (addedAt, startedAt) = (other.addedAt, other.startedAt)
         self.state = state
         endedAt = state == .queued ? nil : other.endedAt
-        (holdReason, error, waitsFor) = (nil, nil, nil)
-        (bytesPerSecond, connections, landed) = (0, [], [])
+        (holdReason, error, retryDelay) = (nil, nil, nil)
+        (bytesPerSecond, connections, receivedRanges) = (0, [], [])
     }
 
     /// From 0 to 1; nil while the total is unknown.
@@ -174,7 +174,7 @@ public struct CompletedDownload: Sendable, Hashable {
     }
     public let proof: Proof
     /// True when the file had been completed by an earlier run and stands there unchanged, or was to be left alone.
-    public let wasThere: Bool
+    public let alreadyExisted: Bool
 }
 
 /// How a run of a download ended.

@@ -21,21 +21,21 @@ public actor Downloader {
     let transport: any Transport
     let disk: any Disk
     let store: DownloadStore
-    let time: Timekeeper
+    let time: EngineClock
     let executor: BlockingExecutor
     let descriptors: DescriptorBudget
-    let publication: Publication
-    let openWorkers = OpenWorkers()
+    let publication: FilePlacement
+    let openWorkers = WorkerRegistry()
     let cookieCollection: CookieCollection
-    let arrivals = Arrivals()
+    let arrivals = EventMailbox()
     let logger: Logger
     var random: SplitMix64
 
     /// Those in memory: see `Downloader+Roster`.
-    var entries: [DownloadID: Entry] = [:]
+    var tasks: [DownloadID: DownloadTask] = [:]
     let hubs = HubRegistry()
     let broadcast = Broadcast()
-    var gates: Gates
+    var conditions: RunConditions
     var networkMonitor: (any NetworkMonitor)?
     var timetable: Timetable?
     var timetableTimer: Task<Void, Never>?
@@ -46,18 +46,18 @@ public actor Downloader {
     /// Between two places of the queue's order: room for those that are moved there by hand.
     static let positionStep: Int64 = 1 << 16
     var queue: DownloadQueue
-    var hosts: HostBudget
+    var hosts: ConnectionLimiter
     /// Downloads that found no room for a further connection; some may not want it any more.
     var roomSeekers: Set<DownloadID> = []
     /// What the application says; hours may have a lower one.
     var ownSpeedLimit: Int64?
     /// For all downloads together; each has its own under it.
-    let speedLimit: SpeedLimit
+    let speedLimit: RateLimiter
     /// Connections that a host was seen to allow.
     var hostLimits: [Origin: Int] = [:]
     var ticker: Task<Void, Never>?
     /// Small files that are complete and wait to be brought to the disk together.
-    var group = PublicationGroup()
+    var group = BufferedFileGroup()
     var isShuttingDown = false
     /// Under way, or done: however many calls of ``shutDown()`` there are, it happens once.
     private var closing: Task<Void, Never>?
@@ -72,9 +72,9 @@ public actor Downloader {
     var space = SpaceWatch()
     var spacePoll: Task<Void, Never>?
     var lastSpaceLook = Instant.start
-    var stored = StoredCount()
+    var stored = QuotaUsage()
     let hooks: HookRunner
-    var hookBook = HookBook()
+    var hookBook = HookEventTracker()
     var telling: Task<Void, Never>?
     /// Calls under way that add downloads.
     var pendingAdditions = 0
@@ -137,7 +137,7 @@ public actor Downloader {
             transport: transport,
             disk: disk,
             store: store,
-            time: Timekeeper(ContinuousClock()),
+            time: EngineClock(ContinuousClock()),
             descriptors: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads),
             seed: UInt64.random(in: .min ... .max)
         )
@@ -158,7 +158,7 @@ public actor Downloader {
         transport: any Transport,
         disk: any Disk,
         store: DownloadStore,
-        time: Timekeeper,
+        time: EngineClock,
         executor: BlockingExecutor = .system,
         descriptors: DescriptorBudget = .unlimited,
         seed: UInt64
@@ -169,7 +169,7 @@ public actor Downloader {
         self.store = store
         self.time = time
         self.executor = executor
-        publication = Publication(disk: disk)
+        publication = FilePlacement(disk: disk)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
         logger = configuration.logger
         cookieCollection = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
@@ -178,10 +178,10 @@ public actor Downloader {
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
         queue = DownloadQueue(limits)
-        hosts = HostBudget(limit: configuration.connectionsPerHost, total: descriptors.connections)
+        hosts = ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections)
         ownSpeedLimit = configuration.bytesPerSecond
-        speedLimit = SpeedLimit(configuration.bytesPerSecond, now: time.now)
-        gates = Gates(
+        speedLimit = RateLimiter(configuration.bytesPerSecond, now: time.now)
+        conditions = RunConditions(
             waitsForNetwork: configuration.waitsForNetwork,
             allowsMetered: configuration.allowsMetered,
             binding: configuration.binding
@@ -194,12 +194,12 @@ public actor Downloader {
         watchGates()
         if configuration.restoration == .everything {
             try await restoreAll()
-            askQueue()
+            startQueuedDownloads()
         }
     }
 
     /// Where a damaged store was moved to when this one opened, if it was. Downloads begun before are not known any more.
-    public nonisolated var damagedStore: String? { store.setAside }
+    public nonisolated var quarantinedStore: String? { store.setAside }
 
     /// Stops every transfer, writes down how far each has come and closes connections and store. What ran will run again
     /// when its store is next opened. Runs end with ``DownloadError/Code/shutDown``, and so do those that were paused; event
@@ -222,18 +222,18 @@ public actor Downloader {
         isShuttingDown = true
         var told: Set<DownloadID> = []
         // A call that was under way may have taken further ones into memory.
-        while case let rest = entries.values.filter({ !told.contains($0.id) }), !rest.isEmpty {
+        while case let rest = tasks.values.filter({ !told.contains($0.id) }), !rest.isEmpty {
             let rest = rest.sorted { $0.record.position < $1.record.position }
             told.formUnion(rest.map(\.id))
-            for entry in rest { send(.pauseRequested, to: entry) }
-            for entry in rest { await settled(entry) }
+            for task in rest { send(.pauseRequested, to: task) }
+            for task in rest { await settled(task) }
         }
         ticker?.cancel()
         queueTimer?.task.cancel()
         stopWatchingGates()
         spacePoll?.cancel()
         // Paused and waiting ones too: nobody shall wait for what can no longer happen.
-        hubs.close(.failed(Self.isShutDown)) { id in entries[id].map { snapshot(of: $0) } }
+        hubs.close(.failed(Self.isShutDown)) { id in tasks[id].map { snapshot(of: $0) } }
         broadcast.close()
         idle.giveUp(Self.isShutDown)
         await store.flush()
@@ -266,7 +266,7 @@ public actor Downloader {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
         try checkIsOpen()
-        if let hub = entries[id]?.hub { return Download(id, self, hub) }
+        if let hub = tasks[id]?.hub { return Download(id, self, hub) }
         // Who has a handle of one that was removed meanwhile may hold its hub: only the store knows what there is.
         return try await store.list(.ids([id])).first.map { handle($0.id, $0.record, received: $0.received) }
     }
@@ -311,46 +311,46 @@ public actor Downloader {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``. An id that
     ///   there is not changes nothing.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
-        try await changeRoster { downloader throws(DownloadError) in
-            guard let entry = try await downloader.wake(id) else { return }
-            entry.speedLimit.bytesPerSecond = bytesPerSecond
-            entry.record.wishes.bytesPerSecond = bytesPerSecond
-            if entry.isOurs { downloader.store.note(entry.record) }
-            downloader.letGo(entry)
+        try await withCatalogLock { downloader throws(DownloadError) in
+            guard let task = try await downloader.load(id) else { return }
+            task.speedLimit.bytesPerSecond = bytesPerSecond
+            task.record.wishes.bytesPerSecond = bytesPerSecond
+            if task.ownsRecord { downloader.store.note(task.record) }
+            downloader.evict(task)
         }
     }
 
     /// Returns when no step of this download is under way any more.
-    func settled(_ entry: Entry) async {
-        while entry.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
-        while let step = entry.lastStep {
+    func settled(_ task: DownloadTask) async {
+        while task.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
+        while let step = task.lastStep {
             await step.value
-            if entry.lastStep == step { return }
+            if task.lastStep == step { return }
         }
     }
 
     // MARK: Events
 
     /// Hands an event to a download's machine and carries out what it decides.
-    func send(_ event: DownloadMachine.Event, to entry: Entry) {
-        entry.inbox.append(event)
-        guard !entry.isHandling else { return }
-        entry.isHandling = true
-        let wasTransferring = entry.machine.isTransferring
+    func send(_ event: DownloadMachine.Event, to task: DownloadTask) {
+        task.inbox.append(event)
+        guard !task.isHandling else { return }
+        task.isHandling = true
+        let wasTransferring = task.machine.isTransferring
         var hasActed = false
         var next = 0
         // What an action brings about at once is handled after the actions beside it.
-        while next < entry.inbox.count {
-            if entry.machine.mayOpenMore { entry.machine.note(room: room(entry)) }
-            let actions = entry.machine.handle(entry.inbox[next], at: time.now())
-            if entry.machine.transfer.wantsRoom { roomSeekers.insert(entry.id) }
+        while next < task.inbox.count {
+            if task.machine.mayOpenMore { task.machine.note(room: room(task)) }
+            let actions = task.machine.handle(task.inbox[next], at: time.now())
+            if task.machine.transfer.wantsRoom { roomSeekers.insert(task.id) }
             next += 1
-            for action in actions { perform(action, entry) }
+            for action in actions { perform(action, task) }
             if !actions.isEmpty { hasActed = true }
         }
-        entry.inbox.removeAll(keepingCapacity: true)
-        entry.isHandling = false
-        if wasTransferring, !entry.machine.isTransferring { noteLast(entry) }
-        if hasActed { askQueue() }
+        task.inbox.removeAll(keepingCapacity: true)
+        task.isHandling = false
+        if wasTransferring, !task.machine.isTransferring { noteLast(task) }
+        if hasActed { startQueuedDownloads() }
     }
 }

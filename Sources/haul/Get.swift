@@ -81,9 +81,9 @@ struct Get: AsyncParsableCommand {
             // Only now: a Metalink that was fetched is none of the downloads that were asked for.
             await session.downloader.setHooks(hooks)
             let status = await GetRun(session.downloader, session.display, active: jobs).finish(wanted)
-            if await !session.downloader.settleHooks(within: .seconds(2)) {
+            if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
-                await session.downloader.settleHooks(within: .seconds(30 * 86_400))
+                await session.downloader.waitForHooks(within: .seconds(30 * 86_400))
             }
             try cookies.save(session.downloader.cookies)
             return status

@@ -26,7 +26,7 @@ struct GetRun {
             display.unreadable(line)
             summary.note(.usage, at: line.position)
         }
-        let names = ListedNames(wanted.requests)
+        let names = BatchFileNames(wanted.requests)
         for shared in names.shared {
             display.noted("\(shared.count) URLs of the list lead to \(shared.path): they are numbered in its order.")
         }

@@ -44,7 +44,7 @@ struct Session {
         NIOSingletons.groupLoopCountSuggestion = loops
         configuration.eventLoops = loops
         let downloader = try await Downloader(configuration)
-        if let damaged = downloader.damagedStore {
+        if let damaged = downloader.quarantinedStore {
             Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")
         }
         // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.

@@ -23,7 +23,7 @@ import Testing
             totalBytes: total,
             bytesPerSecond: speed,
             error: error,
-            waitsFor: error == nil ? nil : .seconds(7)
+            retryDelay: error == nil ? nil : .seconds(7)
         )
     }
 

@@ -13,7 +13,7 @@ extension DownloadSnapshot {
         totalBytes: Int64? = nil,
         bytesPerSecond: Double = 0,
         error: DownloadError? = nil,
-        waitsFor: Duration? = nil
+        retryDelay: Duration? = nil
     ) -> DownloadSnapshot {
         let record = DownloadRecord(
             id,
@@ -29,7 +29,7 @@ extension DownloadSnapshot {
             totalBytes: totalBytes,
             bytesPerSecond: bytesPerSecond,
             error: error,
-            waitsFor: waitsFor
+            retryDelay: retryDelay
         )
     }
 }

@@ -15,7 +15,7 @@ extension Downloader {
         try checkSource(request)
         pendingAdditions += 1
         defer { additionEnded() }
-        return try await changeRoster { downloader throws(DownloadError) in
+        return try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }
     }
@@ -37,7 +37,7 @@ extension Downloader {
         let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
         try await store.commit(record, nil, durably: true)
         line(up: record, request)
-        askQueue()
+        startQueuedDownloads()
         return download
     }
 
@@ -55,15 +55,15 @@ extension Downloader {
     func line(up record: DownloadRecord, _ request: DownloadRequest) {
         guard let id = DownloadID(record.id) else { return }
         if queue.waitingCount < Self.readTogether {
-            let entry = Entry(
+            let task = DownloadTask(
                 id,
                 DownloadMachine(settings(request, record), seed: random.next()),
                 record,
-                SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now),
+                RateLimiter(request.bytesPerSecond, under: speedLimit, now: time.now),
                 hubs
             )
-            entry.isUntouched = true
-            entries[id] = entry
+            task.hasNoDiskState = true
+            tasks[id] = task
         }
         queue.enqueue(
             .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
@@ -76,15 +76,15 @@ extension Downloader {
     private func join(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let id = DownloadID(saved.record.id) else { return nil }
-        switch request.whenPresent {
+        switch request.onDuplicate {
         case .join: break
-        case .addBeside:
+        case .addAnyway:
             if request.key == nil, case .folder = request.destination { return nil }
             throw Self.isPresent(request)
         case .refuse: throw Self.isPresent(request)
         }
-        if let entry = entries[id] {
-            if let download = try await again(entry, request) { return download }
+        if let task = tasks[id] {
+            if let download = try await again(task, request) { return download }
             // It has just ended: the store knows how.
             guard let saved = try await store.find(id: saved.record.id) else { return nil }
             return try await go(on: saved, request)
@@ -104,72 +104,72 @@ extension Downloader {
     }
 
     /// The download that is in memory, set going if it can be; nil when it has ended.
-    private func again(_ entry: Entry, _ request: DownloadRequest) async throws(DownloadError) -> Download? {
-        if case .completed = entry.machine.state {
-            await settled(entry)
+    private func again(_ task: DownloadTask, _ request: DownloadRequest) async throws(DownloadError) -> Download? {
+        if case .completed = task.machine.state {
+            await settled(task)
             return nil
         }
-        let isBound = entry.record.isBound(for: request.destination)
+        let isBound = task.record.isBound(for: request.destination)
         if !isBound {
-            await settled(entry)
-            guard entries[entry.id] === entry else { return nil }
-            try await checkMove(entry.record, to: request.destination)
-            guard entries[entry.id] === entry else { return nil }
-            if case .completed = entry.machine.state { return nil }
+            await settled(task)
+            guard tasks[task.id] === task else { return nil }
+            try await checkMove(task.record, to: request.destination)
+            guard tasks[task.id] === task else { return nil }
+            if case .completed = task.machine.state { return nil }
         }
-        switch entry.machine.state {
+        switch task.machine.state {
         case .queued, .paused, .failed:
-            if !isBound { entry.record.move(to: request.destination) }
-            let isReplaced = Self.merge(request, into: &entry.record)
-            entry.speedLimit.bytesPerSecond = entry.record.wishes.bytesPerSecond
-            if let merged = entry.record.request {
-                entry.machine.retarget(settings(merged, entry.record), isFromReplacedSource: isReplaced)
+            if !isBound { task.record.move(to: request.destination) }
+            let isReplaced = Self.merge(request, into: &task.record)
+            task.speedLimit.bytesPerSecond = task.record.wishes.bytesPerSecond
+            if let merged = task.record.request {
+                task.machine.retarget(settings(merged, task.record), isFromReplacedSource: isReplaced)
             }
-            if isReplaced || !isBound, entry.isOurs { try await store.commit(entry.record, nil, durably: true) }
+            if isReplaced || !isBound, task.ownsRecord { try await store.commit(task.record, nil, durably: true) }
         case .cancelled:
-            await settled(entry)
+            await settled(task)
             return nil
         default:
             guard isBound else {
                 throw DownloadError(
                     .inUse,
-                    "The key \"\(request.key ?? "")\" is being downloaded already, to \(entry.record.finalPath ?? "another place")."
+                    "The key \"\(request.key ?? "")\" is being downloaded already, to \(task.record.finalPath ?? "another place")."
                 )
             }
-            guard request.key != nil || entry.record.url == request.url.absoluteString else {
+            guard request.key != nil || task.record.url == request.url.absoluteString else {
                 throw DownloadError(
                     .inUse,
-                    "\(entry.record.finalPath ?? "This file") is being downloaded already, from another URL."
+                    "\(task.record.finalPath ?? "This file") is being downloaded already, from another URL."
                 )
             }
         }
-        send(.resumeRequested, to: entry)
-        return Download(entry.id, self, entry.hub)
+        send(.resumeRequested, to: task)
+        return Download(task.id, self, task.hub)
     }
 
     /// Takes up a download that is not in memory.
     private func go(on saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
-        guard let entry = try await takeUp(saved, request) else { return nil }
+        guard let task = try await takeUp(saved, request) else { return nil }
         try checkIsOpen()
-        let download = Download(entry.id, self, entry.hub)
-        guard entry.machine.state == .queued else {
-            announce(snapshot(of: entry), outcome(of: entry), entry)
-            tellHooks(entry, entry.hub.snapshot)
+        let download = Download(task.id, self, task.hub)
+        guard task.machine.state == .queued else {
+            announce(snapshot(of: task), outcome(of: task), task)
+            tellHooks(task, task.hub.snapshot)
             // A list of which everything is complete comes to its end too.
             wasBusy = true
             return download
         }
-        entries[entry.id] = entry
-        entry.hub.changed(snapshot(of: entry))
-        if entry.isOurs {
-            do throws(DownloadError) { try await store.commit(entry.record, nil, durably: true) } catch {
-                entries[entry.id] = nil
+        tasks[task.id] = task
+        task.hub.changed(snapshot(of: task))
+        if task.ownsRecord {
+            do throws(DownloadError) { try await store.commit(task.record, nil, durably: true) } catch {
+                tasks[task.id] = nil
                 throw error
             }
         }
-        queue.enqueue(entry.queueItem)
-        askQueue()
+        queue.enqueue(task.queueItem)
+        startQueuedDownloads()
         return download
     }
 

@@ -5,12 +5,12 @@ extension Downloader {
     /// Adds many downloads at once, each as ``add(_:)`` would, and returns what came of each, in the order of the requests.
     ///
     /// The same URL twice into the same folder is one download, returned twice. Different URLs whose names in one folder would
-    /// be the same get numbered names before anything is asked of a server (``ListedNames``); a named file that a second
+    /// be the same get numbered names before anything is asked of a server (``BatchFileNames``); a named file that a second
     /// request of the list wants to fill from another URL is refused with ``DownloadError/Code/inUse``.
     ///
     /// Downloads begin while the rest of the list is still being added.
     public func add(_ requests: [DownloadRequest]) async -> [Result<Download, DownloadError>] {
-        let names = ListedNames(requests)
+        let names = BatchFileNames(requests)
         var results: [Result<Download, DownloadError>] = []
         results.reserveCapacity(requests.count)
         var paths = AbsolutePaths()
@@ -42,7 +42,7 @@ extension Downloader {
         -> [Result<Download, DownloadError>]
     {
         do throws(DownloadError) {
-            return try await changeRoster { downloader throws(DownloadError) in
+            return try await withCatalogLock { downloader throws(DownloadError) in
                 try await downloader.addPart(requests)
             }
         } catch {
@@ -84,7 +84,7 @@ extension Downloader {
         }
         // What was there already may be one of these.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
-        askQueue()
+        startQueuedDownloads()
         guard let failure else { return results }
         let lost = Set(new.map(\.record.id))
         return results.map { $0.flatMap { lost.contains($0.id.description) ? .failure(failure) : .success($0) } }

@@ -81,10 +81,10 @@ extension Downloader {
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
         pendingAdditions += 1
         defer { additionEnded() }
-        return try await changeRoster { downloader throws(DownloadError) in
+        return try await withCatalogLock { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
             else { return nil }
-            request.whenPresent = .join
+            request.onDuplicate = .join
             return try await downloader.addOne(request, saved)
         }
     }
@@ -132,7 +132,7 @@ extension Downloader {
         _ result: inout CacheRemoval
     ) async throws(DownloadError) -> Bool {
         let first = passed
-        let (page, count) = try await changeRoster { downloader throws(DownloadError) -> (CacheRemoval, Int) in
+        let (page, count) = try await withCatalogLock { downloader throws(DownloadError) -> (CacheRemoval, Int) in
             var query = DownloadQuery(states: [.completed], offset: first, limit: Self.filesAtOnce)
             query.ended = .distantPast..<date
             let (rows, count) = try await downloader.store.page(downloader.condition(query))
@@ -180,7 +180,7 @@ extension Downloader {
 
     private func look(at rows: [DownloadStore.Listed]) async -> [Found] {
         let disk = disk
-        return await offActor {
+        return await runBlocking {
             rows.map { row in
                 var (state, failure) = (FileState.changed, DownloadError?.none)
                 // What cannot be looked at cannot be vouched for.
@@ -203,15 +203,15 @@ extension Downloader {
 extension DownloadRecord {
     fileprivate func fileState(on disk: any Disk) throws(DiskError) -> FileState {
         guard let path = finalPath, let finished else { return .missing }
-        let standing: FileStatus?
-        do throws(DiskError) { standing = try disk.status(path) } catch {
+        let existingFile: FileStatus?
+        do throws(DiskError) { existingFile = try disk.status(path) } catch {
             guard error.kind == .notAFolder else { throw error }
-            standing = nil
+            existingFile = nil
         }
-        guard let standing else { return .missing }
+        guard let existingFile else { return .missing }
         let isSame =
-            standing.isSameFile(as: finished) && standing.size == finished.size
-            && standing.modified == finished.modified
+            existingFile.isSameFile(as: finished) && existingFile.size == finished.size
+            && existingFile.modified == finished.modified
         return isSame ? .unchanged : .changed
     }
 }

@@ -8,7 +8,7 @@ extension Downloader {
     ///   these calls. An id that there is not changes nothing.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let entry = entries[id] { return await tell(.pauseRequested, entry) }
+        if let task = tasks[id] { return await tell(.pauseRequested, task) }
         try await pause(.ids([id]))
     }
 
@@ -16,7 +16,7 @@ extension Downloader {
     /// ``DownloadError/Code/inUse``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let entry = entries[id] { return await tell(.resumeRequested, entry) }
+        if let task = tasks[id] { return await tell(.resumeRequested, task) }
         if try await resume(.ids([id]), from: ["paused", "failed"]) == 0 { try await tellHolderWhoseItIs(id) }
     }
 
@@ -24,10 +24,10 @@ extension Downloader {
     private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
         guard configuration.restoration == .onRequest, let hub = hubs.existing(id),
             let saved = try await store.find(id: id.description), let owner = saved.record.owner,
-            owner != store.owner.number, store.owner.isAlive(owner), entries[id] == nil
+            owner != store.owner.number, store.owner.isAlive(owner), tasks[id] == nil
         else { return }
         var record = saved.record
-        let error = Publication.inUse(
+        let error = FilePlacement.inUse(
             record.partPath ?? record.request?.url.masked ?? "The file",
             owner: record.ownerProcess
         )
@@ -41,7 +41,7 @@ extension Downloader {
     /// Returns when that has happened.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let entry = entries[id] { return await tell(.cancelRequested, entry) }
+        if let task = tasks[id] { return await tell(.cancelRequested, task) }
         try await cancel(.ids([id]))
     }
 
@@ -55,10 +55,10 @@ extension Downloader {
         try await remove(.ids([id]), deletingFiles: deletingFile)
     }
 
-    private func tell(_ event: DownloadMachine.Event, _ entry: Entry) async {
-        send(event, to: entry)
-        await settled(entry)
-        letGo(entry)
+    private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async {
+        send(event, to: task)
+        await settled(task)
+        evict(task)
     }
 
     // MARK: Many
@@ -68,7 +68,7 @@ extension Downloader {
     /// - Returns: how many.
     @discardableResult
     public func pause(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(selection)
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
@@ -84,7 +84,7 @@ extension Downloader {
             }
             downloader.space.forget(ids)
             downloader.tellHolders(of: ids, .paused)
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
             return present.count + ids.count
         }
     }
@@ -106,21 +106,21 @@ extension Downloader {
     }
 
     private func resume(_ selection: DownloadSelection, from statuses: Set<String>) async throws(DownloadError) -> Int {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(selection)
             present.removeAll { !statuses.contains($0.restName) }
             await downloader.tellAll(.resumeRequested, present)
-            var resting = rest
-            resting.add("status IN (\(statuses.sorted().map { "'\($0)'" }.joined(separator: ", ")))")
-            let ids = try await downloader.store.ids(resting)
+            var backingOff = rest
+            backingOff.add("status IN (\(statuses.sorted().map { "'\($0)'" }.joined(separator: ", ")))")
+            let ids = try await downloader.store.ids(backingOff)
             try await downloader.store.change(
                 "status = 'queued', hold = NULL, error = NULL, finishedAt = NULL",
-                resting
+                backingOff
             )
             for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
             downloader.space.forget(ids)
             downloader.tellHolders(of: ids, .queued)
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
             return present.count + ids.count
         }
     }
@@ -130,13 +130,13 @@ extension Downloader {
     /// - Returns: how many.
     @discardableResult
     public func cancel(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             let (present, rest) = try await downloader.resolve(selection)
             return try await downloader.cancel(present, rest)
         }
     }
 
-    private func cancel(_ present: [Entry], _ rest: StoreCondition) async throws(DownloadError) -> Int {
+    private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
         var unfinished = rest
         unfinished.add("status <> 'completed'")
         // What has bytes on the disk is taken into memory for it.
@@ -145,7 +145,7 @@ extension Downloader {
         var present = present.filter { !$0.isComplete }
         let count = present.count
         for id in try await store.ids(begun) {
-            if let entry = try await wake(id) { present.append(entry) }
+            if let task = try await load(id) { present.append(task) }
         }
         await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
@@ -154,7 +154,7 @@ extension Downloader {
         stored.invalidate()
         let untouched = try await store.remove(unfinished)
         tellHolders(of: ids, .cancelled)
-        askQueue()
+        startQueuedDownloads()
         return count + max(untouched, ids.count)
     }
 
@@ -165,12 +165,12 @@ extension Downloader {
     /// - Throws: ``DownloadError`` when a file or the records could not be removed; what was not reached by then stays.
     @discardableResult
     public func remove(_ selection: DownloadSelection, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             var condition = StoreCondition.ids(try await downloader.ids(of: selection))
             try await downloader.leaveOthers(&condition)
             let ids = try await downloader.store.ids(condition)
-            let present = ids.compactMap { downloader.entries[$0] }
-            for entry in present where entry.isComplete { await downloader.settled(entry) }
+            let present = ids.compactMap { downloader.tasks[$0] }
+            for task in present where task.isComplete { await downloader.settled(task) }
             _ = try await downloader.cancel(present, condition)
             if deletingFiles {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
@@ -192,7 +192,8 @@ extension Downloader {
     // MARK: Selections
 
     /// Those of a selection that are in memory, and the condition for all others.
-    private func resolve(_ selection: DownloadSelection) async throws(DownloadError) -> ([Entry], StoreCondition) {
+    private func resolve(_ selection: DownloadSelection) async throws(DownloadError) -> ([DownloadTask], StoreCondition)
+    {
         var all: StoreCondition
         switch selection.kind {
         case .query(let query) where query.limit == nil && query.offset == 0: all = condition(query)
@@ -201,9 +202,9 @@ extension Downloader {
         all.order = ""
         try await leaveOthers(&all)
         var inMemory = all
-        inMemory.add(isIn: entries.keys.map(\.description), "id")
-        let present = try await store.ids(inMemory).compactMap { entries[$0] }
-        all.add(besides: entries.keys)
+        inMemory.add(isIn: tasks.keys.map(\.description), "id")
+        let present = try await store.ids(inMemory).compactMap { tasks[$0] }
+        all.add(besides: tasks.keys)
         return (present, all)
     }
 
@@ -230,18 +231,18 @@ extension Downloader {
         }
     }
 
-    private func tellAll(_ event: DownloadMachine.Event, _ entries: [Entry]) async {
-        for entry in entries { send(event, to: entry) }
-        for entry in entries { await settled(entry) }
-        for entry in entries { letGo(entry) }
+    private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async {
+        for task in tasks { send(event, to: task) }
+        for task in tasks { await settled(task) }
+        for task in tasks { evict(task) }
     }
 
     /// Who has a handle of a download that is not in memory hears what has become of it.
     func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
         if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
-        for id in ids where entries[id] == nil {
+        for id in ids where tasks[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
-            let snapshot = hub.snapshot.resting(state)
+            let snapshot = hub.snapshot.backingOff(state)
             hub.changed(stored(snapshot, snapshot.host), outcome: state == .cancelled ? .cancelled : nil)
         }
         lookWhoIsIdle()
@@ -252,14 +253,14 @@ extension Downloader {
     func tellHoldersOfRemovedFiles(_ ids: [DownloadID]) {
         for id in ids {
             guard let hub = hubs.existing(id), case .completed? = hub.outcome else { continue }
-            hub.changed(hub.snapshot.resting(.cancelled), outcome: .failed(Self.isRemoved))
+            hub.changed(hub.snapshot.backingOff(.cancelled), outcome: .failed(Self.isRemoved))
         }
     }
 
     private static let isRemoved = DownloadError(.cancelled, "The download was removed, and its file with it.")
 }
 
-extension Entry {
+extension DownloadTask {
     fileprivate var isComplete: Bool {
         if case .completed = machine.state { return true }
         return false

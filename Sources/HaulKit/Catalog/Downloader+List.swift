@@ -25,7 +25,7 @@ extension Downloader {
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return queue.running.reduce(into: [:]) { states, id in
-            guard let state = entries[id]?.snapshot(at: now).state, state != .queued else { return }
+            guard let state = tasks[id]?.snapshot(at: now).state, state != .queued else { return }
             states[id] = state
         }
     }
@@ -34,13 +34,13 @@ extension Downloader {
     func snapshots(of rows: [DownloadStore.Listed]) -> [DownloadSnapshot] {
         let now = time.now()
         return rows.map { row in
-            if let entry = entries[row.id] { return snapshot(of: entry, at: now) }
+            if let task = tasks[row.id] { return snapshot(of: task, at: now) }
             return stored(DownloadSnapshot(row.id, row.record, receivedBytes: row.received), row.record.host)
         }
     }
 
-    func snapshot(of entry: Entry, at now: Instant? = nil) -> DownloadSnapshot {
-        withReason(entry.snapshot(at: now ?? time.now()), entry.record.host)
+    func snapshot(of task: DownloadTask, at now: Instant? = nil) -> DownloadSnapshot {
+        withReason(task.snapshot(at: now ?? time.now()), task.record.host)
     }
 
     /// The snapshot of a row, which may be one that another process runs.
@@ -52,7 +52,7 @@ extension Downloader {
     func withReason(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         guard snapshot.state == .queued else { return snapshot }
         var snapshot = snapshot
-        snapshot.holdReason = gates.reason(forHost: host ?? "")
+        snapshot.holdReason = conditions.reason(forHost: host ?? "")
         return snapshot
     }
 }

@@ -27,13 +27,13 @@ extension Downloader {
         for item in try await store.queueItems(.all) { queue.enqueue(item) }
     }
 
-    func entry(
+    func task(
         _ saved: DownloadStore.Saved,
         _ id: DownloadID,
         _ request: DownloadRequest,
         isFromReplacedSource: Bool = false
-    ) -> Entry {
-        let mark = saved.progress?.mark(bootID: disk.bootID) ?? .zero
+    ) -> DownloadTask {
+        let persisted = saved.progress?.persisted(bootID: disk.bootID) ?? .zero
         let state: DownloadMachine.State =
             switch saved.record.status {
             case .queued, .publishing: .queued
@@ -45,24 +45,24 @@ extension Downloader {
             settings(request, saved.record),
             state: state,
             resource: saved.record.resource,
-            mark: mark,
+            persisted: persisted,
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
         if state == .paused { machine.hold = saved.record.hold }
-        let limit = SpeedLimit(request.bytesPerSecond, under: speedLimit, now: time.now)
-        let entry = Entry(id, machine, saved.record, limit, hubs)
+        let limit = RateLimiter(request.bytesPerSecond, under: speedLimit, now: time.now)
+        let task = DownloadTask(id, machine, saved.record, limit, hubs)
         // Who has the whole store to himself need not ask whose a record is.
         let isAddedHere = saved.record.owner == store.owner.number && saved.record.partPath == nil
-        entry.isOurs = configuration.restoration == .everything || state != .queued || isAddedHere
-        entry.isUntouched = isAddedHere && state == .queued && saved.record.startedAt == nil
-        entry.wasThere = saved.record.status == .completed
-        return entry
+        task.ownsRecord = configuration.restoration == .everything || state != .queued || isAddedHere
+        task.hasNoDiskState = isAddedHere && state == .queued && saved.record.startedAt == nil
+        task.alreadyExisted = saved.record.status == .completed
+        return task
     }
 
     /// The entry with which a request goes on, in a state to run or complete already; nil when the stored download is of
     /// no use for it.
-    func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Entry? {
+    func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
         // Another process has just begun it and has no file to lock yet: ours is another download until that is settled.
@@ -70,7 +70,7 @@ extension Downloader {
             store.owner.isAlive(owner)
         {
             // A key stands for one download.
-            if request.key != nil { throw Publication.inUse(request.url.masked, owner: saved.record.ownerProcess) }
+            if request.key != nil { throw FilePlacement.inUse(request.url.masked, owner: saved.record.ownerProcess) }
             return nil
         }
         if saved.record.status == .publishing { try await finishPublishing(&saved) }
@@ -79,7 +79,7 @@ extension Downloader {
             let isThere = saved.record.isBound(for: request.destination)
             if isSame, isThere, await isUnchanged(saved.record), try await hasDigest(request.checksum, saved.record) {
                 prove(&saved.record, by: request.checksum)
-                return entry(saved, id, request)
+                return task(saved, id, request)
             }
             guard isSame || request.key != nil else { return nil }
             stored.invalidate()
@@ -100,7 +100,7 @@ extension Downloader {
         saved.record.error = nil
         saved.record.hold = nil
         guard let merged = saved.record.request else { return nil }
-        return entry(saved, id, merged, isFromReplacedSource: isReplaced)
+        return task(saved, id, merged, isFromReplacedSource: isReplaced)
     }
 
     /// Lets a new request for a download that is there change what it says: a request that says nothing of headers or
@@ -149,12 +149,12 @@ extension Downloader {
         }
         let disk = disk
         let finished = try await onDisk { () throws(DiskError) -> FileStatus? in
-            guard let standing = try disk.status(path), standing.isSameFile(as: identity),
-                standing.size == identity.size
+            guard let existingFile = try disk.status(path), existingFile.isSameFile(as: identity),
+                existingFile.size == identity.size
             else { return nil }
             if try disk.status(part)?.isSameFile(as: identity) == true { try disk.remove(part) }
             try disk.syncFolder(FilePaths.folder(of: path))
-            return standing
+            return existingFile
         }
         guard let finished else { return }
         saved.record.status = .completed

@@ -11,13 +11,13 @@ extension Downloader {
     private static let readAhead = 64
 
     /// How many are in memory.
-    var awake: Int { entries.count }
+    var loadedCount: Int { tasks.count }
 
     // MARK: One change at a time
 
     /// Changes of which downloads there are, and of rows that are not in memory, are made one after another; none is begun
     /// once the downloader shuts down.
-    func changeRoster<Value>(
+    func withCatalogLock<Value>(
         _ change: (isolated Downloader) async throws(DownloadError) -> Value
     ) async throws(DownloadError) -> Value {
         try checkIsOpen()
@@ -37,18 +37,18 @@ extension Downloader {
 
     /// Puts a stored download into memory, if it is not there.
     @discardableResult
-    func takeIn(_ saved: DownloadStore.Saved) -> Entry? {
+    func takeIn(_ saved: DownloadStore.Saved) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
-        if let entry = entries[id] { return entry }
+        if let task = tasks[id] { return task }
         guard let request = saved.record.request else { return nil }
-        let entry = entry(saved, id, request)
-        entries[id] = entry
-        return entry
+        let task = task(saved, id, request)
+        tasks[id] = task
+        return task
     }
 
     /// The download of this id, in memory from now on; nil when there is none.
-    func wake(_ id: DownloadID) async throws(DownloadError) -> Entry? {
-        if let entry = entries[id] { return entry }
+    func load(_ id: DownloadID) async throws(DownloadError) -> DownloadTask? {
+        if let task = tasks[id] { return task }
         let saved = try await store.find(id: id.description)
         try checkIsOpen()
         return saved.flatMap { takeIn($0) }
@@ -57,44 +57,44 @@ extension Downloader {
     /// A download got a slot whose row has not been read.
     private func wakeAndStart(_ id: DownloadID) {
         Task {
-            var entry: Entry?
+            var task: DownloadTask?
             do throws(DownloadError) {
-                entry = try await changeRoster { downloader throws(DownloadError) in try await downloader.wake(id) }
+                task = try await withCatalogLock { downloader throws(DownloadError) in try await downloader.load(id) }
             } catch { logger.debug("store: \(error)") }
             guard queue.runs(id) else {
                 // Its slot is gone, as when it was paused meanwhile.
-                if let entry { letGo(entry) }
+                if let task { evict(task) }
                 return
             }
-            guard let entry, entry.machine.state == .queued else {
-                if entry == nil || entry?.isAtRest == true { queue.leave(id) }
-                if let entry { letGo(entry) }
-                askQueue()
+            guard let task, task.machine.state == .queued else {
+                if task == nil || task?.isAtRest == true { queue.leave(id) }
+                if let task { evict(task) }
+                startQueuedDownloads()
                 return
             }
-            start(entry)
+            start(task)
         }
     }
 
-    func start(_ entry: Entry) {
-        entry.machine.learn(knownLimit: hostLimits[Origin(entry.machine.settings.url)])
-        learnLinkExpiry(entry)
+    func start(_ task: DownloadTask) {
+        task.machine.learn(knownLimit: hostLimits[Origin(task.machine.settings.url)])
+        learnLinkExpiry(task)
         metrics.start()
-        send(.slotGranted, to: entry)
+        send(.slotGranted, to: task)
     }
 
     /// Reads the next ones of the queue before their turn comes.
     private func readAhead() {
         grantsSinceReading = 0
         guard !isReadingAhead, !isShuttingDown else { return }
-        let next = queue.next(Self.readTogether).filter { entries[$0] == nil }
+        let next = queue.next(Self.readTogether).filter { tasks[$0] == nil }
         guard next.count > Self.readTogether - Self.readAhead || next.count == queue.waitingCount, !next.isEmpty else {
             return
         }
         isReadingAhead = true
         Task {
             do throws(DownloadError) {
-                try await changeRoster { downloader throws(DownloadError) in
+                try await withCatalogLock { downloader throws(DownloadError) in
                     for saved in try await downloader.store.find(ids: next) {
                         guard let id = DownloadID(saved.record.id), downloader.queue.waits(id) else { continue }
                         downloader.takeIn(saved)
@@ -108,36 +108,36 @@ extension Downloader {
     // MARK: Out of memory
 
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
-    func letGo(_ entry: Entry) {
+    func evict(_ task: DownloadTask) {
         defer { lookWhoIsIdle() }
         // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
         // the watch knows them.
-        guard isAtRest(entry), entry.record.hold == nil || mayLetGoHeld(entry), entries[entry.id] === entry else {
+        guard isAtRest(task), task.record.hold == nil || mayLetGoHeld(task), tasks[task.id] === task else {
             return
         }
-        entries[entry.id] = nil
+        tasks[task.id] = nil
     }
 
     /// The same for downloads that are in memory only because somebody looked at them: another process runs them, or they wait to be
     /// asked for.
-    func isAtRest(_ entry: Entry) -> Bool {
-        entry.isAtRest
-            || entry.machine.state == .queued && !entry.hasOpenWork && pendingAdditions == 0
-                && !queue.waits(entry.id) && !queue.runs(entry.id)
+    func isAtRest(_ task: DownloadTask) -> Bool {
+        task.isAtRest
+            || task.machine.state == .queued && !task.hasOpenWork && pendingAdditions == 0
+                && !queue.waits(task.id) && !queue.runs(task.id)
     }
 
     // MARK: Slots
 
     /// Never lets a free slot and a waiting download stand side by side.
-    func askQueue() {
+    func startQueuedDownloads() {
         guard !isShuttingDown else { return }
         let now = time.now()
         let (granted, withdrawn) = queue.grant(at: now)
         for id in withdrawn {
-            if let entry = entries[id] { send(.slotWithdrawn, to: entry) }
+            if let task = tasks[id] { send(.slotWithdrawn, to: task) }
         }
         for id in granted {
-            if let entry = entries[id] { start(entry) } else { wakeAndStart(id) }
+            if let task = tasks[id] { start(task) } else { wakeAndStart(id) }
         }
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
@@ -164,6 +164,6 @@ extension Downloader {
 
     private func queueTimerFired() {
         queueTimer = nil
-        askQueue()
+        startQueuedDownloads()
     }
 }

@@ -50,7 +50,7 @@ struct ConnectionController: Sendable, Equatable {
     }
 
     private struct Sample: Sendable, Equatable {
-        let landed: Int64
+        let receivedRanges: Int64
         let at: Instant
     }
 
@@ -105,13 +105,13 @@ struct ConnectionController: Sendable, Equatable {
     ///   - flowing: connections that get bytes.
     ///   - opening: connections that wait for their first answer.
     ///   - missing: bytes of the file still to come.
-    mutating func tick(landed: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
+    mutating func tick(receivedRanges: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
         if let last = recent.last, now <= last.at { return }
-        let landed = max(landed, 0)
+        let receivedRanges = max(receivedRanges, 0)
         if aimedAt == nil { aimedAt = now }
         followHost(flowing: flowing, at: now)
-        measure(landed: landed, flowing: flowing, at: now)
-        remember(landed: landed, at: now)
+        measure(receivedRanges: receivedRanges, flowing: flowing, at: now)
+        remember(receivedRanges: receivedRanges, at: now)
         guard let window else { return }
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
@@ -120,24 +120,24 @@ struct ConnectionController: Sendable, Equatable {
 
     // MARK: Measuring
 
-    private mutating func measure(landed: Int64, flowing: Int, at now: Instant) {
+    private mutating func measure(receivedRanges: Int64, flowing: Int, at now: Instant) {
         guard flowing > 0 else {
             window = nil
             return
         }
         if window != nil {
-            if window?.add(landed: landed, at: now) != true { window = nil }
+            if window?.add(receivedRanges: receivedRanges, at: now) != true { window = nil }
             return
         }
         guard isReady(flowing: flowing, at: now) else { return }
         // What began to flow between the last tick and this one counts from the last: the first bytes come fast.
-        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.landed <= landed,
+        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.receivedRanges <= receivedRanges,
             now - last.at < .milliseconds(350)
         {
-            window = FlowWindow(landed: last.landed, at: last.at)
-            _ = window?.add(landed: landed, at: now)
+            window = FlowWindow(receivedRanges: last.receivedRanges, at: last.at)
+            _ = window?.add(receivedRanges: receivedRanges, at: now)
         } else {
-            window = FlowWindow(landed: landed, at: now)
+            window = FlowWindow(receivedRanges: receivedRanges, at: now)
         }
     }
 
@@ -149,18 +149,18 @@ struct ConnectionController: Sendable, Equatable {
         return now - aimedAt >= Self.patience
     }
 
-    private mutating func remember(landed: Int64, at now: Instant) {
-        if let last = recent.last, landed < last.landed { recent.removeAll() }
+    private mutating func remember(receivedRanges: Int64, at now: Instant) {
+        if let last = recent.last, receivedRanges < last.receivedRanges { recent.removeAll() }
         // Ticks that come thick and fast must not make a long list.
         if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
-        recent.append(Sample(landed: landed, at: now))
+        recent.append(Sample(receivedRanges: receivedRanges, at: now))
         while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
     }
 
     /// Bytes a second over the last two seconds.
     private var recentSpeed: Double {
         guard let first = recent.first, let last = recent.last, last.at > first.at else { return 0 }
-        return Double(last.landed - first.landed) / (last.at - first.at).seconds
+        return Double(last.receivedRanges - first.receivedRanges) / (last.at - first.at).seconds
     }
 
     // MARK: Deciding

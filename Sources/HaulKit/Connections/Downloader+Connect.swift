@@ -7,42 +7,42 @@ internal import NIOHTTP1
 extension Downloader {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
-    func open(_ id: ConnectionID, _ question: RangeQuestion, _ entry: Entry) {
-        let host = source(question, entry).origin
+    func open(_ id: ConnectionID, _ question: RangeRequest, _ task: DownloadTask) {
+        let host = source(question, task).origin
         if hosts.take(host) {
-            start(id, question, host, entry)
-        } else if case .connecting = entry.machine.state {
-            hosts.wait(.init(download: entry.id, connection: id, question: question), for: host)
+            start(id, question, host, task)
+        } else if case .connecting = task.machine.state {
+            hosts.wait(.init(download: task.id, connection: id, question: question), for: host)
             makeRoom(host)
         } else {
             // Not at once: the machine is still in the middle of what it decided.
-            Task { send(.connectionEnded(id, .noRoom), to: entry) }
+            Task { send(.connectionEnded(id, .noRoom), to: task) }
         }
     }
 
     /// Asks the download that has the most connections to a host to give one up.
     private func makeRoom(_ host: Origin) {
         let hosts = hosts.isFull ? nil : host
-        let counts = queue.running.compactMap { entries[$0] }
-            .map { entry in
-                (entry: entry, count: hosts.map { entry.machine.connections(to: $0) } ?? entry.workers.count)
+        let counts = queue.running.compactMap { tasks[$0] }
+            .map { task in
+                (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.workers.count)
             }
-            .filter { $0.count > 0 && $0.entry.workers.count > 1 }
+            .filter { $0.count > 0 && $0.task.workers.count > 1 }
         guard let richest = counts.max(by: { $0.count < $1.count }) else { return }
-        let wanted = hosts.map { [$0] } ?? Set(richest.entry.machine.sources.sources.map(\.origin))
-        send(.connectionWanted(wanted), to: richest.entry)
+        let wanted = hosts.map { [$0] } ?? Set(richest.task.machine.sources.sources.map(\.origin))
+        send(.connectionWanted(wanted), to: richest.task)
     }
 
-    private func source(_ question: RangeQuestion, _ entry: Entry) -> SourceBook.Source {
-        let sources = entry.machine.sources.sources
+    private func source(_ question: RangeRequest, _ task: DownloadTask) -> SourceSelector.Source {
+        let sources = task.machine.sources.sources
         // There is always the first: the URL that was asked for.
         return sources.indices.contains(question.source) ? sources[question.source] : sources[0]
     }
 
-    private func start(_ id: ConnectionID, _ question: RangeQuestion, _ host: Origin, _ entry: Entry) {
+    private func start(_ id: ConnectionID, _ question: RangeRequest, _ host: Origin, _ task: DownloadTask) {
         let date = time.date
-        let entryID = entry.id
-        let source = source(question, entry)
+        let entryID = task.id
+        let source = source(question, task)
         let worker = SegmentWorker(
             id,
             headEvent: { id, head in
@@ -56,21 +56,21 @@ extension Downloader {
                 if arrivals.put(.connectionGone(host)) { self?.takeInArrivals() }
             }
         )
-        entry.workers[id] = worker
+        task.workers[id] = worker
         openWorkers.add(worker, of: entryID)
-        let cookies = entry.cookies ?? CookieJar(cookieCollection)
-        entry.cookies = cookies
-        let isMirror = host != entry.machine.sources.sources[0].origin
+        let cookies = task.cookies ?? CookieJar(cookieCollection)
+        task.cookies = cookies
+        let isMirror = host != task.machine.sources.sources[0].origin
         let call = TransportRequest(
             url: source.url,
             target: source.target,
             // What the user says to one origin is not for another to hear.
-            headers: isMirror ? [] : entry.record.headers,
+            headers: isMirror ? [] : task.record.headers,
             firstByte: question.first,
             end: question.end,
             condition: question.condition,
-            allowsInsecureRedirects: entry.record.wishes.allowsInsecureRedirects,
-            isChosenByOthers: isMirror || entry.record.isChosenByOthers(host),
+            allowsInsecureRedirects: task.record.wishes.allowsInsecureRedirects,
+            isChosenByOthers: isMirror || task.record.isChosenByOthers(host),
             cookies: cookies
         )
         worker.start(call, over: transport)
@@ -109,18 +109,18 @@ extension Downloader {
         // And if nobody waits for his first one, whoever could use one more.
         guard !roomSeekers.isEmpty, hosts.count(host) < hosts.limit else { return }
         for id in roomSeekers where hosts.count(host) < hosts.limit {
-            guard let entry = entries[id], entry.machine.transfer.wantsRoom else {
+            guard let task = tasks[id], task.machine.transfer.wantsRoom else {
                 roomSeekers.remove(id)
                 continue
             }
-            mark(entry)
+            recordProgress(task)
         }
     }
 
     private func serve(_ host: Origin) {
         while let waiter = hosts.next(host) {
-            if let entry = entries[waiter.download], case .connecting(waiter.connection, _) = entry.machine.state {
-                start(waiter.connection, waiter.question, host, entry)
+            if let task = tasks[waiter.download], case .connecting(waiter.connection, _) = task.machine.state {
+                start(waiter.connection, waiter.question, host, task)
             } else {
                 hosts.release(host)
             }
@@ -128,85 +128,91 @@ extension Downloader {
     }
 
     /// What each host of a download may have beside the connections that it has.
-    func room(_ entry: Entry) -> [Origin: Int] {
-        entry.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = hosts.room($1.origin) }
+    func room(_ task: DownloadTask) -> [Origin: Int] {
+        task.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = hosts.room($1.origin) }
     }
 
     /// - Returns: false when there is no such connection any more.
-    func closeWorker(_ id: ConnectionID, _ entry: Entry) -> Bool {
-        guard let worker = entry.workers.removeValue(forKey: id) else { return false }
+    func closeWorker(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
+        guard let worker = task.workers.removeValue(forKey: id) else { return false }
         worker.close()
-        openWorkers.remove(id, of: entry.id)
+        openWorkers.remove(id, of: task.id)
         return true
     }
 
     /// Ends a connection for a reason of our own, and says so in its place.
-    func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ entry: Entry) {
-        if closeWorker(id, entry) { send(.connectionEnded(id, end), to: entry) }
+    func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ task: DownloadTask) {
+        if closeWorker(id, task) { send(.connectionEnded(id, end), to: task) }
     }
 
     func receive(_ event: DownloadMachine.Event, entryID: DownloadID) {
-        guard let entry = entries[entryID] else { return }
+        guard let task = tasks[entryID] else { return }
         if case .connectionEnded(let id, _) = event {
-            guard entry.workers.removeValue(forKey: id) != nil else { return }
+            guard task.workers.removeValue(forKey: id) != nil else { return }
             openWorkers.remove(id, of: entryID)
         }
-        send(entry.part.map { event.with($0.mark) } ?? event, to: entry)
+        send(task.part.map { event.with($0.persisted) } ?? event, to: task)
     }
 
     /// Reads what is on disk for the blocks that are worth comparing.
-    func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan, _ entry: Entry) async {
-        guard let part = entry.part else {
-            return send(.blocksUnreadable(id, DownloadError(.internalFault, "The partial file is gone.")), to: entry)
+    func chooseBlocks(_ id: DownloadMachine.ChoiceID, _ plan: ComparisonPlan, _ task: DownloadTask) async {
+        guard let part = task.part else {
+            return send(.blocksUnreadable(id, DownloadError(.internalFault, "The partial file is gone.")), to: task)
         }
         do throws(DiskError) {
-            send(.blocksChosen(id, try await part.blocks(of: plan)), to: entry)
+            send(.blocksChosen(id, try await part.blocks(of: plan)), to: task)
         } catch {
-            send(.blocksUnreadable(id, DownloadError(error)), to: entry)
+            send(.blocksUnreadable(id, DownloadError(error)), to: task)
         }
     }
 
-    func admit(
+    func startBody(
         _ id: DownloadMachine.ConnectionID,
         _ offset: Int64,
         _ compare: Int64,
         _ limit: Int64?,
-        _ entry: Entry
+        _ task: DownloadTask
     ) async {
-        guard let part = entry.part else { return }
+        guard let part = task.part else { return }
         var overlap: [UInt8] = []
         if compare > 0 {
             do throws(DiskError) {
                 overlap = try await part.read(at: offset - compare, count: Int(compare))
             } catch {
                 // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
-                breakOff(id, .diskFailed(error, part.mark), entry)
+                breakOff(id, .diskFailed(error, part.persisted), task)
                 return
             }
         }
         guard overlap.count == compare else {
             // The file is shorter than its mark: nothing can be joined to it.
-            breakOff(id, .overlapDiffers, entry)
+            breakOff(id, .overlapDiffers, task)
             return
         }
-        admit(id, offset, expecting: overlap, limit, entry)
+        startBody(id, offset, expecting: overlap, limit, task)
     }
 
-    func admit(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?, _ entry: Entry) {
-        guard let part = entry.part, let worker = entry.workers[id] else { return }
-        if entry.workers.count == 1 {
-            entry.meter.reset()
-            entry.meter.record(part.mark.count, at: time.now())
+    func startBody(
+        _ id: ConnectionID,
+        _ offset: Int64,
+        expecting overlap: [UInt8],
+        _ limit: Int64?,
+        _ task: DownloadTask
+    ) {
+        guard let part = task.part, let worker = task.workers[id] else { return }
+        if task.workers.count == 1 {
+            task.meter.reset()
+            task.meter.record(part.persisted.count, at: time.now())
         }
         startTicker()
-        worker.admit(
+        worker.startBody(
             SegmentSink(
                 part,
                 at: offset,
                 limit: limit,
                 expecting: overlap,
                 batchSize: part.file.isInMemory ? configuration.batchBytes : batchSize,
-                speedLimit: entry.speedLimit
+                speedLimit: task.speedLimit
             ),
             into: part
         )
@@ -214,7 +220,7 @@ extension Downloader {
 
     /// All connections share a budget of 32 MiB: what is under way must not grow with their number.
     private var batchSize: Int {
-        let connections = queue.running.reduce(0) { $0 + (entries[$1]?.workers.count ?? 0) }
+        let connections = queue.running.reduce(0) { $0 + (tasks[$1]?.workers.count ?? 0) }
         return min(configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
     }
 }

@@ -103,8 +103,8 @@ enum LinkExpiry {
 
         var isEmpty: Bool { rest.isEmpty }
 
-        mutating func take(_ mark: Unicode.Scalar) -> Bool {
-            guard let first = rest.first, UInt32(first) == mark.value else { return false }
+        mutating func take(_ persisted: Unicode.Scalar) -> Bool {
+            guard let first = rest.first, UInt32(first) == persisted.value else { return false }
             rest = rest.dropFirst()
             return true
         }

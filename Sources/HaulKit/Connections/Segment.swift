@@ -11,7 +11,7 @@ extension SegmentPlan {
         var isHedge: Bool
 
         var remaining: Int64 { end - position }
-        var owed: Range<Int64> { position..<end }
+        var remainingRange: Range<Int64> { position..<end }
     }
 
     /// What a free connection has been given.

@@ -14,7 +14,7 @@ struct SegmentPlan: Sendable, Equatable {
 
     /// Length of the file in bytes.
     let total: Int64
-    private(set) var landed: ByteSet
+    private(set) var receivedRanges: ByteSet
     private(set) var segments: [ConnectionID: Segment] = [:]
     /// Bytes that were asked for a second time: those that came twice, and those that still might.
     private(set) var duplicateBytes: Int64 = 0
@@ -26,38 +26,40 @@ struct SegmentPlan: Sendable, Equatable {
     ///   - landed: what is there already; what lies outside the file is ignored.
     ///   - smallestPiece: no segment is cut into parts shorter than this many bytes.
     ///   - alignment: segments are cut at multiples of this only.
-    init(total: Int64, landed: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
+    init(total: Int64, receivedRanges: ByteSet, smallestPiece: Int64 = 256 << 10, alignment: Int64 = 1) {
         self.total = max(total, 0)
         let file = RangeSet(0..<self.total)
-        self.landed = landed.intersection(file)
+        self.receivedRanges = receivedRanges.intersection(file)
         split = SegmentSplit(smallestPiece: smallestPiece, alignment: alignment)
     }
 
     // MARK: What is where
 
-    var isComplete: Bool { total == 0 || (landed.ranges.count == 1 && landed.ranges.first == 0..<total) }
+    var isComplete: Bool {
+        total == 0 || (receivedRanges.ranges.count == 1 && receivedRanges.ranges.first == 0..<total)
+    }
 
     /// What has not landed.
-    var missing: ByteSet { RangeSet(0..<total).subtracting(landed) }
+    var missing: ByteSet { RangeSet(0..<total).subtracting(receivedRanges) }
 
     /// What has neither landed nor is owed.
-    var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.owed))) }
+    var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.remainingRange))) }
 
     /// The first bytes that nobody has or owes, up to where somebody does: what a first or only connection asks for.
     var firstGap: Range<Int64>? {
-        let owed = segments.values.map(\.owed).sorted { $0.lowerBound < $1.lowerBound }
+        let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
         var coveredTo: Int64 = 0
-        var next = owed.startIndex
+        var next = remainingRange.startIndex
         /// Moves past what is owed; the gap before it, if there is one.
         func gap(before limit: Int64) -> Range<Int64>? {
-            while next < owed.endIndex, owed[next].lowerBound < limit {
-                if owed[next].lowerBound > coveredTo { return coveredTo..<owed[next].lowerBound }
-                coveredTo = max(coveredTo, owed[next].upperBound)
+            while next < remainingRange.endIndex, remainingRange[next].lowerBound < limit {
+                if remainingRange[next].lowerBound > coveredTo { return coveredTo..<remainingRange[next].lowerBound }
+                coveredTo = max(coveredTo, remainingRange[next].upperBound)
                 next += 1
             }
             return coveredTo < limit ? coveredTo..<limit : nil
         }
-        for piece in landed.ranges {
+        for piece in receivedRanges.ranges {
             if let gap = gap(before: piece.lowerBound) { return gap }
             coveredTo = max(coveredTo, piece.upperBound)
         }
@@ -70,7 +72,7 @@ struct SegmentPlan: Sendable, Equatable {
     /// - Returns: false, and nothing changes, unless the range is nobody's and the connection is free.
     mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
         guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
-            !landed.intersects(range), !segments.values.contains(where: { $0.owed.overlaps(range) })
+            !receivedRanges.intersects(range), !segments.values.contains(where: { $0.remainingRange.overlaps(range) })
         else { return false }
         give(range, to: id, isHedge: false)
         return true
@@ -100,10 +102,10 @@ struct SegmentPlan: Sendable, Equatable {
         let latency = requestTime.seconds
         var best: (victim: ConnectionID, point: Int64, seconds: Double)?
         for (victim, segment) in segments
-        where !segment.isHedge && !isHedged(segment) && !landed.intersects(segment.owed) {
+        where !segment.isHedge && !isHedged(segment) && !receivedRanges.intersects(segment.remainingRange) {
             let seconds = speeds.seconds(segment.remaining, by: victim)
             guard speeds.of(victim) == nil || seconds > latency,
-                let point = split.point(in: segment.owed, victim: speeds.of(victim), taker: speeds.of(id))
+                let point = split.point(in: segment.remainingRange, victim: speeds.of(victim), taker: speeds.of(id))
             else { continue }
             if let best, !comesFirst((victim, seconds), (best.victim, best.seconds)) { continue }
             best = (victim, point, seconds)
@@ -140,7 +142,7 @@ struct SegmentPlan: Sendable, Equatable {
         let allowanceForTails = total / 200 - duplicateBytes
         var best: (range: Range<Int64>, victim: ConnectionID, seconds: Double)?
         for (victim, segment) in segments where !segment.isHedge && !isHedged(segment) {
-            let rest = landed.firstMissing(in: segment.owed)..<segment.end
+            let rest = receivedRanges.firstMissing(in: segment.remainingRange)..<segment.end
             let seconds = speeds.seconds(segment.remaining, by: victim)
             guard !rest.isEmpty, let speed = speeds.of(victim) else { continue }
             func isWorth(_ range: Range<Int64>) -> Bool {
@@ -177,11 +179,11 @@ struct SegmentPlan: Sendable, Equatable {
     mutating func advance(_ id: ConnectionID, to position: Int64) -> [ConnectionID] {
         guard let segment = segments[id], position > segment.position else { return [] }
         let reached = min(position, segment.end)
-        landed.insert(contentsOf: segment.position..<reached)
+        receivedRanges.insert(contentsOf: segment.position..<reached)
         segments[id]?.position = reached
         // Segments that share bytes share their end: a hedge takes all the rest, and neither is cut from then on.
         let done = segments.filter {
-            $0.value.end == segment.end && landed.firstMissing(in: $0.value.owed) == segment.end
+            $0.value.end == segment.end && receivedRanges.firstMissing(in: $0.value.remainingRange) == segment.end
         }
         for id in done.keys { release(id) }
         return done.keys.sorted { $0.number < $1.number }
@@ -189,7 +191,7 @@ struct SegmentPlan: Sendable, Equatable {
 
     /// Takes over bytes that have landed by whatever way: a connection that was cut short may have brought a little more.
     mutating func absorb(_ written: ByteSet) {
-        landed.formUnion(written.intersection(ByteSet(0..<total)))
+        receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
     }
 
     /// Lets a connection that has just been given a segment have no more of it than `count` bytes; the rest is nobody's.
@@ -203,11 +205,11 @@ struct SegmentPlan: Sendable, Equatable {
     /// - Returns: its new end; nil when it stays as it was.
     mutating func extend(_ id: ConnectionID, to reach: Int64) -> Int64? {
         guard let segment = segments[id], !segment.isHedge, !isHedged(segment) else { return nil }
-        let owed = segments.values.filter { $0.position >= segment.end }.map(\.position)
-        let here = landed.ranges.filter { $0.upperBound > segment.end }.map { max($0.lowerBound, segment.end) }
-        let end = min(reach, total, owed.min() ?? total, here.min() ?? total)
+        let remainingRange = segments.values.filter { $0.position >= segment.end }.map(\.position)
+        let here = receivedRanges.ranges.filter { $0.upperBound > segment.end }.map { max($0.lowerBound, segment.end) }
+        let end = min(reach, total, remainingRange.min() ?? total, here.min() ?? total)
         guard end > segment.end,
-            !segments.contains(where: { $0.key != id && $0.value.owed.overlaps(segment.end..<end) })
+            !segments.contains(where: { $0.key != id && $0.value.remainingRange.overlaps(segment.end..<end) })
         else { return nil }
         segments[id]?.end = end
         return end
@@ -220,7 +222,7 @@ struct SegmentPlan: Sendable, Equatable {
         if let (_, other) = segments.first(where: { $0.value.end == segment.end }), segment.isHedge || other.isHedge {
             let (hedge, main) = segment.isHedge ? (segment, other) : (other, segment)
             // What the one that goes has brought of it, the other brings again, unless it is needless by now.
-            let ends = landed.firstMissing(in: other.owed) == other.end
+            let ends = receivedRanges.firstMissing(in: other.remainingRange) == other.end
             let reached = ends ? min(hedge.position, main.position) : segment.position
             duplicateBytes -= hedge.end - max(hedge.start, reached)
         }
@@ -231,7 +233,7 @@ struct SegmentPlan: Sendable, Equatable {
     /// its position are nobody's.
     mutating func forget(_ range: Range<Int64>) {
         let inside = range.clamped(to: 0..<total)
-        if !inside.isEmpty { landed.remove(contentsOf: inside) }
+        if !inside.isEmpty { receivedRanges.remove(contentsOf: inside) }
     }
 
     // MARK: Inner workings

@@ -25,12 +25,12 @@ struct SegmentSplit: Sendable, Equatable {
     ///     either.
     ///   - taker: bytes a second that the free connection is expected to reach.
     /// - Returns: where the part of the victim ends; nil when no cut leaves two parts long enough.
-    func point(in owed: Range<Int64>, victim: Double?, taker: Double?) -> Int64? {
-        let remaining = owed.upperBound - owed.lowerBound
+    func point(in remainingRange: Range<Int64>, victim: Double?, taker: Double?) -> Int64? {
+        let remaining = remainingRange.upperBound - remainingRange.lowerBound
         guard smallestPiece <= remaining / 2 else { return nil }
-        let lowest = owed.lowerBound + smallestPiece
-        let highest = owed.upperBound - smallestPiece
-        let ideal = owed.upperBound - taken(of: remaining, victim: victim, taker: taker)
+        let lowest = remainingRange.lowerBound + smallestPiece
+        let highest = remainingRange.upperBound - smallestPiece
+        let ideal = remainingRange.upperBound - taken(of: remaining, victim: victim, taker: taker)
         return aligned(min(max(ideal, lowest), highest), within: lowest...highest)
     }
 

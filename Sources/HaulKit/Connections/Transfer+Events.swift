@@ -1,18 +1,20 @@
 /// What happens to the connections, and what follows.
 extension Transfer {
     /// Bytes have landed, or time has passed.
-    mutating func advance(_ mark: Mark, _ sources: inout SourceBook, at now: Instant) -> ([Action], Outcome) {
+    mutating func advance(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> (
+        [Action], Outcome
+    ) {
         hostIsFull = false
-        var actions = absorb(mark, &sources, at: now)
+        var actions = absorb(persisted, &sources, at: now)
         guard let plan else { return (actions, .goesOn) }
         if !plan.isComplete {
             if !isHeldBack {
-                let flowing = lines.values.count { $0.isFlowing }
+                let flowing = active.values.count { $0.isFlowing }
                 controller.tick(
-                    landed: mark.count,
+                    receivedRanges: persisted.count,
                     flowing: flowing,
-                    opening: lines.count - flowing,
-                    missing: plan.total - mark.count,
+                    opening: active.count - flowing,
+                    missing: plan.total - persisted.count,
                     at: now
                 )
                 actions += replaceLaggards(&sources, at: now)
@@ -28,23 +30,23 @@ extension Transfer {
         _ id: ConnectionID,
         _ head: ResponseHead,
         retryAfter: Duration?,
-        _ sources: inout SourceBook,
+        _ sources: inout SourceSelector,
         at now: Instant
     ) -> ([Action], Outcome) {
-        guard let line = lines[id], let question = line.question else { return ([], .goesOn) }
+        guard let connection = active[id], let question = connection.question else { return ([], .goesOn) }
         // Others have brought meanwhile what it was to bring.
         guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
-        let isMirror = sources.isMirror(line.source)
-        let isForeignHome = !isMirror && isForeign(line.source, sources)
-        let answer = FurtherAnswer.judge(head, to: question, isMirror: isMirror || isForeignHome)
+        let isMirror = sources.isMirror(connection.source)
+        let isForeignHome = !isMirror && isForeign(connection.source, sources)
+        let answer = SegmentResponse.judge(head, to: question, isMirror: isMirror || isForeignHome)
         if case .accept(let validator) = answer {
-            lines[id]?.answer(from: question.offset, at: now)
-            noteAnswer(after: now - line.opened)
-            if let end = head.contentRange?.end { lines[id]?.reach = min(line.reach, end) }
-            if segment.end < question.end ?? segment.end { lines[id]?.isNarrowed = true }
-            sources.note(validator, of: line.source)
+            active[id]?.answer(from: question.offset, at: now)
+            noteAnswer(after: now - connection.opened)
+            if let end = head.contentRange?.end { active[id]?.reach = min(connection.reach, end) }
+            if segment.end < question.end ?? segment.end { active[id]?.isShortened = true }
+            sources.note(validator, of: connection.source)
             let limit = max(0, segment.end - question.offset)
-            return ([.admit(id, at: question.offset, compare: 0, limit: limit)], .goesOn)
+            return ([.startBody(id, at: question.offset, compare: 0, limit: limit)], .goesOn)
         }
         var actions = drop(id)
         switch answer {
@@ -52,18 +54,18 @@ extension Transfer {
         case .changed:
             doubts += 1
             if doubts > 1 { isSolitary = true }
-            return (actions, .doubtful)
+            return (actions, .versionMismatch)
         // Whether the file behind a fresh link is the one that is here is for the ladder to find out, when it is asked next.
         case .noUsableRange where isForeignHome, .otherFile where isForeignHome: isHomeBarred = true
         case .noUsableRange:
-            if isMirror { sources.drop(line.source) } else { keepToOne() }
-        case .otherFile: sources.drop(line.source)
+            if isMirror { sources.drop(connection.source) } else { keepToOne() }
+        case .otherFile: sources.drop(connection.source)
         case .refused(let status):
-            if isMirror && !FailureTable.isWorthRetrying(status: status, isRedirected: false) {
-                sources.drop(line.source)
+            if isMirror && !RetryClassifier.isWorthRetrying(status: status, isRedirected: false) {
+                sources.drop(connection.source)
             } else if isMirror {
-                sources.noteFailure(of: line.source)
-            } else if FailureTable.isWorthRetrying(status: status, isRedirected: false) {
+                sources.noteFailure(of: connection.source)
+            } else if RetryClassifier.isWorthRetrying(status: status, isRedirected: false) {
                 actions += refused(retryAfter, at: now)
             } else {
                 // Not too many, but this one not at all: a link that works once, say. That is nothing about the host.
@@ -82,26 +84,32 @@ extension Transfer {
     }
 
     /// A connection has ended by itself.
-    mutating func ended(_ id: ConnectionID, _ end: End, _ mark: Mark, _ sources: inout SourceBook, at now: Instant) -> (
+    mutating func ended(
+        _ id: ConnectionID,
+        _ end: End,
+        _ persisted: PersistedRanges,
+        _ sources: inout SourceSelector,
+        at now: Instant
+    ) -> (
         [Action], Outcome
     ) {
         let before = plan?.segments[id]?.position
-        var actions = absorb(mark, &sources, at: now)
-        guard let line = lines[id] else { return (actions, .goesOn) }
-        let hasBrought = line.firstByte != nil || plan?.segments[id]?.position != before
+        var actions = absorb(persisted, &sources, at: now)
+        guard let connection = active[id] else { return (actions, .goesOn) }
+        let hasBrought = connection.firstByte != nil || plan?.segments[id]?.position != before
         let isDone = plan?.segments[id] == nil
         actions += drop(id).filter { $0 != .close(id) }
         switch end {
         case .noRoom: hostIsFull = true
         case .finished where isDone || hasBrought: stumbles = 0
         case .finished: stumble(at: now)
-        case .failed where line.isFlowing:
-            if sources.isMirror(line.source) { sources.noteFailure(of: line.source) }
+        case .failed where connection.isFlowing:
+            if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             stumble(at: now)
         case .failed:
             // It never came to an answer: the host may allow only so many.
-            if sources.isMirror(line.source) {
-                sources.noteFailure(of: line.source)
+            if sources.isMirror(connection.source) {
+                sources.noteFailure(of: connection.source)
             } else {
                 actions += refused(nil, at: now)
             }
@@ -113,8 +121,8 @@ extension Transfer {
 
     /// Another download needs a connection to this host: gives up the one that is missed least, unless it is the last.
     mutating func yield(from hosts: Set<Origin>, at now: Instant) -> [Action] {
-        guard lines.count > 1 else { return [] }
-        let slowest = lines.filter { hosts.contains($0.value.origin) }
+        guard active.count > 1 else { return [] }
+        let slowest = active.filter { hosts.contains($0.value.origin) }
             .min {
                 ($0.value.bytesPerSecond(at: now), $1.key.number) < ($1.value.bytesPerSecond(at: now), $0.key.number)
             }
@@ -124,20 +132,20 @@ extension Transfer {
     }
 
     /// A piece has been compared with its digest.
-    mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceBook, at now: Instant) -> (
+    mutating func checked(_ index: Int, isRight: Bool, _ sources: inout SourceSelector, at now: Instant) -> (
         [Action], Outcome
     ) {
-        guard let verdict = pieces?.checked(index, isRight: isRight) else { return ([], .goesOn) }
-        if let proven = verdict.proven { sources.prove(proven) }
+        guard let decision = pieces?.checked(index, isRight: isRight) else { return ([], .goesOn) }
+        if let proven = decision.proven { sources.prove(proven) }
         var actions: [Action] = []
-        for range in verdict.forgotten { actions += forget(range) }
-        if let culprit = verdict.culprit, let closing = convict(culprit, &sources) {
+        for range in decision.forgotten { actions += forget(range) }
+        if let culprit = decision.culprit, let closing = ban(culprit, &sources) {
             actions += closing
-            pieces?.excuse(index)
-        } else if verdict.times >= Self.mostWrongTimes {
+            pieces?.resetAttempts(index)
+        } else if decision.times >= Self.mostWrongTimes {
             return (actions + closeAll(), .wrongPiece(index))
         }
-        if sources.sources[sources.home].isDropped { return (actions + closeAll(), .homeless) }
+        if sources.sources[sources.home].isDropped { return (actions + closeAll(), .primaryRejected) }
         actions += schedule(&sources, at: now)
         return (actions, outcome)
     }
@@ -145,16 +153,16 @@ extension Transfer {
     static let mostWrongTimes = 3
 
     /// A source sent wrong bytes: nothing more comes from it. Nil where there is no other.
-    mutating func convict(_ culprit: Int, _ sources: inout SourceBook) -> [Action]? {
+    mutating func ban(_ culprit: Int, _ sources: inout SourceSelector) -> [Action]? {
         guard sources.sources.indices.contains(where: { $0 != culprit && !sources.sources[$0].isDropped }) else {
             return nil
         }
         sources.drop(culprit)
         var actions: [Action] = []
-        for id in openIDs where lines[id]?.source == culprit { actions += drop(id) }
+        for id in openIDs where active[id]?.source == culprit { actions += drop(id) }
         // One that sent right pieces before may have sent right parts, which the check of their pieces will show.
         if sources.sources[culprit].isProven { return actions }
-        for range in pieces?.disown(culprit) ?? [] { actions += forget(range) }
+        for range in pieces?.discardBytes(culprit) ?? [] { actions += forget(range) }
         return actions
     }
 }

@@ -1,7 +1,7 @@
 /// Which connections there should be: opening more, and replacing those that bring too little.
 extension Transfer {
     /// Opens as many connections as are wanted and can be of use.
-    mutating func schedule(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+    mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         wantsRoom = false
         guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
             now >= quietUntil
@@ -9,7 +9,7 @@ extension Transfer {
             return []
         }
         var actions: [Action] = []
-        while controller.mayOpen(count: lines.count, at: now), let opened = openOne(&sources, at: now) {
+        while controller.mayOpen(count: active.count, at: now), let opened = openOne(&sources, at: now) {
             actions += opened
         }
         return askingForLess(actions)
@@ -23,11 +23,11 @@ extension Transfer {
         for action in actions {
             switch action {
             case .open(let id, _): places[id] = asked.count
-            case .narrow(let id, let end):
+            case .shorten(let id, let end):
                 guard let place = places[id], case .open(_, var question) = asked[place] else { break }
                 question.end = end
                 asked[place] = .open(id, question)
-                lines[id]?.askForLess(end)
+                active[id]?.askForLess(end)
                 continue
             default: break
             }
@@ -36,10 +36,10 @@ extension Transfer {
         return asked
     }
 
-    mutating func openOne(_ sources: inout SourceBook, at now: Instant) -> [Action]? {
+    mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
         // With nobody left, the machine asks by the whole ladder.
-        guard var plan, !lines.isEmpty else { return nil }
-        let open = lines.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
+        guard var plan, !active.isEmpty else { return nil }
+        let open = active.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
         let next = sources.next(
             open: open,
@@ -58,11 +58,11 @@ extension Transfer {
         }
         let isForeign = isForeign(source, sources)
         let isOnTrial = pieces != nil && isForeign && !sources.sources[source].isProven
-        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now) }
+        let speeds = active.compactMapValues { $0.measuredSpeed(at: now) }
         let id = issueID()
         // At the very end there is no time to watch for long, and only slow ones are left to compare with: but what a
         // connection to this source can do is known.
-        var hoped = lines.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
+        var hoped = active.compactMapValues { $0.measuredSpeed(at: now, after: max(.milliseconds(25), requestTime)) }
         hoped[id] = sources.sources[source].bytesPerSecond
         let most = isOnTrial ? terms.pieces?.pieceLength : nil
         // Where we are the ones who make it slow, a second connection would be no faster.
@@ -82,17 +82,17 @@ extension Transfer {
         room?[sources.sources[source].origin, default: 1] -= 1
         var actions: [Action] = []
         if let narrowed = claim.narrowed {
-            lines[narrowed.id]?.isNarrowed = true
-            actions.append(.narrow(narrowed.id, to: narrowed.newEnd))
+            active[narrowed.id]?.isShortened = true
+            actions.append(.shorten(narrowed.id, to: narrowed.newEnd))
         }
         if claim.isHedge {
             // Whoever brings the last of it first makes the other one needless.
             for (other, segment) in plan.segments
             where other != id && segment.end > claim.range.lowerBound
                 && segment.position < claim.range.upperBound
-            { lines[other]?.isNarrowed = true }
+            { active[other]?.isShortened = true }
         }
-        var question = RangeQuestion.further(range, of: terms.resource, isPlain: doubts > 0)
+        var question = RangeRequest.further(range, of: terms.resource, isPlain: doubts > 0)
         question.source = source
         question.link = sources.link.number
         question.isProvable = terms.isProvable
@@ -100,54 +100,54 @@ extension Transfer {
             // Its own name for the version, once it has said it.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none
         }
-        var line = Line(
+        var connection = ActiveConnection(
             source: source,
             sources.sources[source].origin,
             question: question,
             reach: range.upperBound,
             at: now
         )
-        line.isNarrowed = claim.isHedge
-        lines[id] = line
+        connection.isShortened = claim.isHedge
+        active[id] = connection
         actions.append(.open(id, question))
         return actions
     }
 
     /// Closes connections that have fallen silent, or are far slower than the others, and have much left to bring: a new one
     /// is likely to do better. What they owe is anybody's again.
-    mutating func replaceLaggards(_ sources: inout SourceBook, at now: Instant) -> [Action] {
+    mutating func replaceLaggards(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         // The last to bring anything is a mirror that brings nothing: the home source is asked again.
-        if lines.count == 1, let (id, line) = lines.first, sources.isMirror(line.source),
-            now - line.lastByte > Self.longestSilence
+        if active.count == 1, let (id, connection) = active.first, sources.isMirror(connection.source),
+            now - connection.lastByte > Self.longestSilence
         {
-            sources.noteFailure(of: line.source)
+            sources.noteFailure(of: connection.source)
             return drop(id)
         }
-        guard let plan, lines.count > 1 else { return [] }
-        let speeds = lines.compactMapValues { $0.measuredSpeed(at: now, after: Line.earliestTrial) }
+        guard let plan, active.count > 1 else { return [] }
+        let speeds = active.compactMapValues { $0.measuredSpeed(at: now, after: ActiveConnection.earliestTrial) }
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
         // The last two have too few beside them to be compared with, and share the link with nobody.
-        func usual(_ line: Line) -> Double {
-            sorted.count >= 3 ? median : sources.sources[line.source].bytesPerSecond ?? 0
+        func usual(_ connection: ActiveConnection) -> Double {
+            sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }
         var actions: [Action] = []
         for id in openIDs {
-            guard lines.count > 1, let line = lines[id], let segment = plan.segments[id]
+            guard active.count > 1, let connection = active[id], let segment = plan.segments[id]
             else { continue }
             // One that was not answered yet has the transport's own patience.
-            let isSilent = line.isFlowing && now - line.lastByte > Self.longestSilence
+            let isSilent = connection.isFlowing && now - connection.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, let speed = speeds[id],
-                let share = line.leastShare(at: now), speed < share * usual(line)
+                let share = connection.leastShare(at: now), speed < share * usual(connection)
             {
                 // Not worth it for what is done in a moment.
                 isSlow = Double(segment.remaining) > speed * 0.5
             }
             guard isSilent || isSlow else { continue }
             if isSlow { replacements += 1 }
-            if isSilent, sources.isMirror(line.source) { sources.noteFailure(of: line.source) }
+            if isSilent, sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             actions += drop(id)
         }
         return actions

@@ -1,41 +1,41 @@
 /// Where the transfer stands: taking over what is on the disk, letting go of connections.
 extension Transfer {
     var outcome: Outcome {
-        guard let plan else { return lines.isEmpty ? .dry : .goesOn }
-        if plan.isComplete, lines.isEmpty {
+        guard let plan else { return active.isEmpty ? .noConnections : .goesOn }
+        if plan.isComplete, active.isEmpty {
             guard let pieces, !pieces.isDone else { return .complete }
-            return pieces.isChecking ? .goesOn : .dry
+            return pieces.isChecking ? .goesOn : .noConnections
         }
-        return lines.isEmpty ? .dry : .goesOn
+        return active.isEmpty ? .noConnections : .goesOn
     }
 
     /// Takes over what is on disk: positions, speeds, pieces that became complete, connections that owe nothing any more.
-    mutating func absorb(_ mark: Mark, _ sources: inout SourceBook, at now: Instant) -> [Action] {
+    mutating func absorb(_ persisted: PersistedRanges, _ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard var plan else {
-            for id in lines.keys { lines[id]?.record(mark.prefix, advanced: true, at: now) }
+            for id in active.keys { active[id]?.record(persisted.prefix, advanced: true, at: now) }
             return []
         }
         for (id, segment) in plan.segments {
-            let position = mark.written.firstMissing(in: segment.owed)
+            let position = persisted.written.firstMissing(in: segment.remainingRange)
             let hasAdvanced = position > segment.position
             // What lands before the answer is what another had still taken in when it was cut short.
-            if hasAdvanced, let line = lines[id], line.isFlowing {
-                pieces?.note(segment.position..<position, from: line.source)
+            if hasAdvanced, let connection = active[id], connection.isFlowing {
+                pieces?.note(segment.position..<position, from: connection.source)
                 stumbles = 0
             }
             if hasAdvanced, id == uncompared { noteCompared() }
-            lines[id]?.record(position, advanced: hasAdvanced, at: now)
+            active[id]?.record(position, advanced: hasAdvanced, at: now)
             _ = plan.advance(id, to: position)
-            if let line = lines[id], line.isFlowing {
-                if let speed = line.measuredSpeed(at: now) { sources.note(speed, of: line.source) }
+            if let connection = active[id], connection.isFlowing {
+                if let speed = connection.measuredSpeed(at: now) { sources.note(speed, of: connection.source) }
             }
         }
-        plan.absorb(mark.written)
-        for id in lines.keys where plan.segments[id] == nil && lines[id]?.doneSince == nil {
-            lines[id]?.doneSince = now
+        plan.absorb(persisted.written)
+        for id in active.keys where plan.segments[id] == nil && active[id]?.doneSince == nil {
+            active[id]?.doneSince = now
         }
         self.plan = plan
-        return (pieces?.complete(mark.written) ?? []).map { .checkPiece($0) }
+        return (pieces?.complete(persisted.written) ?? []).map { .checkPiece($0) }
     }
 
     /// Closes the connections that owe nothing any more and would not end by themselves.
@@ -43,10 +43,10 @@ extension Transfer {
         guard let plan else { return [] }
         var actions: [Action] = []
         for id in openIDs {
-            guard let line = lines[id] else { continue }
+            guard let connection = active[id] else { continue }
             guard plan.segments[id] == nil || plan.isComplete else { continue }
-            let isLate = line.doneSince.map { now - $0 > Self.graceToEnd } ?? false
-            if line.isNarrowed || !line.isFlowing || isLate { actions += drop(id) }
+            let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
+            if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
         }
         return actions
     }
@@ -56,17 +56,19 @@ extension Transfer {
 
     mutating func drop(_ id: ConnectionID) -> [Action] {
         plan?.release(id)
-        guard let line = lines.removeValue(forKey: id) else { return [] }
-        return [.close(id)] + (line.isFlowing ? [] : giveBack())
+        guard let connection = active.removeValue(forKey: id) else { return [] }
+        return [.close(id)] + (connection.isFlowing ? [] : giveBack())
     }
 
     /// There is a fresh link to the home source: what its old one owes an answer to, or has gone quiet, is asked for over it.
     mutating func dropIdle(at now: Instant) -> [Action] {
         var actions: [Action] = []
         for id in openIDs {
-            guard let line = lines[id], line.source == 0 else { continue }
+            guard let connection = active[id], connection.source == 0 else { continue }
             // What we hold back ourselves is not quiet.
-            if !line.isFlowing || !isHeldBack && now - line.lastByte > Self.longestLull { actions += drop(id) }
+            if !connection.isFlowing || !isHeldBack && now - connection.lastByte > Self.longestLull {
+                actions += drop(id)
+            }
         }
         return actions
     }
@@ -83,7 +85,7 @@ extension Transfer {
     }
 
     /// Whether a source has to show that its file is the one that is here.
-    func isForeign(_ source: Int, _ sources: SourceBook) -> Bool {
+    func isForeign(_ source: Int, _ sources: SourceSelector) -> Bool {
         sources.isMirror(source) || isHomeForeign && source == 0
     }
 
@@ -93,10 +95,11 @@ extension Transfer {
         guard var plan else { return [] }
         var actions: [Action] = []
         for id in openIDs {
-            guard let line = lines[id], line.isNarrowed, let end = plan.extend(id, to: line.reach) else { continue }
-            lines[id]?.isNarrowed = end < line.reach
-            lines[id]?.doneSince = nil
-            actions.append(.narrow(id, to: end))
+            guard let connection = active[id], connection.isShortened, let end = plan.extend(id, to: connection.reach)
+            else { continue }
+            active[id]?.isShortened = end < connection.reach
+            active[id]?.doneSince = nil
+            actions.append(.shorten(id, to: end))
         }
         self.plan = plan
         return actions
@@ -111,11 +114,11 @@ extension Transfer {
     /// The only connection has ended and every byte is here: nothing is to be planned any more.
     ///
     /// - Returns: false, and nothing changes, unless that is so.
-    mutating func isDone(with id: ConnectionID, _ mark: Mark) -> Bool {
-        guard lines.count == 1, lines[id] != nil, pieces == nil, uncompared == nil, let plan,
-            mark.written.containsAll(of: 0..<plan.total)
+    mutating func isDone(with id: ConnectionID, _ persisted: PersistedRanges) -> Bool {
+        guard active.count == 1, active[id] != nil, pieces == nil, uncompared == nil, let plan,
+            persisted.written.containsAll(of: 0..<plan.total)
         else { return false }
-        lines = [:]
+        active = [:]
         self.plan = nil
         stumbles = 0
         return true
@@ -133,7 +136,7 @@ extension Transfer {
 
     mutating func refused(_ retryAfter: Duration?, at now: Instant) -> [Action] {
         let before = controller.learnedLimit
-        controller.refused(flowing: lines.values.count { $0.isFlowing }, retryAfter: retryAfter, at: now)
+        controller.refused(flowing: active.values.count { $0.isFlowing }, retryAfter: retryAfter, at: now)
         guard let limit = controller.learnedLimit, limit != before else { return [] }
         return [.learnLimit(limit)]
     }

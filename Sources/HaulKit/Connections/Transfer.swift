@@ -15,11 +15,11 @@ struct Transfer: Sendable, Equatable {
         /// Every byte is here, and every piece is right.
         case complete
         /// No connection is left, and none could be opened.
-        case dry
+        case noConnections
         /// Somebody says that another version stands at the URL.
-        case doubtful
+        case versionMismatch
         /// The home source turned out to be a bad one: another one has to be asked.
-        case homeless
+        case primaryRejected
         /// A piece is wrong again and again, wherever it comes from.
         case wrongPiece(Int)
     }
@@ -42,9 +42,9 @@ struct Transfer: Sendable, Equatable {
         var smallestPiece: Int64 = 256 << 10
     }
 
-    var lines: [ConnectionID: Line] = [:]
+    var active: [ConnectionID: ActiveConnection] = [:]
     var plan: SegmentPlan?
-    var pieces: PieceLedger?
+    var pieces: PieceVerifier?
     var controller = ConnectionController(ceiling: 1)
     var terms = Terms(resource: Resource(total: nil))
     /// Set when only one connection can be had, whatever the limits say.
@@ -96,15 +96,15 @@ struct Transfer: Sendable, Equatable {
     mutating func begin(
         _ first: First?,
         _ terms: Terms,
-        _ mark: Mark,
-        _ sources: SourceBook,
+        _ persisted: PersistedRanges,
+        _ sources: SourceSelector,
         knownLimit: Int?,
         at now: Instant
     ) {
         self.terms = terms
-        lines = [:]
+        active = [:]
         if let first {
-            lines[first.id] = Line(
+            active[first.id] = ActiveConnection(
                 source: sources.home,
                 sources.sources[sources.home].origin,
                 question: nil,
@@ -126,7 +126,7 @@ struct Transfer: Sendable, Equatable {
         guard let total = terms.resource.total else { return }
         var plan = SegmentPlan(
             total: total,
-            landed: mark.written,
+            receivedRanges: persisted.written,
             smallestPiece: terms.limits.smallestPiece,
             alignment: terms.pieces?.pieceLength ?? 1
         )
@@ -135,7 +135,7 @@ struct Transfer: Sendable, Equatable {
         }
         self.plan = plan
         if pieces?.hashes != terms.pieces || pieces?.total != total {
-            pieces = terms.pieces.map { PieceLedger($0, total: total) }
+            pieces = terms.pieces.map { PieceVerifier($0, total: total) }
         } else {
             pieces?.resume()
         }
@@ -170,12 +170,12 @@ struct Transfer: Sendable, Equatable {
 
     /// Every connection goes; what they brought stays.
     mutating func closeAll() -> [Action] {
-        defer { lines = [:] }
+        defer { active = [:] }
         return openIDs.map { .close($0) }
     }
 
     /// In the order in which they were opened, so that equal transfers act equally.
-    var openIDs: [ConnectionID] { lines.keys.sorted { $0.number < $1.number } }
+    var openIDs: [ConnectionID] { active.keys.sorted { $0.number < $1.number } }
 
     /// Whether further connections can be told which version to bring: under a weak name two of them may bring two versions,
     /// and nothing of either has been compared.

@@ -110,8 +110,8 @@ extension DBusMessage {
         guard reader.isAtEnd else { throw .malformed }
     }
 
-    private static func isLittleEndian(_ mark: UInt8) -> Bool? {
-        switch mark {
+    private static func isLittleEndian(_ persisted: UInt8) -> Bool? {
+        switch persisted {
         case UInt8(ascii: "l"): true
         case UInt8(ascii: "B"): false
         default: nil

@@ -51,9 +51,9 @@ final class CallbackLine: EventReceiver {
         }
     }
     private let state = Mutex(State())
-    let hub: EventHub
+    let hub: EventBroadcaster
 
-    init(_ hub: EventHub) { self.hub = hub }
+    init(_ hub: EventBroadcaster) { self.hub = hub }
 
     /// Whether the line is of a run that is over, while the download has another one.
     var isOver: Bool {

@@ -15,7 +15,7 @@ extension DownloadOutcome {
                     path: path,
                     bytes: record.finished?.size ?? record.total ?? 0,
                     proof: record.proof ?? .none,
-                    wasThere: true
+                    alreadyExisted: true
                 )
             )
         }

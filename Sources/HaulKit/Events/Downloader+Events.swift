@@ -28,18 +28,18 @@ extension Downloader {
     func sum(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> DownloadSummary {
         var summary = try await store.summary(condition(query))
         let now = time.now()
-        for entry in queue.running.compactMap({ entries[$0] })
-        where (query.group == nil || entry.record.groupName == query.group)
-            && (query.owner == nil || entry.record.belongsTo == query.owner)
+        for task in queue.running.compactMap({ tasks[$0] })
+        where (query.group == nil || task.record.groupName == query.group)
+            && (query.owner == nil || task.record.belongsTo == query.owner)
         {
-            summary.bytesPerSecond += entry.snapshot(at: now).bytesPerSecond
+            summary.bytesPerSecond += task.snapshot(at: now).bytesPerSecond
         }
         return summary
     }
 
     /// A download is in another state: tells its own listeners, and everybody's.
-    func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ entry: Entry) {
-        entry.hub.changed(snapshot, outcome: outcome)
+    func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ task: DownloadTask) {
+        task.hub.changed(snapshot, outcome: outcome)
         guard broadcast.isHeard else { return }
         broadcast.tell(.changed(snapshot), group: snapshot.group)
         if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
@@ -70,7 +70,7 @@ extension Downloader {
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !isShuttingDown else { return }
         tell { downloader in
-            for entry in Array(downloader.entries.values) { await downloader.settled(entry) }
+            for task in Array(downloader.tasks.values) { await downloader.settled(task) }
             guard downloader.isIdle, !downloader.isShuttingDown, downloader.broadcast.isHeard else { return }
             do throws(DownloadError) {
                 let summary = try await downloader.sum()

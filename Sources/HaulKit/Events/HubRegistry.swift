@@ -3,7 +3,7 @@ internal import Synchronization
 /// The hubs that somebody holds: the handles of one download share one, whether the download itself is in memory or not.
 final class HubRegistry: Sendable {
     private struct Place: Sendable {
-        weak var hub: EventHub?
+        weak var hub: EventBroadcaster?
     }
     private struct State: Sendable {
         var hubs: [DownloadID: Place] = [:]
@@ -12,15 +12,15 @@ final class HubRegistry: Sendable {
     }
     private let state = Mutex(State())
 
-    func existing(_ id: DownloadID) -> EventHub? { state.withLock { $0.hubs[id]?.hub } }
+    func existing(_ id: DownloadID) -> EventBroadcaster? { state.withLock { $0.hubs[id]?.hub } }
 
     /// The hub of a download, made where nobody holds one: with its present state, and how its last run ended if none is
     /// to come by itself.
-    func hub(_ id: DownloadID, _ present: () -> (DownloadSnapshot, DownloadOutcome?)) -> EventHub {
+    func hub(_ id: DownloadID, _ present: () -> (DownloadSnapshot, DownloadOutcome?)) -> EventBroadcaster {
         state.withLock { state in
             if let hub = state.hubs[id]?.hub { return hub }
             let (snapshot, outcome) = present()
-            let hub = EventHub(snapshot, outcome: outcome) { [weak self] in self?.forget(id) }
+            let hub = EventBroadcaster(snapshot, outcome: outcome) { [weak self] in self?.forget(id) }
             if let lastOutcome = state.lastOutcome { hub.close(lastOutcome, nil) }
             state.hubs[id] = Place(hub: hub)
             return hub
@@ -28,7 +28,7 @@ final class HubRegistry: Sendable {
     }
 
     /// All that are held.
-    var all: [(id: DownloadID, hub: EventHub)] {
+    var all: [(id: DownloadID, hub: EventBroadcaster)] {
         state.withLock { state in state.hubs.compactMap { id, place in place.hub.map { (id, $0) } } }
     }
 

@@ -55,7 +55,7 @@ extension Downloader {
             return .fetching(try await add(request), wrongBytes: size)
         }
         let publication = publication
-        let file = try await offActor { () throws(DownloadError) in try publication.lock(path) }
+        let file = try await runBlocking { () throws(DownloadError) in try publication.lock(path) }
         let isStopping = isStopping
         let found = try await onDisk { () throws(DiskError) in
             try PieceDigests(pieces, total: size).right(in: file, until: isStopping, progress: progress)
@@ -100,7 +100,7 @@ extension Downloader {
         record.finalPath = file.path
         record.resource = Resource(total: request.size)
         // Recorded before it is renamed: a crash in between leaves the file as it was, under its own name.
-        try await store.commit(record, Mark(written: right, synced: right), durably: true)
+        try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
         let (disk, publication) = (disk, publication)
         do {
             try await onDisk { () throws(DiskError) in
@@ -125,9 +125,9 @@ extension Downloader {
 
     /// A download of this name that is under way must not have the file taken from under it.
     private func leave(_ request: DownloadRequest) async throws(DownloadError) {
-        guard let saved = try await store.find(request), let id = DownloadID(saved.record.id), let entry = entries[id],
-            !entry.isAtRest
+        guard let saved = try await store.find(request), let id = DownloadID(saved.record.id), let task = tasks[id],
+            !task.isAtRest
         else { return }
-        throw Publication.inUse(entry.record.file ?? request.url.masked, owner: nil)
+        throw FilePlacement.inUse(task.record.file ?? request.url.masked, owner: nil)
     }
 }

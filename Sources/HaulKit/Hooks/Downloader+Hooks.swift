@@ -22,27 +22,27 @@ extension Downloader {
     ///
     /// - Returns: false when the time was up first.
     @discardableResult
-    public func settleHooks(within limit: Duration) async -> Bool { await hooks.settle(within: limit) }
+    public func waitForHooks(within limit: Duration) async -> Bool { await hooks.settle(within: limit) }
 
     /// Tells hooks of the state that a download has come to, after the steps that led to it.
-    func tellHooks(_ entry: Entry, _ snapshot: DownloadSnapshot) {
-        let (state, wasThere) = (entry.machine.state, entry.wasThere)
-        if entry.pendingSteps == 0 || !hooks.isWanted {
-            tellHooks(state, snapshot, wasThere: wasThere)
+    func tellHooks(_ task: DownloadTask, _ snapshot: DownloadSnapshot) {
+        let (state, alreadyExisted) = (task.machine.state, task.alreadyExisted)
+        if task.pendingSteps == 0 || !hooks.isWanted {
+            tellHooks(state, snapshot, alreadyExisted: alreadyExisted)
         } else {
-            step(entry) { downloader, _ in downloader.tellHooks(state, snapshot, wasThere: wasThere) }
+            step(task) { downloader, _ in downloader.tellHooks(state, snapshot, alreadyExisted: alreadyExisted) }
         }
     }
 
     private func tellHooks(
         _ state: DownloadMachine.State,
         _ snapshot: DownloadSnapshot,
-        wasThere: Bool
+        alreadyExisted: Bool
     ) {
-        let event = hookBook.note(snapshot.id, state, wasThere: wasThere)
+        let event = hookBook.note(snapshot.id, state, alreadyExisted: alreadyExisted)
         guard hooks.isWanted else { return }
         if let event {
-            let download = HookedDownload(snapshot, wasThere: wasThere)
+            let download = HookedDownload(snapshot, alreadyExisted: alreadyExisted)
             hooks.tell(HookMessage(event: event, time: time.date(), subject: .download(download)))
         }
         switch snapshot.state {
@@ -60,7 +60,7 @@ extension Downloader {
 }
 
 extension HookedDownload {
-    fileprivate init(_ snapshot: DownloadSnapshot, wasThere: Bool) {
+    fileprivate init(_ snapshot: DownloadSnapshot, alreadyExisted: Bool) {
         self.init(
             id: snapshot.id,
             url: snapshot.url,
@@ -71,7 +71,7 @@ extension HookedDownload {
             group: snapshot.group,
             owner: snapshot.owner,
             metadata: snapshot.metadata,
-            wasThere: wasThere,
+            alreadyExisted: alreadyExisted,
             error: snapshot.error,
             startedAt: snapshot.startedAt,
             endedAt: snapshot.endedAt

@@ -6,7 +6,7 @@ struct HookCommand: Sendable {
     let path: String
     let arguments: [String]
     let limits: HookLimits
-    let time: Timekeeper
+    let time: EngineClock
     let logger: Logger
 
     /// Returns when the program has ended, by itself, by its time limit, or because the task was cancelled.

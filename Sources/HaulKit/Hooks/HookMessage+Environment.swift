@@ -40,7 +40,7 @@ extension HookMessage {
             ("HAUL_GROUP", download?.group),
             ("HAUL_OWNER", download?.owner),
             ("HAUL_METADATA", download?.metadata?.json),
-            ("HAUL_WAS_THERE", download?.wasThere == true ? "1" : nil),
+            ("HAUL_WAS_THERE", download?.alreadyExisted == true ? "1" : nil),
             ("HAUL_ERROR_CODE", download?.error?.code.rawValue),
             ("HAUL_ERROR", download?.error?.message),
             ("HAUL_COMPLETED", counts.map { "\($0.completed)" }),

@@ -64,7 +64,7 @@ extension HookMessage {
             fields.key = download.key
             fields.group = download.group
             fields.owner = download.owner
-            fields.wasThere = download.wasThere ? true : nil
+            fields.wasThere = download.alreadyExisted ? true : nil
             fields.error = download.error.map { .init(code: $0.code.rawValue, message: $0.message, status: $0.status) }
             fields.startedAt = download.startedAt.map(Self.text)
             fields.endedAt = download.endedAt.map(Self.text)

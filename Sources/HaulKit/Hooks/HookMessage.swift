@@ -26,7 +26,7 @@ struct HookedDownload: Sendable, Equatable {
     var group: String?
     var owner: String?
     var metadata: Metadata?
-    var wasThere = false
+    var alreadyExisted = false
     var error: DownloadError?
     var startedAt: Date?
     var endedAt: Date?

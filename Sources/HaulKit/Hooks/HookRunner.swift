@@ -7,28 +7,28 @@ final class HookRunner: Sendable {
     private struct State {
         var hooks: [Hook]
         /// One a webhook: each receiver gets its messages in order, and a slow one holds up no other.
-        var webhooks: [Hook: HookLane] = [:]
+        var webhooks: [Hook: DeliveryQueue] = [:]
         var random: SplitMix64
     }
 
     private let limits: HookLimits
     private let notifier: (any Notifier)?
     private let poster: (any WebhookPoster)?
-    private let time: Timekeeper
+    private let time: EngineClock
     private let logger: Logger
-    private let commands: HookLane
-    private let notifications: HookLane
+    private let commands: DeliveryQueue
+    private let notifications: DeliveryQueue
     private let state: Mutex<State>
 
     /// - Parameter poster: nil: webhooks are told nothing.
-    init(_ configuration: Configuration, poster: (any WebhookPoster)?, time: Timekeeper, seed: UInt64) {
+    init(_ configuration: Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
         limits = configuration.hookLimits
         notifier = configuration.notifier ?? DesktopNotifier()
         logger = configuration.logger
         self.poster = poster
         self.time = time
-        commands = HookLane(width: limits.commandsAtOnce, mostWaiting: limits.mostWaiting)
-        notifications = HookLane(width: 1, mostWaiting: limits.mostWaiting)
+        commands = DeliveryQueue(width: limits.commandsAtOnce, mostWaiting: limits.mostWaiting)
+        notifications = DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting)
         state = Mutex(State(hooks: configuration.hooks, random: SplitMix64(seed: seed)))
     }
 
@@ -89,7 +89,9 @@ final class HookRunner: Sendable {
 
     // MARK: Ways
 
-    private var lanes: [HookLane] { [commands, notifications] + state.withLock { $0.webhooks.values.map(\.self) } }
+    private var lanes: [DeliveryQueue] {
+        [commands, notifications] + state.withLock { $0.webhooks.values.map(\.self) }
+    }
 
     private func run(_ path: String, _ arguments: [String], _ message: HookMessage) -> Bool {
         let command = HookCommand(path: path, arguments: arguments, limits: limits, time: time, logger: logger)
@@ -99,7 +101,7 @@ final class HookRunner: Sendable {
     private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Hook) -> Bool {
         guard let poster else { return false }
         let (lane, seed) = state.withLock { state in
-            let lane = state.webhooks[hook] ?? HookLane(width: 1, mostWaiting: limits.mostWaiting)
+            let lane = state.webhooks[hook] ?? DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting)
             state.webhooks[hook] = lane
             return (lane, state.random.next())
         }

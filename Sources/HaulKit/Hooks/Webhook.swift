@@ -14,7 +14,7 @@ struct Webhook: Sendable {
     let secret: String?
     let limits: HookLimits
     let poster: any WebhookPoster
-    let time: Timekeeper
+    let time: EngineClock
     let logger: Logger
 
     /// Returns when the receiver has it, when it is given up, or when the task is cancelled.

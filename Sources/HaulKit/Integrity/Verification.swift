@@ -17,7 +17,7 @@ extension Checksum {
     ) async throws(DownloadError) -> Checksum {
         let isCancelled = CancelFlag()
         let result: Result<Checksum?, DownloadError> = await withTaskCancellationHandler {
-            await offActor {
+            await runBlocking {
                 Result { () throws(DownloadError) in
                     do throws(DiskError) {
                         return try read(algorithm, path) { flag.isSet || isCancelled.isSet }

@@ -17,7 +17,7 @@ extension Downloader {
         var hasAnswered = false
         while true {
             guard !isShuttingDown else { throw Self.isShutDown }
-            let verdict: FailureTable.Verdict
+            let decision: RetryClassifier.Decision
             var retryAfter: Duration?
             switch await documentAnswer(request) {
             case .whole(let bytes): return try Metalink(bytes)
@@ -25,20 +25,20 @@ extension Downloader {
             case .refused(let head):
                 hasAnswered = true
                 retryAfter = head.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, now: time.date()) }
-                verdict = FailureTable.verdict(
+                decision = RetryClassifier.decision(
                     on: .status(head.status, retryAfter: nil),
                     host: host,
                     isRedirected: head.isRedirected
                 )
             case .coded:
                 throw .invalidMetalink("it came compressed, although that was not asked for")
-            case .failed(let error): verdict = FailureTable.verdict(on: error, host: host)
+            case .failed(let error): decision = RetryClassifier.decision(on: error, host: host)
             }
             guard !isShuttingDown else { throw Self.isShutDown }
             failures += 1
             let retry = configuration.retry
             let most = hasAnswered ? retry.attempts : min(retry.attempts, retry.attemptsBeforeFirstAnswer)
-            guard verdict.isWorthRetrying, failures <= most else { throw verdict.error }
+            guard decision.isWorthRetrying, failures <= most else { throw decision.error }
             await rest(retry.delay(failures: failures, chance: nextSeed(), retryAfter: retryAfter))
         }
     }

@@ -5,7 +5,7 @@ extension DownloadQueue {
     /// - Returns: those that may start, in the order of the line, and those that must stop for them. The latter are
     ///   back in the line, at their own positions, when this returns.
     mutating func grant(at now: Instant) -> (granted: [DownloadID], withdrawn: [DownloadID]) {
-        wake(at: now)
+        load(at: now)
         var (granted, withdrawn): ([DownloadID], [DownloadID]) = ([], [])
         // Where more run than may, one that stops leaves no slot.
         if isShut, servesThisMachine { return (grantHere(at: now), []) }
@@ -59,7 +59,7 @@ extension DownloadQueue {
     private mutating func start(at host: Int, _ number: Int, _ now: Instant) -> DownloadID {
         if limits.hostSpacing > .zero {
             busy[host, default: BusyHost()].startedAt = now
-            resting.append(host)
+            backingOff.append(host)
         }
         let id = waiting.id(number)
         run(id, waiting.items[number])
@@ -74,10 +74,10 @@ extension DownloadQueue {
         return id
     }
 
-    private mutating func wake(at now: Instant) {
-        while let host = resting.first {
+    private mutating func load(at now: Instant) {
+        while let host = backingOff.first {
             if let startedAt = busy[host]?.startedAt, startedAt + limits.hostSpacing > now { return }
-            resting.removeFirst()
+            backingOff.removeFirst()
             busy[host]?.startedAt = nil
             refresh(host)
         }

@@ -2,7 +2,7 @@
 extension DownloadQueue {
     // MARK: Downloads that wait
 
-    mutating func wait(_ id: DownloadID, _ item: QueueRoster.Item) {
+    mutating func wait(_ id: DownloadID, _ item: QueueTable.Item) {
         let number = waiting.append(id, item)
         hosts[Int(item.host)].line.insert(
             number,
@@ -38,7 +38,7 @@ extension DownloadQueue {
 
     // MARK: Downloads that run
 
-    mutating func run(_ id: DownloadID, _ item: QueueRoster.Item) {
+    mutating func run(_ id: DownloadID, _ item: QueueTable.Item) {
         let number = underWay.append(id, item)
         let host = Int(item.host)
         busy[host, default: BusyHost()].running.insert(
@@ -135,12 +135,12 @@ extension DownloadQueue {
 
     // The heaps hold hosts only that have what is compared here; without, one comes last.
 
-    static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueRoster) -> Bool {
+    static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueTable) -> Bool {
         guard let first = hosts[one].line.first, let second = hosts[other].line.first else { return false }
         return waiting.precedes(first, second)
     }
 
-    private static func yieldsBefore(_ one: Int, _ other: Int, _ busy: [Int: BusyHost], _ all: QueueRoster) -> Bool {
+    private static func yieldsBefore(_ one: Int, _ other: Int, _ busy: [Int: BusyHost], _ all: QueueTable) -> Bool {
         guard let first = busy[one]?.running.first, let second = busy[other]?.running.first else { return false }
         return all.precedes(second, first)
     }

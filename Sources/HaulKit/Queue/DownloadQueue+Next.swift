@@ -6,14 +6,14 @@ extension DownloadQueue {
         var next: [DownloadID] = []
         var views: [Int: View] = [:]
         // The hosts that have been reached. Of a heap only what lies directly below what was taken needs a look.
-        var reached = NumberHeap()
+        var reached = IndexedHeap()
         func isSooner(_ one: Int, _ other: Int) -> Bool {
             guard let left = views[one], let right = views[other] else { return false }
             if left.taken / mostPerHost != right.taken / mostPerHost { return left.taken < right.taken }
             guard let first = left.first, let second = right.first else { return left.first != nil }
             return waiting.precedes(first, second)
         }
-        func reach(_ place: Int, of heap: NumberHeap) {
+        func reach(_ place: Int, of heap: IndexedHeap) {
             guard place < heap.count else { return }
             views[heap[place]] = View(hosts[heap[place]].line)
             reached.insert(heap[place], precedes: isSooner, moved: { _, _ in })
@@ -31,7 +31,7 @@ extension DownloadQueue {
                 moved: { _, _ in }
             )
             guard views[host]?.taken == 1 else { continue }
-            let isOpen = Int(hosts[host].openPlace) != NumberHeap.outside
+            let isOpen = Int(hosts[host].openPlace) != IndexedHeap.outside
             let place = Int(isOpen ? hosts[host].openPlace : hosts[host].closedPlace)
             reach(2 * place + 1, of: isOpen ? open : closed)
             reach(2 * place + 2, of: isOpen ? open : closed)
@@ -41,19 +41,19 @@ extension DownloadQueue {
 
     /// The line of a host, of which some are taken already.
     private struct View {
-        private let line: NumberHeap
+        private let line: IndexedHeap
         /// Places in the line that come right below those that are taken.
-        private var places = NumberHeap()
+        private var places = IndexedHeap()
         private(set) var taken = 0
 
-        init(_ line: NumberHeap) {
+        init(_ line: IndexedHeap) {
             self.line = line
             places.insert(0, precedes: { _, _ in false }, moved: { _, _ in })
         }
 
         var first: Int? { places.first.map { line[$0] } }
 
-        mutating func take(by precedes: NumberHeap.Precedes) {
+        mutating func take(by precedes: IndexedHeap.Precedes) {
             guard let place = places.first else { return }
             taken += 1
             places.remove(at: 0, precedes: { precedes(line[$0], line[$1]) }, moved: { _, _ in })

@@ -40,29 +40,29 @@ struct DownloadQueue: Sendable {
 
     // Below is for the extensions of this type in other files.
 
-    var waiting = QueueRoster()
-    var underWay = QueueRoster()
+    var waiting = QueueTable()
+    var underWay = QueueTable()
     var hosts = QueueHosts()
     /// Hosts at which something runs, or that rest.
     var busy: [Int: BusyHost] = [:]
     /// Hosts that could start their first download if there is a slot, by that download.
-    var open = NumberHeap()
+    var open = IndexedHeap()
     /// Hosts that cannot, being full or at rest, by their first download.
-    var closed = NumberHeap()
+    var closed = IndexedHeap()
     /// Hosts that only their rest keeps from being open, the one first that has rested longest.
-    var waking = NumberHeap()
+    var waking = IndexedHeap()
     /// Hosts at which something runs, the one first that has the download that gives up its slot first.
-    var yielding = NumberHeap()
+    var yielding = IndexedHeap()
     /// Hosts at rest, in the order of their last starts.
-    var resting: Deque<Int> = []
+    var backingOff: Deque<Int> = []
     /// How many have been urged: gives each its place among them.
     private var urges: Int64 = 0
 
     struct BusyHost: Sendable {
         /// Its downloads that run, the one first that gives up its slot first.
-        var running = NumberHeap()
-        var yieldingPlace = NumberHeap.outside
-        var wakingPlace = NumberHeap.outside
+        var running = IndexedHeap()
+        var yieldingPlace = IndexedHeap.outside
+        var wakingPlace = IndexedHeap.outside
         /// The moment of its last start; nil once it has rested.
         var startedAt: Instant?
     }
@@ -80,7 +80,7 @@ struct DownloadQueue: Sendable {
     /// Puts a download in the line; nothing changes if it waits or runs already.
     mutating func enqueue(_ item: Item) {
         guard !waits(item.id), !runs(item.id) else { return }
-        let priority = min(item.priority, QueueRoster.Item.urged - 1)
+        let priority = min(item.priority, QueueTable.Item.urged - 1)
         let host = hosts.number(of: item.host)
         wait(item.id, .init(priority: priority, position: item.position, host: Int32(host)))
     }
@@ -89,7 +89,7 @@ struct DownloadQueue: Sendable {
     mutating func change(_ id: DownloadID, priority: Int, position: Int64) {
         move(id) { item in
             guard !item.isUrged else { return }
-            item.priority = min(priority, QueueRoster.Item.urged - 1)
+            item.priority = min(priority, QueueTable.Item.urged - 1)
             item.position = position
         }
     }
@@ -101,7 +101,7 @@ struct DownloadQueue: Sendable {
         urges += 1
         move(id) { [urges] item in
             guard !item.isUrged else { return }
-            item.priority = QueueRoster.Item.urged
+            item.priority = QueueTable.Item.urged
             item.position = urges
         }
     }
@@ -118,13 +118,13 @@ struct DownloadQueue: Sendable {
     /// Sends home all that wait, at a cost that does not grow with how many they are, but for freeing their hosts.
     mutating func removeAllWaiting() {
         let old = self
-        (waiting, underWay, hosts, busy) = (QueueRoster(), QueueRoster(), QueueHosts(), [:])
-        (open, closed, waking, yielding) = (NumberHeap(), NumberHeap(), NumberHeap(), NumberHeap())
-        resting = []
-        for host in old.resting {
+        (waiting, underWay, hosts, busy) = (QueueTable(), QueueTable(), QueueHosts(), [:])
+        (open, closed, waking, yielding) = (IndexedHeap(), IndexedHeap(), IndexedHeap(), IndexedHeap())
+        backingOff = []
+        for host in old.backingOff {
             let number = hosts.number(of: old.hosts.name(host))
             busy[number] = BusyHost(startedAt: old.busy[host]?.startedAt)
-            resting.append(number)
+            backingOff.append(number)
         }
         for (id, item) in zip(old.underWay.all, old.underWay.items) {
             var item = item
@@ -133,7 +133,7 @@ struct DownloadQueue: Sendable {
         }
     }
 
-    private mutating func move(_ id: DownloadID, _ change: (inout QueueRoster.Item) -> Void) {
+    private mutating func move(_ id: DownloadID, _ change: (inout QueueTable.Item) -> Void) {
         if let number = waiting.number(of: id) {
             change(&waiting.items[number])
             settleInLine(number)

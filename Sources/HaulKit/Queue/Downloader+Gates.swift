@@ -4,7 +4,7 @@ internal import Logging
 /// When downloads may run at all: by the timetable, by what kind of network there is, and whether there is any.
 extension Downloader {
     /// What keeps everything from running now.
-    struct Gates {
+    struct RunConditions {
         /// What is asked of the network; see ``Configuration/waitsForNetwork`` and ``Configuration/allowsMetered``.
         var waitsForNetwork: Bool
         var allowsMetered: Bool
@@ -48,7 +48,7 @@ extension Downloader {
     }
 
     private func watchNetwork() {
-        guard networkMonitor == nil, gates.waitsForNetwork || !gates.allowsMetered else { return }
+        guard networkMonitor == nil, conditions.waitsForNetwork || !conditions.allowsMetered else { return }
         let monitor = configuration.networkMonitor ?? SystemNetworkMonitor()
         networkMonitor = monitor
         Task { [weak self] in
@@ -72,15 +72,15 @@ extension Downloader {
     ///   - allowsMetered: see ``Configuration/allowsMetered``.
     public func setNetworkPolicy(waitsForNetwork: Bool? = nil, allowsMetered: Bool? = nil) {
         guard !isShuttingDown else { return }
-        if let waitsForNetwork { gates.waitsForNetwork = waitsForNetwork }
-        if let allowsMetered { gates.allowsMetered = allowsMetered }
+        if let waitsForNetwork { conditions.waitsForNetwork = waitsForNetwork }
+        if let allowsMetered { conditions.allowsMetered = allowsMetered }
         watchNetwork()
-        moveGates()
+        evaluateConditions()
     }
 
     private func take(_ status: NetworkStatus) {
-        gates.network = status
-        moveGates()
+        conditions.network = status
+        evaluateConditions()
     }
 
     // MARK: Hours
@@ -96,10 +96,10 @@ extension Downloader {
         timetableTimer?.cancel()
         timetableTimer = nil
         let now = time.date()
-        gates.rule = timetable?.rule(at: now) ?? .open(bytesPerSecond: nil)
-        moveGates()
+        conditions.rule = timetable?.rule(at: now) ?? .open(bytesPerSecond: nil)
+        evaluateConditions()
         // What is held at the closing hour is not let through at full speed first.
-        if !gates.isOutsideHours { limitSpeed() }
+        if !conditions.isOutsideHours { limitSpeed() }
         guard let next = timetable?.nextChange(after: now) else { return }
         let sleep = time.sleep
         timetableTimer = Task { [weak self] in
@@ -113,44 +113,44 @@ extension Downloader {
 
     /// The lower of what the application says and what the timetable does.
     func limitSpeed() {
-        speedLimit.bytesPerSecond = [ownSpeedLimit, gates.bytesPerSecond].compactMap(\.self).min()
+        speedLimit.bytesPerSecond = [ownSpeedLimit, conditions.bytesPerSecond].compactMap(\.self).min()
     }
 
     // MARK: Opening and shutting
 
-    private func moveGates() {
-        let reasons = gates.reasons
+    private func evaluateConditions() {
+        let reasons = conditions.reasons
         queue.isShut = !reasons.isEmpty
-        queue.servesThisMachine = !gates.isOutsideHours
+        queue.servesThisMachine = !conditions.isOutsideHours
         if !reasons.isEmpty {
             for id in Array(queue.running) {
-                guard let entry = entries[id], let reason = gates.reason(forHost: entry.record.host ?? "") else {
+                guard let task = tasks[id], let reason = conditions.reason(forHost: task.record.host ?? "") else {
                     continue
                 }
-                send(.held(reason), to: entry)
+                send(.held(reason), to: task)
             }
         }
         tellWaiting(reasons)
         for ended in [HoldReason.offline, .metered, .outsideHours] where !reasons.contains(ended) {
-            for entry in entries.values.filter({ $0.machine.hold == ended }).sorted(by: {
+            for task in tasks.values.filter({ $0.machine.hold == ended }).sorted(by: {
                 $0.record.position < $1.record.position
             }) {
-                send(.holdEnded(ended), to: entry)
+                send(.holdEnded(ended), to: task)
             }
         }
-        askQueue()
+        startQueuedDownloads()
     }
 
     /// Tells those that wait what keeps them, or that nothing does any more.
     private func tellWaiting(_ reasons: [HoldReason]) {
-        guard reasons != gates.toldReasons else { return }
-        gates.toldReasons = reasons
+        guard reasons != conditions.toldReasons else { return }
+        conditions.toldReasons = reasons
         guard queue.waitingCount > 0 else { return }
         broadcast.tell(.changedTogether(to: .queued, count: queue.waitingCount), group: nil)
         for (id, hub) in hubs.all where queue.waits(id) && hub.outcome == nil {
             let last = hub.snapshot
             guard last.state == .queued else { continue }
-            let present = entries[id].map { snapshot(of: $0) } ?? withReason(last, last.host)
+            let present = tasks[id].map { snapshot(of: $0) } ?? withReason(last, last.host)
             if present != last { hub.changed(present) }
         }
     }

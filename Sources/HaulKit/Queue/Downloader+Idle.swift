@@ -76,7 +76,7 @@ extension Downloader {
         idle.isLooking = true
         tell { downloader in
             downloader.idle.isLooking = false
-            for entry in Array(downloader.entries.values) where entry.isComingToRest { await downloader.settled(entry) }
+            for task in Array(downloader.tasks.values) where task.isComingToRest { await downloader.settled(task) }
             let groups = downloader.idle.restedGroups
             downloader.idle.restedGroups = []
             for group in groups { await downloader.groupHasRested(group) }
@@ -109,8 +109,8 @@ extension Downloader {
     }
 
     private func isIdle(_ group: String?) async throws(DownloadError) -> Bool {
-        guard let group else { return isIdle && entries.values.allSatisfy(isAtRest) }
-        guard entries.values.allSatisfy({ $0.record.groupName != group || isAtRest($0) && $0.machine.hold == nil })
+        guard let group else { return isIdle && tasks.values.allSatisfy(isAtRest) }
+        guard tasks.values.allSatisfy({ $0.record.groupName != group || isAtRest($0) && $0.machine.hold == nil })
         else { return false }
         if isIdle { return true }
         // Of those that are not in memory only the store knows the group. Nearly always the first ones answer it; rows that
@@ -126,7 +126,7 @@ extension Downloader {
     /// Nothing waits, runs or is being added, and nothing is held that will go on by itself.
     var isIdle: Bool {
         pendingAdditions == 0 && queue.waitingCount == 0 && queue.runningCount == 0 && space.isEmpty
-            && !entries.values.contains { $0.machine.hold != nil }
+            && !tasks.values.contains { $0.machine.hold != nil }
     }
 }
 

@@ -12,7 +12,7 @@ extension Downloader {
         if let active { queue.limits.active = min(max(1, active), descriptors.downloads) }
         if let perHost { queue.limits.activePerHost = perHost > 0 ? perHost : nil }
         if let spacing { queue.limits.hostSpacing = max(.zero, spacing) }
-        askQueue()
+        startQueuedDownloads()
     }
 
     /// Gives downloads another priority; see ``DownloadRequest/priority``.
@@ -20,14 +20,14 @@ extension Downloader {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
     ///   these calls.
     public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             let ids = try await downloader.ids(of: selection)
             try await downloader.store.change("priority = \(priority)", .ids(ids))
             for row in try await downloader.store.places(ids) {
-                downloader.entries[row.id]?.record.priority = priority
+                downloader.tasks[row.id]?.record.priority = priority
                 downloader.queue.change(row.id, priority: priority, position: row.position)
             }
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
         }
     }
 
@@ -37,7 +37,7 @@ extension Downloader {
         try await resume(id)
         try checkIsOpen()
         queue.urge(id)
-        askQueue()
+        startQueuedDownloads()
     }
 
     /// Where downloads are moved to.
@@ -52,7 +52,7 @@ extension Downloader {
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()
         guard !ids.isEmpty else { return }
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             var gap = try await downloader.store.gap(at: place, besides: ids)
             if let found = gap, found.upper - found.lower <= Int64(ids.count) {
                 try await downloader.store.spread(Self.positionStep)
@@ -64,24 +64,24 @@ extension Downloader {
             let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
             try await downloader.store.place(ids, from: gap.lower + step, by: step)
             try await downloader.readPlaces(of: ids)
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
         }
     }
 
     /// Puts all downloads in another order.
     public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
             try await downloader.store.spread(Self.positionStep, in: sorted.order)
             try await downloader.readPlaces()
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
         }
     }
 
     /// Lets memory know of places that the store has changed; all of them when none are named.
     private func readPlaces(of ids: [DownloadID]? = nil) async throws(DownloadError) {
         for row in try await store.places(ids) {
-            entries[row.id]?.record.position = row.position
+            tasks[row.id]?.record.position = row.position
             queue.change(row.id, priority: row.priority, position: row.position)
         }
         position = max(position, try await store.lastPosition())

@@ -10,10 +10,10 @@ struct QueueHosts: Sendable {
 
     struct Host: Sendable {
         /// Its downloads that wait, the next one first.
-        var line = NumberHeap()
+        var line = IndexedHeap()
         /// Its place among those that could start one, and among those that are full or rest, while some wait.
-        var openPlace = Int32(NumberHeap.outside)
-        var closedPlace = Int32(NumberHeap.outside)
+        var openPlace = Int32(IndexedHeap.outside)
+        var closedPlace = Int32(IndexedHeap.outside)
         fileprivate var nameIndex: Int32
     }
 

@@ -25,10 +25,10 @@ struct VersionComparison: Sendable, Equatable {
     }
 
     /// Which blocks to choose from, at other places each time, so that repeated resumes compare more and more of the file.
-    mutating func plan(_ mark: Mark, besides tail: Range<Int64>) -> (ChoiceID, ComparisonPlan) {
+    mutating func plan(_ persisted: PersistedRanges, besides tail: Range<Int64>) -> (ChoiceID, ComparisonPlan) {
         choices += 1
-        let fresh = lastCount.map { max(0, mark.count - $0) }
-        let plan = ComparisonPlan(of: mark.written, besides: tail, since: fresh, seed: random.next())
+        let fresh = lastCount.map { max(0, persisted.count - $0) }
+        let plan = ComparisonPlan(of: persisted.written, besides: tail, since: fresh, seed: random.next())
         return (ChoiceID(number: choices), plan)
     }
 

@@ -11,16 +11,16 @@ extension Downloader {
     /// Checks that the rest will fit, and reserves it.
     ///
     /// - Returns: what is to be said to the machine in place of success; nil where there is room.
-    func makeRoom(_ total: Int64?, _ part: PartFile, _ entry: Entry) async throws(DownloadError)
+    func makeRoom(_ total: Int64?, _ part: PartFile, _ task: DownloadTask) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
         // What is in memory finds its room when it comes to the disk.
         guard !part.file.isInMemory else { return nil }
-        let here = max(try await status(of: part.file).allocated, part.mark.count)
-        if let refusal = try await refusal(total, here: here, entry) { return refusal }
+        let here = max(try await status(of: part.file).allocated, part.persisted.count)
+        if let refusal = try await refusal(total, here: here, task) { return refusal }
         guard let total, total > here else { return nil }
         do throws(DiskError) {
-            try await offActor { () throws(DiskError) in try part.file.reserve(total) }
+            try await runBlocking { () throws(DiskError) in try part.file.reserve(total) }
         } catch {
             if error.kind == .full { await giveBack(part) }
             throw DownloadError(error)
@@ -39,21 +39,21 @@ extension Downloader {
     ///
     /// - Parameter here: bytes of the file that the disk has, or has set aside.
     /// - Returns: as ``makeRoom(_:_:_:)``.
-    func lacksRoom(_ entry: Entry, here: Int64) async throws(DownloadError) -> DownloadMachine.Event? {
-        try await refusal(entry.total, here: here, entry)
+    func lacksRoom(_ task: DownloadTask, here: Int64) async throws(DownloadError) -> DownloadMachine.Event? {
+        try await refusal(task.total, here: here, task)
     }
 
-    private func refusal(_ total: Int64?, here: Int64, _ entry: Entry) async throws(DownloadError)
+    private func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
-        if let refusal = try await quotaRefusal(total, here: here, entry) { return refusal }
-        let folder = entry.record.folderOnDisk
+        if let refusal = try await quotaRefusal(total, here: here, task) { return refusal }
+        let folder = task.record.folderOnDisk
         let isContended = space.isWaiting(in: folder)
         guard total.map({ $0 > here }) ?? (isContended || spaceRule.reserve > 0) else { return nil }
         guard let reading = await freeSpace(near: [folder])[folder] else { return nil }
         space.note(spaceRule.available(in: reading), in: folder, at: time.now())
-        let path = entry.record.partPath ?? folder
-        switch spaceRule.verdict(total: total, here: here, in: reading, isContended: isContended) {
+        let path = task.record.partPath ?? folder
+        switch spaceRule.decision(total: total, here: here, in: reading, isContended: isContended) {
         case .fits: return nil
         case .isMissing: return .spaceMissing(.diskFull, Self.isFull(path))
         case .isReserved: return .spaceMissing(.diskFull, Self.isReserved(path, spaceRule.reserve))
@@ -61,32 +61,32 @@ extension Downloader {
         }
     }
 
-    private func quotaRefusal(_ total: Int64?, here: Int64, _ entry: Entry) async throws(DownloadError)
+    private func quotaRefusal(_ total: Int64?, here: Int64, _ task: DownloadTask) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
         guard let quota = diskQuota else { return nil }
         try await countStored()
         let isTooLarge = total.map { $0 > quota } ?? false
-        let left = quota - stored.used(besides: entry.id)
-        guard !isTooLarge, total ?? max(1, entry.machine.mark.count) <= left else {
+        let left = quota - stored.used(besides: task.id)
+        guard !isTooLarge, total ?? max(1, task.machine.persisted.count) <= left else {
             return .spaceMissing(isTooLarge ? nil : .quota, Self.isOverQuota(quota))
         }
-        stored.set(entry.id, total ?? entry.machine.mark.count, had: entry.bytesAtRest)
+        stored.set(task.id, total ?? task.machine.persisted.count, had: task.bytesAtRest)
         return nil
     }
 
     // MARK: Small files
 
     /// Whether a download that is new should look for room before it asks the network.
-    func mayLackRoom(_ entry: Entry) -> Bool {
-        let folder = entry.record.folderOnDisk
-        if space.isWaiting(in: folder) || (entry.record.wishes.size ?? 0) > GatheredFile.mostBytes { return true }
+    func mayLackRoom(_ task: DownloadTask) -> Bool {
+        let folder = task.record.folderOnDisk
+        if space.isWaiting(in: folder) || (task.record.wishes.size ?? 0) > BufferedFile.mostBytes { return true }
         return spaceRule.reserve > 0 && !space.hasPlenty(in: folder, at: time.now())
     }
 
     /// Whether a small file may gather in memory without asking for room.
-    func hasPlentyOfRoom(_ entry: Entry) -> Bool {
-        let folder = entry.record.folderOnDisk
+    func hasPlentyOfRoom(_ task: DownloadTask) -> Bool {
+        let folder = task.record.folderOnDisk
         if let quota = diskQuota, !stored.isKnown || stored.used > quota - SpaceWatch.plenty { return false }
         guard spaceRule.reserve > 0 || space.isWaiting(in: folder) else { return true }
         return space.hasPlenty(in: folder, at: time.now())
@@ -99,46 +99,46 @@ extension Downloader {
         let now = time.now()
         guard spaceRule.reserve > 0 || diskQuota != nil, now - lastSpaceLook >= Self.spaceInterval else { return }
         lastSpaceLook = now
-        let growing = queue.running.compactMap { entries[$0] }
+        let growing = queue.running.compactMap { tasks[$0] }
             .filter { $0.machine.state == .transferring && $0.part?.file.isInMemory == false }
         if let quota = diskQuota { watchQuota(growing.filter { $0.machine.resource?.total == nil }, quota) }
         if spaceRule.reserve > 0, !growing.isEmpty { Task { await watchReserve(growing.map(\.id)) } }
     }
 
-    private func watchQuota(_ growing: [Entry], _ quota: Int64) {
+    private func watchQuota(_ growing: [DownloadTask], _ quota: Int64) {
         guard !growing.isEmpty else { return }
-        for entry in growing { stored.set(entry.id, entry.machine.mark.count, had: entry.bytesAtRest) }
+        for task in growing { stored.set(task.id, task.machine.persisted.count, had: task.bytesAtRest) }
         guard stored.isKnown else {
             Task { do throws(DownloadError) { try await countStored() } catch { logger.debug("store: \(error)") } }
             return
         }
-        for entry in growing where stored.used > quota {
-            send(.spaceMissing(.quota, Self.isOverQuota(quota)), to: entry)
+        for task in growing where stored.used > quota {
+            send(.spaceMissing(.quota, Self.isOverQuota(quota)), to: task)
         }
     }
 
     private func watchReserve(_ ids: [DownloadID]) async {
-        let present = ids.compactMap { entries[$0] }
+        let present = ids.compactMap { tasks[$0] }
         let readings = await freeSpace(near: Array(Set(present.map(\.record.folderOnDisk))))
-        for entry in present {
-            guard let reading = readings[entry.record.folderOnDisk], spaceRule.available(in: reading) < 0,
-                let part = entry.part
+        for task in present {
+            guard let reading = readings[task.record.folderOnDisk], spaceRule.available(in: reading) < 0,
+                let part = task.part
             else { continue }
-            let total = entry.machine.resource?.total
+            let total = task.machine.resource?.total
             do throws(DownloadError) {
                 let allocated = try await status(of: part.file).allocated
                 // What has its room takes no more.
                 if let total, allocated >= total { continue }
             } catch { logger.debug("\(error)") }
-            guard entry.part === part, entry.machine.state == .transferring else { continue }
-            send(.spaceMissing(.diskFull, Self.isReserved(part.path, spaceRule.reserve)), to: entry)
+            guard task.part === part, task.machine.state == .transferring else { continue }
+            send(.spaceMissing(.diskFull, Self.isReserved(part.path, spaceRule.reserve)), to: task)
         }
     }
 
     /// - Returns: by folder; those that say nothing are left out.
     func freeSpace(near folders: [String]) async -> [String: VolumeSpace] {
         let (disk, logger) = (disk, logger)
-        return await offActor {
+        return await runBlocking {
             var readings: [String: VolumeSpace] = [:]
             for folder in folders {
                 do throws(DiskError) { readings[folder] = try disk.freeSpace(near: folder) } catch {
@@ -153,26 +153,27 @@ extension Downloader {
     // MARK: Counting
 
     /// Takes over what a change of state means for the room on the disk.
-    func noteDiskUse(_ entry: Entry) {
-        if entry.machine.state == .paused, let hold = entry.machine.hold, hold.isOfDisk, !isShuttingDown {
-            waitForSpace(entry, hold)
+    func noteDiskUse(_ task: DownloadTask) {
+        if task.machine.state == .paused, let hold = task.machine.hold, hold.isOfDisk, !isShuttingDown {
+            waitForSpace(task, hold)
         } else {
-            space.forget(entry.id)
+            space.forget(task.id)
         }
-        let (received, before) = (entry.machine.mark.count, entry.bytesAtRest)
-        switch entry.machine.state {
+        let (received, before) = (task.machine.persisted.count, task.bytesAtRest)
+        switch task.machine.state {
         case .completed:
-            space.forgetSurprises(entry.id)
-            let size = entry.standing == nil ? entry.record.finished?.size ?? received : 0
-            if diskQuota != nil { stored.end(entry.id, leaving: size, had: before) }
+            space.forgetSurprises(task.id)
+            let size = task.existingFile == nil ? task.record.finished?.size ?? received : 0
+            if diskQuota != nil { stored.end(task.id, leaving: size, had: before) }
         case .cancelled:
-            space.forgetSurprises(entry.id)
-            if diskQuota != nil { stored.end(entry.id, leaving: 0, had: before) }
+            space.forgetSurprises(task.id)
+            if diskQuota != nil { stored.end(task.id, leaving: 0, had: before) }
         case .queued, .paused, .failed:
-            if diskQuota != nil { stored.end(entry.id, leaving: before, had: before) }
-        case .recovering, .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting, .verifying,
+            if diskQuota != nil { stored.end(task.id, leaving: before, had: before) }
+        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
+            .verifying,
             .publishing:
-            if diskQuota != nil { stored.set(entry.id, max(entry.record.total ?? 0, received), had: before) }
+            if diskQuota != nil { stored.set(task.id, max(task.record.total ?? 0, received), had: before) }
         }
     }
 
@@ -228,11 +229,11 @@ extension DownloadRecord {
     var folderOnDisk: String { (partPath ?? file).map(FilePaths.folder(of:)) ?? folder ?? "." }
 }
 
-extension Entry {
+extension DownloadTask {
     /// What an unfinished download takes while it does nothing: its whole length, which is set aside; nothing before its first
     /// byte. The store counts alike.
     var bytesAtRest: Int64 {
-        let received = machine.mark.count
+        let received = machine.persisted.count
         return received == 0 ? 0 : max(record.total ?? 0, received)
     }
 }

@@ -8,13 +8,13 @@ extension Downloader {
     /// Time between two looks whether finished files have gone by another's hand.
     private static let recountInterval = Duration.seconds(30)
 
-    func waitForSpace(_ entry: Entry, _ reason: HoldReason) {
-        let record = entry.record
+    func waitForSpace(_ task: DownloadTask, _ reason: HoldReason) {
+        let record = task.record
         // Of the quota it has its share already, once it has begun.
-        let has = reason == .quota ? entry.bytesAtRest : entry.machine.mark.count
+        let has = reason == .quota ? task.bytesAtRest : task.machine.persisted.count
         space.add(
             .init(
-                id: entry.id,
+                id: task.id,
                 reason: reason,
                 folder: record.folderOnDisk,
                 needed: record.total.map { max(0, $0 - has) },
@@ -27,8 +27,8 @@ extension Downloader {
     }
 
     /// A held download may leave the memory where nobody else can take up its row.
-    func mayLetGoHeld(_ entry: Entry) -> Bool {
-        configuration.restoration == .everything && space.holds(entry.id)
+    func mayLetGoHeld(_ task: DownloadTask) -> Bool {
+        configuration.restoration == .everything && space.holds(task.id)
     }
 
     private func startSpacePoll() {
@@ -78,13 +78,13 @@ extension Downloader {
 
     /// Queues again what this reason holds, of these downloads.
     func endHold(_ reason: HoldReason, of ids: [DownloadID]) async throws(DownloadError) {
-        try await changeRoster { downloader throws(DownloadError) in
+        try await withCatalogLock { downloader throws(DownloadError) in
             // The user may have paused some meanwhile.
             let ids = ids.filter { downloader.space.holds($0) }
-            let rest = ids.filter { downloader.entries[$0] == nil }
-            for entry in ids.compactMap({ downloader.entries[$0] }) {
-                downloader.send(.holdEnded(reason), to: entry)
-                downloader.space.forget(entry.id)
+            let rest = ids.filter { downloader.tasks[$0] == nil }
+            for task in ids.compactMap({ downloader.tasks[$0] }) {
+                downloader.send(.holdEnded(reason), to: task)
+                downloader.space.forget(task.id)
             }
             guard !rest.isEmpty else { return }
             var condition = StoreCondition.ids(rest)
@@ -94,7 +94,7 @@ extension Downloader {
             downloader.space.forget(rest)
             for item in try await downloader.store.queueItems(.ids(rest)) { downloader.queue.enqueue(item) }
             downloader.tellHolders(of: rest, .queued)
-            downloader.askQueue()
+            downloader.startQueuedDownloads()
         }
     }
 }

@@ -3,7 +3,7 @@ struct SpaceRule: Sendable, Equatable {
     /// Bytes to keep free.
     var reserve: Int64
 
-    enum Verdict: Sendable, Equatable {
+    enum Decision: Sendable, Equatable {
         case fits
         /// There may be room later.
         case isMissing
@@ -19,7 +19,7 @@ struct SpaceRule: Sendable, Equatable {
     ///   - total: the whole file; nil while nobody knows.
     ///   - here: bytes of it that the disk has, or has set aside.
     ///   - isContended: others wait for room on this disk. What may need any amount then needs a sensible one.
-    func verdict(total: Int64?, here: Int64, in space: VolumeSpace, isContended: Bool) -> Verdict {
+    func decision(total: Int64?, here: Int64, in space: VolumeSpace, isContended: Bool) -> Decision {
         if let total, total > space.total - reserve { return .never }
         let needed = total.map { max(0, $0 - max(0, here)) } ?? (isContended ? Self.leastRoom(of: space.total) : 1)
         if needed == 0 || available(in: space) >= needed { return .fits }

@@ -85,26 +85,32 @@ final class DownloadStore: Sendable {
         gather { $0.change(record.id) { $0.record = record } }
     }
 
-    func note(_ mark: Mark, of id: String) {
-        gather { $0.change(id) { $0.mark = mark } }
+    func note(_ persisted: PersistedRanges, of id: String) {
+        gather { $0.change(id) { $0.persisted = persisted } }
     }
 
     /// Writes a record, and a mark if there is one, now. What was noted of it before is superseded.
     ///
     /// Commits that come while a transaction runs share the next one, and its sync: many downloads at once cost the disk no
     /// more than one. Each returns when its own row is written, and with `durably` when the disk has it.
-    func commit(_ record: DownloadRecord, _ mark: Mark?, durably: Bool = false) async throws(DownloadError) {
-        try await commit([(record, mark)], durably: durably)
+    func commit(_ record: DownloadRecord, _ persisted: PersistedRanges?, durably: Bool = false)
+        async throws(DownloadError)
+    {
+        try await commit([(record, persisted)], durably: durably)
     }
 
     /// Writes several records in one transaction: all of them or none.
-    func commit(_ changes: [(record: DownloadRecord, mark: Mark?)], durably: Bool = false) async throws(DownloadError) {
+    func commit(_ changes: [(record: DownloadRecord, persisted: PersistedRanges?)], durably: Bool = false)
+        async throws(DownloadError)
+    {
         let failure = await withCheckedContinuation { continuation in
             gather { gathered in
-                for (record, mark) in changes {
+                for (record, persisted) in changes {
                     // A mark that was noted before must not come after a record that takes it back; what is noted from here
                     // on may.
-                    gathered.change(record.id) { $0 = GatheredChanges.Change(record: record, mark: mark ?? $0.mark) }
+                    gathered.change(record.id) {
+                        $0 = GatheredChanges.Change(record: record, persisted: persisted ?? $0.persisted)
+                    }
                 }
                 if durably {
                     gathered.waitingForDisk.append(continuation)
@@ -163,8 +169,8 @@ final class DownloadStore: Sendable {
             if try isAnothers(record, database) { return rows.withLock { $0.forget(id) } }
             try rows.withLock { try $0.write(record, database) }
         }
-        if let mark = change.mark {
-            try ProgressRecord(id, mark, bootID: bootID).write(database)
+        if let persisted = change.persisted {
+            try ProgressRecord(id, persisted, bootID: bootID).write(database)
         }
     }
 

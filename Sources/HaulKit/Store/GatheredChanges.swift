@@ -4,7 +4,7 @@ struct GatheredChanges {
 
     struct Change {
         var record: DownloadRecord?
-        var mark: Mark?
+        var persisted: PersistedRanges?
     }
 
     private var changes: [String: Change] = [:]

@@ -12,7 +12,7 @@ struct LockPatience: Sendable, Equatable {
         var whileClosing = Duration.seconds(2)
     }
 
-    enum Verdict: Sendable, Equatable { case waits, tellsAndWaits, givesUp }
+    enum Decision: Sendable, Equatable { case waits, tellsAndWaits, givesUp }
 
     private let limits: Limits
     private var began: Instant?
@@ -23,7 +23,7 @@ struct LockPatience: Sendable, Equatable {
     init(_ limits: Limits = Limits()) { self.limits = limits }
 
     /// - Parameter isFirstTry: a wait begins.
-    mutating func verdict(isFirstTry: Bool, at now: Instant) -> Verdict {
+    mutating func decision(isFirstTry: Bool, at now: Instant) -> Decision {
         if isFirstTry || began == nil {
             began = now
             hasTold = false

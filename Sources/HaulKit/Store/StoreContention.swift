@@ -14,7 +14,7 @@ final class StoreContention: Sendable {
         onWait: @escaping @Sendable (_ path: String) -> Void = { _ in }
     ) {
         patience = Mutex(LockPatience(limits))
-        self.now = now ?? Timekeeper(ContinuousClock()).now
+        self.now = now ?? EngineClock(ContinuousClock()).now
         self.onWait = onWait
     }
 
@@ -23,7 +23,7 @@ final class StoreContention: Sendable {
     /// - Parameter tries: how many times this has been called in this wait.
     /// - Returns: false when it is not to be tried again.
     func wait(for path: String, tries: Int) -> Bool {
-        switch patience.withLock({ $0.verdict(isFirstTry: tries == 0, at: now()) }) {
+        switch patience.withLock({ $0.decision(isFirstTry: tries == 0, at: now()) }) {
         case .givesUp: return false
         case .tellsAndWaits: onWait(path)
         case .waits: break

@@ -149,7 +149,7 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         request.size = wishes.size
         request.bytesPerSecond = wishes.bytesPerSecond
         request.isRepair = wishes.isRepair ?? false
-        request.whenPresent = wishes.isBeside == true ? .addBeside : .join
+        request.onDuplicate = wishes.isBeside == true ? .addAnyway : .join
         request.onConflict = wishes.onConflict
         request.suggestedName = wishes.suggestedName
         request.failsOnChange = wishes.failsOnChange
@@ -174,7 +174,7 @@ extension DownloadRecord.Wishes {
         size = request.size
         bytesPerSecond = request.bytesPerSecond
         isRepair = request.isRepair ? true : nil
-        isBeside = request.whenPresent == .addBeside ? true : nil
+        isBeside = request.onDuplicate == .addAnyway ? true : nil
         onConflict = request.onConflict
         suggestedName = request.suggestedName
         failsOnChange = request.failsOnChange
@@ -197,12 +197,12 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     /// How many bytes are here, for sums.
     var received: Int64
 
-    init(_ id: String, _ mark: Mark, bootID: String) {
+    init(_ id: String, _ persisted: PersistedRanges, bootID: String) {
         downloadID = id
-        written = mark.written.text
-        synced = mark.synced.text
+        written = persisted.written.text
+        synced = persisted.synced.text
         self.bootID = bootID
-        received = mark.count
+        received = persisted.count
     }
 
     /// Writes the row, by a statement of our own: it is the one that is written most. A download that was removed meanwhile
@@ -222,9 +222,9 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         """
 
     /// What may be relied on now.
-    func mark(bootID now: String) -> Mark {
+    func persisted(bootID now: String) -> PersistedRanges {
         let isSameBoot = !now.isEmpty && now == bootID
         let synced = ByteSet(text: synced)
-        return Mark(written: isSameBoot ? ByteSet(text: written).union(synced) : synced, synced: synced)
+        return PersistedRanges(written: isSameBoot ? ByteSet(text: written).union(synced) : synced, synced: synced)
     }
 }

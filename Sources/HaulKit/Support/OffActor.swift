@@ -1,5 +1,5 @@
 /// Runs a blocking call on a thread that may block.
-func offActor<Value: Sendable, Failure: Error>(
+func runBlocking<Value: Sendable, Failure: Error>(
     _ call: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {
     try await BlockingExecutor.system.run(call)
@@ -7,7 +7,7 @@ func offActor<Value: Sendable, Failure: Error>(
 
 extension Downloader {
     /// The same on the executor that this downloader was given.
-    func offActor<Value: Sendable, Failure: Error>(
+    func runBlocking<Value: Sendable, Failure: Error>(
         _ call: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         try await executor.run(call)

@@ -3,10 +3,10 @@ internal import NIOHTTP1
 
 /// From what is on the disk to a body that may flow: the question, and what its answer is worth.
 extension DownloadMachine {
-    mutating func recovered(_ found: Mark?, at now: Instant) -> [Action] {
-        guard state == .recovering else { return [] }
-        mark = found ?? .zero
-        patience.begin(at: mark.count)
+    mutating func recovered(_ found: PersistedRanges?, at now: Instant) -> [Action] {
+        guard state == .inspectingDisk else { return [] }
+        persisted = found ?? .zero
+        patience.begin(at: persisted.count)
         transfer.forgetPieces()
         comparison.finish(at: nil)
         if found == nil { resource = nil }
@@ -15,7 +15,7 @@ extension DownloadMachine {
 
     var isWhole: Bool {
         guard let total = resource?.total, hasExpectedSize else { return false }
-        return total > 0 && mark.prefix >= total
+        return total > 0 && persisted.prefix >= total
     }
 
     /// False when what is known of the file has another length than it was to have.
@@ -27,9 +27,9 @@ extension DownloadMachine {
     mutating func open(at now: Instant) -> [Action] {
         if sources.home == 0, let reason = link.need(at: now) { return awaitLink(reason, at: now) }
         let id = transfer.issueID()
-        var question = RangeQuestion.whole
-        if let resource, mark.count > 0, !dropsWhatIsThere, hasExpectedSize,
-            let gap = mark.written.firstGap(before: resource.total)
+        var question = RangeRequest.whole
+        if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
+            let gap = persisted.written.firstGap(before: resource.total)
         {
             let isMirror = resource.mirror != sources.mirror
             let isFromElsewhere = isFromReplacedSource || isMirror || isFromOtherPlace
@@ -49,7 +49,7 @@ extension DownloadMachine {
         question.source = sources.home
         question.link = link.number
         if let first = compare(before: &question) { return first }
-        countAtOpen = mark.count
+        countAtOpen = persisted.count
         state = .connecting(id, question)
         return [.open(id, question), .report]
     }
@@ -80,19 +80,19 @@ extension DownloadMachine {
         guard case .connecting(id, let question) = state else {
             guard state == .transferring else { return [] }
             if let renewal = renewLink(whileTransferring: id, head, at: now) { return renewal }
-            let asked = transfer.lines[id].flatMap { $0.source == 0 ? $0.question?.link : nil }
+            let asked = transfer.active[id].flatMap { $0.source == 0 ? $0.question?.link : nil }
             let (actions, outcome) = transfer.answered(id, head, retryAfter: retryAfter, &sources, at: now)
-            if let asked, transfer.lines[id]?.isFlowing == true { noteGoodLink(asked) }
+            if let asked, transfer.active[id]?.isFlowing == true { noteGoodLink(asked) }
             return actions + follow(outcome, at: now)
         }
-        var answer = RangeAnswer.judge(head, to: question, after: mark.count > 0 ? resource : nil)
+        var answer = RangeResponse.judge(head, to: question, after: persisted.count > 0 ? resource : nil)
         if let size = settings.size, let total = answer.resource?.total, total != size {
             answer = .refuse(.otherSize(expected: size, actual: total))
         }
         if let total = answer.resource?.total, let pieces = settings.pieces, !pieces.covers(total) {
             answer = .refuse(.otherPieces(actual: total))
         }
-        if let verdict = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(verdict, at: now) }
+        if let decision = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(decision, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
         switch answer {
         case .accept where question.isComparison: return compareBody(id, question)
@@ -114,28 +114,28 @@ extension DownloadMachine {
         case .startOver(let reason):
             return [.close(id)] + startOver(reason, at: now)
         case .refuse(let refusal):
-            var verdict = FailureTable.verdict(
+            var decision = RetryClassifier.decision(
                 on: refusal,
                 host: sources.url.host ?? "",
                 isRedirected: head.isRedirected
             )
-            if case .status(let status, _) = refusal, (400...410).contains(status), verdict.isWorthRetrying,
+            if case .status(let status, _) = refusal, (400...410).contains(status), decision.isWorthRetrying,
                 status != 408
             {
-                if !patience.renewsLink() { verdict = .init(isWorthRetrying: false, error: verdict.error) }
+                if !patience.renewsLink() { decision = .init(isWorthRetrying: false, error: decision.error) }
             }
-            let isFinal = !verdict.isWorthRetrying || refusal == .webPage
-            if isFinal, let renewal = renewLink(after: verdict, head, question, at: now) {
+            let isFinal = !decision.isWorthRetrying || refusal == .webPage
+            if isFinal, let renewal = renewLink(after: decision, head, question, at: now) {
                 return [.close(id)] + renewal
             }
-            return [.close(id)] + retry(verdict, retryAfter: retryAfter, at: now)
+            return [.close(id)] + retry(decision, retryAfter: retryAfter, at: now)
         }
     }
 
     /// Whether going by this answer would throw away what only another source, or nobody, can give back: a mirror's word that
     /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
-    func dropsMore(_ answer: RangeAnswer, to question: RangeQuestion? = nil) -> Bool {
-        guard let resource, mark.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
+    func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
+        guard let resource, persisted.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
         // The URL that the user named speaks for itself.
         let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
         guard settings.isRepair || isForeign else { return false }
@@ -147,7 +147,7 @@ extension DownloadMachine {
     }
 
     /// This source is not asked again, if there is another.
-    var otherFile: FailureTable.Verdict {
+    var otherFile: RetryClassifier.Decision {
         .init(
             isWorthRetrying: false,
             error: DownloadError(
@@ -209,11 +209,11 @@ extension DownloadMachine {
         }
         if rangesAreBroken { resource?.hasUsableRanges = false }
         if preparation.startsOver {
-            mark = .zero
+            persisted = .zero
             transfer.startOver()
         }
-        comparison.finish(at: preparation.startsOver ? nil : mark.count)
-        countAtOpen = mark.count
+        comparison.finish(at: preparation.startsOver ? nil : persisted.count)
+        countAtOpen = persisted.count
         dropsWhatIsThere = false
         asksPlain = false
         isFromReplacedSource = false
@@ -231,10 +231,10 @@ extension DownloadMachine {
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
             // A range that ends within the overlap brings nothing.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
-            let admit = Action.admit(id, at: preparation.offset, compare: preparation.compare, limit: limit)
-            if machine.transfer.isTooShortToShare { return [admit, .report] }
-            let (further, outcome) = machine.transfer.advance(machine.mark, &machine.sources, at: now)
-            return [admit] + further + [.report] + machine.follow(outcome, at: now)
+            let startBody = Action.startBody(id, at: preparation.offset, compare: preparation.compare, limit: limit)
+            if machine.transfer.isTooShortToShare { return [startBody, .report] }
+            let (further, outcome) = machine.transfer.advance(machine.persisted, &machine.sources, at: now)
+            return [startBody] + further + [.report] + machine.follow(outcome, at: now)
         }
     }
 
@@ -249,7 +249,7 @@ extension DownloadMachine {
                 pieces: pieces(for: resource.total),
                 limits: settings.limits
             ),
-            mark,
+            persisted,
             sources,
             knownLimit: knownLimit,
             at: now
@@ -273,16 +273,16 @@ extension DownloadMachine {
         case .diskFailed(let error, let left):
             .diskFailed(
                 error,
-                Mark(
-                    written: left.written.intersection(mark.written),
-                    synced: left.synced.intersection(mark.synced)
+                PersistedRanges(
+                    written: left.written.intersection(persisted.written),
+                    synced: left.synced.intersection(persisted.synced)
                 )
             )
         case .noRoom: end
         }
     }
 
-    mutating func startOver(_ reason: RangeAnswer.StartOver, at now: Instant) -> [Action] {
+    mutating func startOver(_ reason: RangeResponse.StartOver, at now: Instant) -> [Action] {
         if dropsMore(.startOver(reason)) { return retry(otherFile, at: now) }
         if reason == .changed, let error = noteChange() { return fail(error) }
         if reason == .noUsableRange { rangesAreBroken = true }

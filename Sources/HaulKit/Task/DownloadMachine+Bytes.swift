@@ -3,30 +3,30 @@ internal import NIOHTTP1
 
 /// While bytes arrive: what becomes of the whole when something happens to its connections.
 extension DownloadMachine {
-    mutating func bytesLanded(_ landed: Mark, at now: Instant) -> [Action] {
+    mutating func bytesLanded(_ receivedRanges: PersistedRanges, at now: Instant) -> [Action] {
         switch state {
         case .transferring:
-            take(landed)
-            let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+            take(receivedRanges)
+            let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
             return actions + follow(outcome, at: now) + askInGoodTime(at: now)
-        case .paused, .failed, .queued, .recovering:
+        case .paused, .failed, .queued, .inspectingDisk:
             // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
             // back, even when the user has resumed already: the file is looked at only after that.
-            if resource != nil { take(landed) }
+            if resource != nil { take(receivedRanges) }
             return []
         default: return []
         }
     }
 
-    mutating func take(_ landed: Mark) {
-        patience.noteProgress(to: landed.count)
-        mark = landed
+    mutating func take(_ receivedRanges: PersistedRanges) {
+        patience.noteProgress(to: receivedRanges.count)
+        persisted = receivedRanges
     }
 
     /// The file will say so too, but the next question must not wait for that.
     mutating func forget(_ range: Range<Int64>) {
-        mark.written.remove(contentsOf: range)
-        mark.synced.remove(contentsOf: range)
+        persisted.written.remove(contentsOf: range)
+        persisted.synced.remove(contentsOf: range)
     }
 
     /// What the state of the transfer means for the download.
@@ -40,17 +40,17 @@ extension DownloadMachine {
         switch outcome {
         case .goesOn: return []
         case .complete: return verify()
-        case .doubtful:
+        case .versionMismatch:
             // Nothing is thrown away on the word of a further connection: the ladder decides.
             return transfer.closeAll() + open(at: now)
-        case .homeless:
+        case .primaryRejected:
             _ = sources.moveOn(droppingHome: true)
             return open(at: now)
-        case .dry:
+        case .noConnections:
             // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
             // And a link that has expired is often cut off in the middle: a fresh one is all that is missing.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
-            if error == nil || isExpired, mark.count > countAtOpen { return open(at: now) }
+            if error == nil || isExpired, persisted.count > countAtOpen { return open(at: now) }
             return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
         case .wrongPiece(let index):
             return fail(
@@ -67,8 +67,8 @@ extension DownloadMachine {
         case .connecting(id, _):
             switch end {
             case .failed(let error, _): return retry(transportVerdict(error), at: now)
-            case .diskFailed(let error, let landed):
-                mark = landed
+            case .diskFailed(let error, let receivedRanges):
+                persisted = receivedRanges
                 return fail(DownloadError(error))
             // A body cannot end before its head was judged, and the first connection waits for room.
             case .finished, .overlapDiffers, .noRoom:
@@ -78,7 +78,7 @@ extension DownloadMachine {
         case .preparing(id, let preparation, nil):
             state = .preparing(id, preparation, ended: end)
             return []
-        case .transferring where transfer.lines[id] != nil:
+        case .transferring where transfer.active[id] != nil:
             return transferEnded(id, end, at: now)
         default: return []
         }
@@ -88,45 +88,45 @@ extension DownloadMachine {
         let kind: Transfer.End
         var failure: TransportError?
         switch end {
-        case .finished(let landed):
-            take(landed)
+        case .finished(let receivedRanges):
+            take(receivedRanges)
             kind = .finished
-        case .failed(let error, let landed):
-            if let landed { take(landed) }
+        case .failed(let error, let receivedRanges):
+            if let receivedRanges { take(receivedRanges) }
             // That there is no socket for one more says nothing of the host.
             (kind, failure) = (error.kind == .tooManyOpenFiles ? .noRoom : .failed, error)
         case .noRoom: kind = .noRoom
         case .overlapDiffers:
             return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)
-        case .diskFailed(let error, let landed):
-            mark = landed
+        case .diskFailed(let error, let receivedRanges):
+            persisted = receivedRanges
             return transfer.closeAll().filter { $0 != .close(id) } + fail(DownloadError(error))
         }
         if resource?.total == nil, failure == nil {
             // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
             // comes is that its end.
-            let announced = transfer.lines[id].map(\.reach) ?? .max
+            let announced = transfer.active[id].map(\.reach) ?? .max
             _ = transfer.closeAll()
-            if announced != .max, mark.prefix < announced {
+            if announced != .max, persisted.prefix < announced {
                 // The answer named bytes that it did not bring: they are there.
                 return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
             }
-            if countAtOpen > 0, mark.count > countAtOpen { return open(at: now) }
-            resource?.total = mark.count
-            if let size = settings.size, size != mark.count {
-                let refusal = RangeAnswer.Refusal.otherSize(expected: size, actual: mark.count)
+            if countAtOpen > 0, persisted.count > countAtOpen { return open(at: now) }
+            resource?.total = persisted.count
+            if let size = settings.size, size != persisted.count {
+                let refusal = RangeResponse.Refusal.otherSize(expected: size, actual: persisted.count)
                 return retry(
-                    FailureTable.verdict(on: refusal, host: sources.url.host ?? "", isRedirected: false),
+                    RetryClassifier.decision(on: refusal, host: sources.url.host ?? "", isRedirected: false),
                     at: now
                 )
             }
-            return finish(at: now, bringing: min(countAtOpen, mark.count)..<mark.count)
+            return finish(at: now, bringing: min(countAtOpen, persisted.count)..<persisted.count)
         }
-        if kind == .finished, transfer.isDone(with: id, mark) { return verify() }
-        let isOfMirror = transfer.lines[id].map { sources.isMirror($0.source) } ?? false
-        let (actions, outcome) = transfer.ended(id, kind, mark, &sources, at: now)
+        if kind == .finished, transfer.isDone(with: id, persisted) { return verify() }
+        let isOfMirror = transfer.active[id].map { sources.isMirror($0.source) } ?? false
+        let (actions, outcome) = transfer.ended(id, kind, persisted, &sources, at: now)
         // The failure of a mirror is not held against the home source, which is asked again.
-        if outcome == .dry, isOfMirror { return actions + open(at: now) }
+        if outcome == .noConnections, isOfMirror { return actions + open(at: now) }
         return actions + follow(outcome, because: failure, at: now)
     }
 }

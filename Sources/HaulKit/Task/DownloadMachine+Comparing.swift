@@ -5,11 +5,11 @@ extension DownloadMachine {
 
     /// What is to be done before `question` may be asked; nil when that can be now. Marks the question as compared once all
     /// blocks agree.
-    mutating func compare(before question: inout RangeQuestion) -> [Action]? {
+    mutating func compare(before question: inout RangeRequest) -> [Action]? {
         guard question.sendsRange, question.needsComparison || comparison.isWanted else { return nil }
         comparison.aim(at: sources.url)
         guard let left = comparison.left else {
-            let (id, plan) = comparison.plan(mark, besides: question.first..<question.offset)
+            let (id, plan) = comparison.plan(persisted, besides: question.first..<question.offset)
             state = .choosing(id)
             return [.chooseBlocks(id, plan), .report]
         }
@@ -35,9 +35,9 @@ extension DownloadMachine {
     }
 
     /// The answer to a block's question is good so far: its body is compared, and nothing of it is written.
-    mutating func compareBody(_ id: ConnectionID, _ question: RangeQuestion) -> [Action] {
+    mutating func compareBody(_ id: ConnectionID, _ question: RangeRequest) -> [Action] {
         state = .comparing(id, question)
-        return [.admit(id, at: question.offset, compare: question.overlap, limit: 0)]
+        return [.startBody(id, at: question.offset, compare: question.overlap, limit: 0)]
     }
 
     /// The body of a block's answer has ended.
@@ -49,8 +49,8 @@ extension DownloadMachine {
             return open(at: now)
         case .failed(let error, _): return retry(transportVerdict(error), at: now)
         case .overlapDiffers: return startOver(.changed, at: now)
-        case .diskFailed(let error, let landed):
-            mark = landed
+        case .diskFailed(let error, let receivedRanges):
+            persisted = receivedRanges
             return fail(DownloadError(error))
         case .noRoom: return retry(transportVerdict(TransportError(.connectionLost)), at: now)
         }

@@ -5,32 +5,32 @@ internal import NIOHTTP1
 extension DownloadMachine {
     // MARK: Failing
 
-    func transportVerdict(_ error: TransportError) -> FailureTable.Verdict {
-        FailureTable.verdict(on: error, host: sources.url.host ?? "")
+    func transportVerdict(_ error: TransportError) -> RetryClassifier.Decision {
+        RetryClassifier.decision(on: error, host: sources.url.host ?? "")
     }
 
-    mutating func retry(_ verdict: FailureTable.Verdict, retryAfter: Duration? = nil, at now: Instant)
+    mutating func retry(_ decision: RetryClassifier.Decision, retryAfter: Duration? = nil, at now: Instant)
         -> [Action]
     {
         // Nobody's fault but this machine's: not counted, and no other source would help.
-        if verdict.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: verdict.error, at: now) }
+        if decision.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: decision.error, at: now) }
         // Another source of the same file, before any waiting.
-        if sources.moveOn(droppingHome: !verdict.isWorthRetrying) { return open(at: now) }
-        guard verdict.isWorthRetrying else { return fail(verdict.error) }
-        if resource != nil || verdict.error.code == .refusedByServer { patience.noteAnswer() }
+        if sources.moveOn(droppingHome: !decision.isWorthRetrying) { return open(at: now) }
+        guard decision.isWorthRetrying else { return fail(decision.error) }
+        if resource != nil || decision.error.code == .refusedByServer { patience.noteAnswer() }
         let wait = patience.waitAfterFailure(
             settings.retry,
             retryAfter: retryAfter,
-            isMalformed: verdict.error.code == .malformedResponse
+            isMalformed: decision.error.code == .malformedResponse
         )
-        guard let wait else { return fail(verdict.error) }
-        return rest(wait, because: verdict.error, at: now)
+        guard let wait else { return fail(decision.error) }
+        return rest(wait, because: decision.error, at: now)
     }
 
     private mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
         timers += 1
         comparison.noteRest()
-        state = .resting(until: now + wait, because: error)
+        state = .backingOff(until: now + wait, because: error)
         return [.startTimer(TimerID(number: timers), after: wait), .report]
     }
 
@@ -38,7 +38,7 @@ extension DownloadMachine {
     mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
         var closing: [Action] = []
         switch state {
-        case .recovering, .publishing, .verifying: break
+        case .inspectingDisk, .publishing, .verifying: break
         case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
         case .transferring: closing = transfer.closeAll()
         default: return []
@@ -56,7 +56,7 @@ extension DownloadMachine {
     /// Begins with what is on the disk.
     mutating func recover() -> [Action] {
         recoversAfterRest = false
-        state = .recovering
+        state = .inspectingDisk
         return [.recover, .report]
     }
 
@@ -83,10 +83,10 @@ extension DownloadMachine {
                 if patience.refetches() || sources.moveOn(droppingHome: true) {
                     return transfer.closeAll() + open(at: now)
                 }
-                let refusal = RangeAnswer.Refusal.otherPieces(actual: resource?.total ?? 0)
+                let refusal = RangeResponse.Refusal.otherPieces(actual: resource?.total ?? 0)
                 let host = sources.url.host ?? ""
                 return transfer.closeAll()
-                    + fail(FailureTable.verdict(on: refusal, host: host, isRedirected: false).error)
+                    + fail(RetryClassifier.decision(on: refusal, host: host, isRedirected: false).error)
             }
             return verify()
         }
@@ -95,7 +95,7 @@ extension DownloadMachine {
         state = .transferring
         begin(nil, at: now)
         transfer.noteUnplanned(fresh, from: sources.home)
-        let (actions, outcome) = transfer.advance(mark, &sources, at: now)
+        let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
         guard outcome == .goesOn else { return closing + actions + follow(outcome, at: now) }
         return closing + actions + (isNews ? [.report] : [])
     }
@@ -105,14 +105,14 @@ extension DownloadMachine {
         return link.stopAsking() + transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
     }
 
-    mutating func verified(_ verdict: Verdict, at now: Instant) -> [Action] {
+    mutating func verified(_ decision: Decision, at now: Instant) -> [Action] {
         guard state == .verifying else { return [] }
-        switch verdict {
+        switch decision {
         case .right, .unchecked:
             state = .publishing
             return [.publish]
         case .mismatch(let expected, let actual):
-            if !settings.isRepair, sources.distrust() || patience.refetches() {
+            if !settings.isRepair, sources.discardPrimary() || patience.refetches() {
                 dropsWhatIsThere = true
                 return open(at: now)
             }
@@ -121,7 +121,7 @@ extension DownloadMachine {
                 "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
             )
             state = .failed(error)
-            mark = .zero
+            persisted = .zero
             transfer.forgetPieces()
             resource = nil
             return [.setAside, .releaseFile, .report]

@@ -24,7 +24,7 @@ extension DownloadMachine {
     /// A step found no room, or bytes that arrive come too near to what is to be kept free.
     mutating func spaceMissing(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
         switch state {
-        case .recovering, .publishing: settleOr { $0.wait(reason, error) }
+        case .inspectingDisk, .publishing: settleOr { $0.wait(reason, error) }
         case .preparing(let id, _, let ended):
             (ended == nil ? [.close(id)] : []) + settleOr { $0.wait(reason, error) }
         case .transferring: transfer.closeAll() + wait(reason, error)

@@ -22,11 +22,11 @@ extension DownloadMachine {
         guard link.canAsk else { return retry(Self.nobodyToAsk, at: now) }
         let actions = link.ask(reason)
         guard let asked = link.asked else { return actions }
-        state = .asking(asked)
+        state = .awaitingURL(asked)
         return actions + [.report]
     }
 
-    private static let nobodyToAsk = FailureTable.Verdict(
+    private static let nobodyToAsk = RetryClassifier.Decision(
         isWorthRetrying: false,
         error: DownloadError(
             .sourceFailed,
@@ -57,21 +57,21 @@ extension DownloadMachine {
     ///
     /// - Returns: nil when a fresh link would not help, or none is to be had.
     mutating func renewLink(
-        after verdict: FailureTable.Verdict,
+        after decision: RetryClassifier.Decision,
         _ head: ResponseHead,
-        _ question: RangeQuestion,
+        _ question: RangeRequest,
         at now: Instant
     )
         -> [Action]?
     {
         guard link.canAsk, sources.home == 0 else { return nil }
-        guard let status = verdict.error.code == .unexpectedWebPage ? head.status : linkRefusal(head) else {
+        guard let status = decision.error.code == .unexpectedWebPage ? head.status : linkRefusal(head) else {
             return nil
         }
         // It was an older one.
         if question.link != link.number { return open(at: now) }
         guard patience.asksForLink() else { return nil }
-        link.refuse(status, verdict.error)
+        link.refuse(status, decision.error)
         return open(at: now)
     }
 
@@ -79,17 +79,17 @@ extension DownloadMachine {
     ///
     /// - Returns: nil when a fresh link would not help, or none is to be had.
     mutating func renewLink(whileTransferring id: ConnectionID, _ head: ResponseHead, at now: Instant) -> [Action]? {
-        guard link.canAsk, sources.home == 0, let line = transfer.lines[id], line.source == 0,
-            let question = line.question, let status = linkRefusal(head)
+        guard link.canAsk, sources.home == 0, let connection = transfer.active[id], connection.source == 0,
+            let question = connection.question, let status = linkRefusal(head)
         else { return nil }
-        var asking: [Action] = []
+        var awaitingURL: [Action] = []
         if question.link == link.number {
             guard patience.asksForLink() else { return nil }
             link.refuse(status, DownloadError(refusedWith: status))
-            asking = link.ask(.refused(status: status))
+            awaitingURL = link.ask(.refused(status: status))
         }
-        let actions = transfer.drop(id) + asking + transfer.schedule(&sources, at: now)
-        return actions + (transfer.outcome == .dry ? open(at: now) : follow(transfer.outcome, at: now))
+        let actions = transfer.drop(id) + awaitingURL + transfer.schedule(&sources, at: now)
+        return actions + (transfer.outcome == .noConnections ? open(at: now) : follow(transfer.outcome, at: now))
     }
 
     // MARK: Answers
@@ -105,7 +105,7 @@ extension DownloadMachine {
         guard link.asked == id else { return [] }
         take(fresh, at: now)
         switch state {
-        case .asking: return open(at: now)
+        case .awaitingURL: return open(at: now)
         case .transferring: return useLink(at: now)
         default: return []
         }
@@ -114,7 +114,7 @@ extension DownloadMachine {
     mutating func sourceFailed(_ id: AskID, _ error: DownloadError, at now: Instant) -> [Action] {
         guard link.asked == id else { return [] }
         link.noAnswer(at: now)
-        guard case .asking = state else { return [] }
+        guard case .awaitingURL = state else { return [] }
         // That says nothing of the link: it is asked for again when others are closed.
         if error.code == .tooManyOpenFiles { return retry(.init(isWorthRetrying: true, error: error), at: now) }
         var failure = error
@@ -136,10 +136,10 @@ extension DownloadMachine {
         let before = link.stopAsking()
         take(fresh, at: now)
         switch state {
-        case .asking: return before + open(at: now)
+        case .awaitingURL: return before + open(at: now)
         case .connecting(let id, _), .comparing(let id, _): return before + [.close(id)] + reopen(at: now)
-        case .resting where recoversAfterRest: return before + [.cancelTimer(TimerID(number: timers))] + recover()
-        case .resting: return before + [.cancelTimer(TimerID(number: timers))] + reopen(at: now)
+        case .backingOff where recoversAfterRest: return before + [.cancelTimer(TimerID(number: timers))] + recover()
+        case .backingOff: return before + [.cancelTimer(TimerID(number: timers))] + reopen(at: now)
         case .transferring: return before + transfer.dropIdle(at: now) + useLink(at: now)
         default: return before
         }
@@ -152,8 +152,8 @@ extension DownloadMachine {
     }
 
     private mutating func useLink(at now: Instant) -> [Action] {
-        let (actions, _) = transfer.advance(mark, &sources, at: now)
-        return actions + (transfer.outcome == .dry ? open(at: now) : follow(transfer.outcome, at: now))
+        let (actions, _) = transfer.advance(persisted, &sources, at: now)
+        return actions + (transfer.outcome == .noConnections ? open(at: now) : follow(transfer.outcome, at: now))
     }
 
     private mutating func take(_ fresh: Link, at now: Instant) {
@@ -171,8 +171,8 @@ extension DownloadMachine {
     }
 
     /// The link that came last leads to a file of another length: that is not the same file, and nothing is thrown away for it.
-    func otherFileBehindLink(_ head: ResponseHead, to question: RangeQuestion) -> FailureTable.Verdict? {
-        guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, mark.count > 0,
+    func otherFileBehindLink(_ head: ResponseHead, to question: RangeRequest) -> RetryClassifier.Decision? {
+        guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, persisted.count > 0,
             !dropsWhatIsThere, let known = resource?.total, head.contentCoding == nil
         else { return nil }
         let actual: Int64? =
@@ -195,8 +195,8 @@ extension DownloadMachine {
     }
 }
 
-extension HomeLink {
-    init(_ settings: DownloadMachine.Settings, after earlier: HomeLink? = nil) {
+extension ExpiringURL {
+    init(_ settings: DownloadMachine.Settings, after earlier: ExpiringURL? = nil) {
         self.init(
             canAsk: settings.canAskForSource,
             isMissing: DownloadRequest.isPlaceholder(settings.url),
@@ -208,7 +208,7 @@ extension HomeLink {
 
 extension DownloadMachine {
     /// What the machine knows of the link to the download's own URL.
-    var link: HomeLink {
+    var link: ExpiringURL {
         get { sources.link }
         set { sources.link = newValue }
     }

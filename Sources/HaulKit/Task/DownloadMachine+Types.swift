@@ -8,21 +8,21 @@ extension DownloadMachine {
         /// Wants a slot.
         case queued
         /// Has one; what is on disk is being looked at.
-        case recovering
+        case inspectingDisk
         /// No request can be made before the application has named a link.
-        case asking(AskID)
+        case awaitingURL(AskID)
         /// Blocks of what is on disk are being chosen, which are to be compared before anything is joined to it.
         case choosing(ChoiceID)
         /// The body of a block's answer is being compared with what is on disk.
-        case comparing(ConnectionID, RangeQuestion)
+        case comparing(ConnectionID, RangeRequest)
         /// The first answer of a request is outstanding.
-        case connecting(ConnectionID, RangeQuestion)
+        case connecting(ConnectionID, RangeRequest)
         /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
         case preparing(ConnectionID, Preparation, ended: ConnectionEnd?)
         /// Bytes arrive, over one connection or several.
         case transferring
         /// Waits before the next attempt.
-        case resting(until: Instant, because: DownloadError)
+        case backingOff(until: Instant, because: DownloadError)
         /// Every byte landed; the digest is being compared.
         case verifying
         /// The file is being synced and renamed.
@@ -60,12 +60,12 @@ extension DownloadMachine {
     /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
     enum ConnectionEnd: Sendable, Equatable {
         /// The body was whole by its own framing.
-        case finished(Mark)
+        case finished(PersistedRanges)
         /// The mark is nil when no body was let in.
-        case failed(TransportError, Mark?)
+        case failed(TransportError, PersistedRanges?)
         /// The bytes that came again are not those on disk.
         case overlapDiffers
-        case diskFailed(DiskError, Mark)
+        case diskFailed(DiskError, PersistedRanges)
         /// It was never opened: the host has as many connections as it may have.
         case noRoom
     }
@@ -84,14 +84,14 @@ extension DownloadMachine {
         /// There is no room for what comes next. The reason is nil where there never will be.
         case spaceMissing(HoldReason?, DownloadError)
         /// What is on disk and may be relied on; nil when nothing is.
-        case recovered(Mark?)
+        case recovered(PersistedRanges?)
         case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
         /// The blocks that are to be compared before the resume.
         case blocksChosen(ChoiceID, [Range<Int64>])
         /// What is on disk could not be read to choose them.
         case blocksUnreadable(ChoiceID, DownloadError)
         case prepared(ConnectionID)
-        case bytesLanded(Mark)
+        case bytesLanded(PersistedRanges)
         case connectionEnded(ConnectionID, ConnectionEnd)
         /// A piece that was complete has been compared with its digest.
         case pieceChecked(Int, isRight: Bool)
@@ -104,7 +104,7 @@ extension DownloadMachine {
         /// Another download needs a connection to one of these hosts.
         case connectionWanted(Set<Origin>)
         case timerFired(TimerID)
-        case verified(Verdict)
+        case verified(Decision)
         case published(path: String)
         /// Something stands at the final name already, and is to be left alone.
         case skipped(path: String)
@@ -114,7 +114,7 @@ extension DownloadMachine {
 
     struct TimerID: Sendable, Hashable { let number: Int }
 
-    enum Verdict: Sendable, Equatable {
+    enum Decision: Sendable, Equatable {
         case right
         /// Nothing to compare with.
         case unchecked
@@ -124,7 +124,7 @@ extension DownloadMachine {
     enum Action: Sendable, Equatable {
         /// Look at the partial file: lock it, and say what it holds.
         case recover
-        case open(ConnectionID, RangeQuestion)
+        case open(ConnectionID, RangeRequest)
         /// Ask the application for a link.
         case askForSource(AskID, SourceQuery.Reason)
         /// Its answer is not wanted any more.
@@ -133,9 +133,9 @@ extension DownloadMachine {
         case chooseBlocks(ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, Preparation)
         /// Let the body of this connection flow to `offset`.
-        case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        case startBody(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
         /// Take nothing from `to` on any more: it is another connection's to bring.
-        case narrow(ConnectionID, to: Int64)
+        case shorten(ConnectionID, to: Int64)
         case close(ConnectionID)
         /// Compare a piece, all of which is here, with its digest.
         case checkPiece(Int)
@@ -190,10 +190,10 @@ extension DownloadMachine {
 extension DownloadMachine.Event {
     /// The same, with what is known now of the bytes: the mark that a connection took along at its end may be older than what
     /// was found wrong since.
-    func with(_ mark: Mark) -> Self {
+    func with(_ persisted: PersistedRanges) -> Self {
         switch self {
-        case .connectionEnded(let id, .finished): .connectionEnded(id, .finished(mark))
-        case .connectionEnded(let id, .failed(let error, .some)): .connectionEnded(id, .failed(error, mark))
+        case .connectionEnded(let id, .finished): .connectionEnded(id, .finished(persisted))
+        case .connectionEnded(let id, .failed(let error, .some)): .connectionEnded(id, .failed(error, persisted))
         default: self
         }
     }

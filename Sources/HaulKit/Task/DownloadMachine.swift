@@ -13,8 +13,8 @@ struct DownloadMachine: Sendable, Equatable {
     var state: State
     /// What is known of the representation; nil before the first answer and after everything was dropped.
     var resource: Resource?
-    var mark: Mark
-    var patience: Patience
+    var persisted: PersistedRanges
+    var patience: RetryBudget
     /// Set when the bytes came from another URL than the one now asked.
     var isFromReplacedSource: Bool
 
@@ -33,7 +33,7 @@ struct DownloadMachine: Sendable, Equatable {
     var dropsWhatIsThere = false
     /// The file was closed for the rest: after it the disk is looked at anew.
     var recoversAfterRest = false
-    var sources: SourceBook
+    var sources: SourceSelector
     var transfer = Transfer()
     /// What is compared before a resume where no strong name vouches for the version.
     var comparison: VersionComparison
@@ -48,19 +48,19 @@ struct DownloadMachine: Sendable, Equatable {
         _ settings: Settings,
         state: State = .queued,
         resource: Resource? = nil,
-        mark: Mark = .zero,
+        persisted: PersistedRanges = .zero,
         seed: UInt64,
         isFromReplacedSource: Bool = false
     ) {
         self.settings = settings
         self.state = state
         self.resource = resource
-        self.mark = mark
+        self.persisted = persisted
         self.isFromReplacedSource = isFromReplacedSource
-        self.patience = Patience(seed: seed)
+        self.patience = RetryBudget(seed: seed)
         comparison = VersionComparison(seed: seed)
-        sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
-        link = HomeLink(settings)
+        sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
+        link = ExpiringURL(settings)
     }
 
     mutating func handle(_ event: Event, at now: Instant) -> [Action] {
@@ -86,14 +86,14 @@ struct DownloadMachine: Sendable, Equatable {
         case .blocksChosen(let id, let blocks): return blocksChosen(id, blocks, at: now)
         case .blocksUnreadable(let id, let error): return blocksUnreadable(id, error)
         case .prepared(let id): return prepared(id, at: now)
-        case .bytesLanded(let mark): return bytesLanded(mark, at: now)
+        case .bytesLanded(let persisted): return bytesLanded(persisted, at: now)
         case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
         case .pieceChecked(let index, let isRight):
             guard state == .transferring else { return [] }
             let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
             for case .forget(let range) in actions { forget(range) }
             // What proved wrong is asked for again at once; the transfer counts how often.
-            return actions + (outcome == .dry ? open(at: now) : follow(outcome, at: now))
+            return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }
             return transfer.yield(from: hosts, at: now)
@@ -101,9 +101,9 @@ struct DownloadMachine: Sendable, Equatable {
         case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
         case .sourceReplaced(let link): return sourceReplaced(link, at: now)
         case .timerFired(let id):
-            guard case .resting = state, id.number == timers else { return [] }
+            guard case .backingOff = state, id.number == timers else { return [] }
             return recoversAfterRest ? recover() : open(at: now)
-        case .verified(let verdict): return verified(verdict, at: now)
+        case .verified(let decision): return verified(decision, at: now)
         case .published(let path):
             guard state == .publishing else { return [] }
             wish = .run
@@ -112,7 +112,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .skipped(let path):
             let closing: [Action]
             switch state {
-            case .recovering: closing = []
+            case .inspectingDisk: closing = []
             case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
             default: return []
             }
@@ -122,7 +122,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .stepFailed(let error) where error.code == .tooManyOpenFiles: return waitForFiles(error, at: now)
         case .stepFailed(let error):
             switch state {
-            case .recovering, .publishing, .verifying: return settleOr { $0.fail(error) }
+            case .inspectingDisk, .publishing, .verifying: return settleOr { $0.fail(error) }
             case .preparing(let id, _, let ended):
                 return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
             case .transferring: return transfer.closeAll() + fail(error)
@@ -133,18 +133,18 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// What each connection does that brings bytes.
     func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
-        transfer.lines.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, line in
-            let owed = transfer.plan?.segments[id]?.owed ?? mark.prefix..<mark.prefix
+        transfer.active.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, connection in
+            let remainingRange = transfer.plan?.segments[id]?.remainingRange ?? persisted.prefix..<persisted.prefix
             return .init(
-                host: line.origin.host,
-                owed: owed,
-                bytesPerSecond: line.bytesPerSecond(at: now)
+                host: connection.origin.host,
+                remainingRange: remainingRange,
+                bytesPerSecond: connection.bytesPerSecond(at: now)
             )
         }
     }
 
     /// How many of its connections go to a host.
-    func connections(to host: Origin) -> Int { transfer.lines.values.count { $0.origin == host } }
+    func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
 
     // MARK: What the user wants
 
@@ -154,8 +154,8 @@ struct DownloadMachine: Sendable, Equatable {
         case .queued, .paused, .failed:
             self.settings = settings
             let earlier = link
-            sources = SourceBook(settings.url, target: settings.target, mirrors: settings.mirrors)
-            link = HomeLink(settings, after: earlier)
+            sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
+            link = ExpiringURL(settings, after: earlier)
             if isFromReplacedSource { self.isFromReplacedSource = true }
         default: break
         }
@@ -163,7 +163,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     /// Takes over what the store says of the representation, while what is on disk is being looked at.
     mutating func learn(_ resource: Resource?) {
-        guard state == .recovering else { return }
+        guard state == .inspectingDisk else { return }
         let place = self.resource?.place
         self.resource = resource
         // A link that came a moment ago may not have been recorded yet.
@@ -219,16 +219,16 @@ struct DownloadMachine: Sendable, Equatable {
 
     mutating func stop(_ wish: Wish) -> [Action] {
         switch state {
-        case .queued, .asking, .choosing: return settle(wish)
+        case .queued, .awaitingURL, .choosing: return settle(wish)
         case .connecting(let id, _), .comparing(let id, _): return [.close(id)] + settle(wish)
         case .transferring: return transfer.closeAll() + settle(wish)
-        case .resting: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
+        case .backingOff: return [.cancelTimer(TimerID(number: timers))] + settle(wish)
         case .verifying: return [.cancelVerification] + settle(wish)
         case .paused where wish == .pause && hold != nil:
             hold = nil
             return [.report]
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
-        case .recovering, .publishing:
+        case .inspectingDisk, .publishing:
             // Short steps that must not be torn: the wish is kept until they are done, and a file that is being
             // published is as good as complete.
             keep(wish)

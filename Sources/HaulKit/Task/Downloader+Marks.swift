@@ -29,17 +29,17 @@ extension Downloader {
         let isMark = look % Self.looksPerMark == 0
         var isAnyActive = false
         for id in queue.running {
-            guard let entry = entries[id], case .transferring = entry.machine.state else { continue }
+            guard let task = tasks[id], case .transferring = task.machine.state else { continue }
             isAnyActive = true
             if isMark {
-                mark(entry)
-            } else if let part = entry.part {
+                recordProgress(task)
+            } else if let part = task.part {
                 // What the machine has heard of says nothing about what the store was told.
-                if look % Self.looksPerNote == 0 { note(part, entry) }
-                if part.file.isInMemory { gathers(entry, at: time.now()) }
-                guard entry.machine.transfer.isShared else { continue }
-                entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
-                send(.bytesLanded(part.mark), to: entry)
+                if look % Self.looksPerNote == 0 { note(part, task) }
+                if part.file.isInMemory { gathers(task, at: time.now()) }
+                guard task.machine.transfer.isShared else { continue }
+                task.machine.note(isHeldBack: task.speedLimit.isEffective)
+                send(.bytesLanded(part.persisted), to: task)
             }
         }
         if isMark { watchGrowth() }
@@ -49,122 +49,122 @@ extension Downloader {
 
     /// Tells the store how far the bytes have come, where that has changed since it was told last. The bytes of a file in
     /// memory are nothing that could be claimed.
-    func note(_ part: PartFile, _ entry: Entry) {
+    func note(_ part: PartFile, _ task: DownloadTask) {
         guard !part.file.isInMemory else { return }
-        let mark = part.mark
-        guard mark != entry.notedMark else { return }
-        entry.notedMark = mark
-        store.note(mark, of: entry.record.id)
+        let persisted = part.persisted
+        guard persisted != task.notedMark else { return }
+        task.notedMark = persisted
+        store.note(persisted, of: task.record.id)
     }
 
     /// The transfer is over for now: nobody looks at the bytes any more until the next one begins, which may take minutes.
     /// What is still on its way to the disk is waited for, and the store is told of it.
-    func noteLast(_ entry: Entry) {
-        guard let part = entry.part, Self.isBetweenTransfers(entry) else { return }
+    func noteLast(_ task: DownloadTask) {
+        guard let part = task.part, Self.isBetweenTransfers(task) else { return }
         if part.file.isInMemory {
             // A complete one is about to be published, with others.
-            if !entry.machine.isComplete { bringToDisk(entry) }
+            if !task.machine.isComplete { bringToDisk(task) }
             return
         }
         Task {
             await part.drain()
-            if entry.part === part, Self.isBetweenTransfers(entry) { note(part, entry) }
+            if task.part === part, Self.isBetweenTransfers(task) { note(part, task) }
         }
     }
 
     /// Another question is about to be asked, or all is here and the disk is waited for. While an answer is being prepared
     /// for, the bytes may be forgotten; a step that ends a run records its marks itself.
-    private static func isBetweenTransfers(_ entry: Entry) -> Bool {
-        switch entry.machine.state {
-        case .asking, .choosing, .comparing, .connecting, .resting: true
-        default: entry.machine.isComplete
+    private static func isBetweenTransfers(_ task: DownloadTask) -> Bool {
+        switch task.machine.state {
+        case .awaitingURL, .choosing, .comparing, .connecting, .backingOff: true
+        default: task.machine.isComplete
         }
     }
 
     /// Takes over how far the bytes have come, notes it, and syncs when it is time.
-    func mark(_ entry: Entry) {
-        guard case .transferring = entry.machine.state, let part = entry.part else { return }
+    func recordProgress(_ task: DownloadTask) {
+        guard case .transferring = task.machine.state, let part = task.part else { return }
         let now = time.now()
-        let mark = part.mark
+        let persisted = part.persisted
         let isInMemory = part.file.isInMemory
-        note(part, entry)
-        entry.machine.note(isHeldBack: entry.speedLimit.isEffective)
-        send(.bytesLanded(mark), to: entry)
-        countBytes(entry)
+        note(part, task)
+        task.machine.note(isHeldBack: task.speedLimit.isEffective)
+        send(.bytesLanded(persisted), to: task)
+        countBytes(task)
         part.catchUp()
-        entry.meter.record(mark.count, at: now)
-        let snapshot = snapshot(of: entry, at: now)
-        entry.hub.progressed(snapshot)
+        task.meter.record(persisted.count, at: now)
+        let snapshot = snapshot(of: task, at: now)
+        task.hub.progressed(snapshot)
         if broadcast.isHeard { broadcast.tell(.progressed(snapshot), group: snapshot.group) }
-        if isInMemory { return gathers(entry, at: now) }
-        if now - entry.lastSync >= configuration.syncInterval, !entry.isSyncing, mark.written != mark.synced {
-            entry.isSyncing = true
-            Task { await self.sync(entry, part) }
+        if isInMemory { return gathers(task, at: now) }
+        if now - task.lastSync >= configuration.syncInterval, !task.isSyncing, persisted.written != persisted.synced {
+            task.isSyncing = true
+            Task { await self.sync(task, part) }
         }
     }
 
-    private func sync(_ entry: Entry, _ part: PartFile) async {
+    private func sync(_ task: DownloadTask, _ part: PartFile) async {
         do throws(DiskError) {
-            try await makeNameDurable(entry, part)
+            try await makeNameDurable(task, part)
             try await checkPlace(part)
             _ = try await part.sync()
             // A claim that a power loss may take back would be worth nothing: surely, then.
-            if entry.part === part, case .transferring = entry.machine.state {
+            if task.part === part, case .transferring = task.machine.state {
                 // The version may have got another name, once its bytes had been compared.
-                entry.record.resource = entry.machine.resource
+                task.record.resource = task.machine.resource
                 do throws(DownloadError) {
-                    try await store.commit(entry.record, part.mark, durably: true)
+                    try await store.commit(task.record, part.persisted, durably: true)
                 } catch { logger.debug("store: \(error)") }
             }
         } catch {
-            if entry.part === part, case .transferring = entry.machine.state {
-                send(.bytesLanded(part.mark), to: entry)
-                send(.stepFailed(DownloadError(error)), to: entry)
+            if task.part === part, case .transferring = task.machine.state {
+                send(.bytesLanded(part.persisted), to: task)
+                send(.stepFailed(DownloadError(error)), to: task)
             }
         }
-        entry.lastSync = time.now()
-        entry.isSyncing = false
-        mark(entry)
+        task.lastSync = time.now()
+        task.isSyncing = false
+        recordProgress(task)
     }
 
     /// What was moved away or replaced could not be published in the end: better to hear of it now.
     private func checkPlace(_ part: PartFile) async throws(DiskError) {
         let publication = publication
-        let stands = try await offActor { () throws(DiskError) in
+        let stands = try await runBlocking { () throws(DiskError) in
             try publication.stands(part.file, at: part.path)
         }
         guard stands else { throw DiskError(.replaced, call: "lstat", path: part.path) }
     }
 
-    private func makeNameDurable(_ entry: Entry, _ part: PartFile) async throws(DiskError) {
-        guard entry.needsFolderSync else { return }
+    private func makeNameDurable(_ task: DownloadTask, _ part: PartFile) async throws(DiskError) {
+        guard task.needsFolderSync else { return }
         let disk = disk
         let folder = FilePaths.folder(of: part.path)
-        entry.needsFolderSync = false
-        do throws(DiskError) { try await offActor { () throws(DiskError) in try disk.syncFolder(folder) } } catch {
-            entry.needsFolderSync = true
+        task.needsFolderSync = false
+        do throws(DiskError) { try await runBlocking { () throws(DiskError) in try disk.syncFolder(folder) } } catch {
+            task.needsFolderSync = true
             throw error
         }
     }
 
-    func checkpoint(_ entry: Entry) async {
-        guard let part = entry.part else {
-            if entry.isOurs { store.note(entry.record) }
+    func checkpoint(_ task: DownloadTask) async {
+        guard let part = task.part else {
+            if task.ownsRecord { store.note(task.record) }
             return
         }
         await part.drain()
-        guard await tryToMoveToDisk(entry) else { return send(.bytesLanded(.zero), to: entry) }
+        guard await tryToMoveToDisk(task) else { return send(.bytesLanded(.zero), to: task) }
         do throws(DiskError) {
-            try await makeNameDurable(entry, part)
+            try await makeNameDurable(task, part)
             _ = try await part.sync()
         } catch {
             // The mark has fallen back to what is surely there.
             logger.debug("sync: \(error.sentence)")
         }
-        let mark = part.mark
-        send(.bytesLanded(mark), to: entry)
+        let persisted = part.persisted
+        send(.bytesLanded(persisted), to: task)
         do {
-            try await store.commit(entry.record, mark)
+            try await store.commit(task.record, persisted)
         } catch {
             logger.debug("store: \(error)")
             // The store still claims bytes that the disk has lost.

@@ -6,66 +6,66 @@ internal import NIOHTTP1
 
 /// Carries out what a machine decides: one switch, each case a call or a step of its own.
 extension Downloader {
-    func perform(_ action: DownloadMachine.Action, _ entry: Entry) {
+    func perform(_ action: DownloadMachine.Action, _ task: DownloadTask) {
         switch action {
-        case .recover: if !recoverAtOnce(entry) { step(entry) { await $0.recover($1) } }
-        case .open(let id, let question): open(id, question, entry)
-        case .askForSource(let id, let reason): askForSource(id, reason, entry)
-        case .cancelSource(let id): cancelSource(id, entry)
-        case .chooseBlocks(let id, let plan): step(entry) { await $0.chooseBlocks(id, plan, $1) }
+        case .recover: if !recoverAtOnce(task) { step(task) { await $0.recover($1) } }
+        case .open(let id, let question): open(id, question, task)
+        case .askForSource(let id, let reason): askForSource(id, reason, task)
+        case .cancelSource(let id): cancelSource(id, task)
+        case .chooseBlocks(let id, let plan): step(task) { await $0.chooseBlocks(id, plan, $1) }
         case .prepare(let id, let preparation):
-            if !gather(id, preparation, entry) { step(entry) { await $0.prepare(id, preparation, $1) } }
-        case .admit(let id, let offset, let compare, let limit):
-            if compare == 0, entry.pendingSteps == 0 {
-                admit(id, offset, expecting: [], limit, entry)
+            if !gather(id, preparation, task) { step(task) { await $0.prepare(id, preparation, $1) } }
+        case .startBody(let id, let offset, let compare, let limit):
+            if compare == 0, task.pendingSteps == 0 {
+                startBody(id, offset, expecting: [], limit, task)
             } else {
-                step(entry) { await $0.admit(id, offset, compare, limit, $1) }
+                step(task) { await $0.startBody(id, offset, compare, limit, $1) }
             }
-        case .narrow(let id, let end): entry.workers[id]?.narrow(to: end)
-        case .close(let id): _ = closeWorker(id, entry)
-        case .checkPiece(let index): checkPiece(index, entry)
-        case .forget(let range): forget(range, entry)
-        case .learnLimit(let limit): learn(limit, of: Origin(entry.machine.sources.url))
-        case .checkpoint: step(entry) { await $0.checkpoint($1) }
-        case .startTimer(let id, let wait): startTimer(id, wait, entry)
+        case .shorten(let id, let end): task.workers[id]?.shorten(to: end)
+        case .close(let id): _ = closeWorker(id, task)
+        case .checkPiece(let index): checkPiece(index, task)
+        case .forget(let range): forget(range, task)
+        case .learnLimit(let limit): learn(limit, of: Origin(task.machine.sources.url))
+        case .checkpoint: step(task) { await $0.checkpoint($1) }
+        case .startTimer(let id, let wait): startTimer(id, wait, task)
         case .cancelTimer:
-            entry.timer?.cancel()
-            entry.timer = nil
-        case .verify(let checksum): verify(checksum, entry)
-        case .cancelVerification: entry.verification?.set()
-        case .publish: if !publishInGroup(entry) { step(entry) { await $0.publish($1) } }
-        case .setAside: step(entry) { await $0.setAside($1) }
-        case .discardPartial: step(entry) { await $0.discardPartial($1) }
+            task.timer?.cancel()
+            task.timer = nil
+        case .verify(let checksum): verify(checksum, task)
+        case .cancelVerification: task.verification?.set()
+        case .publish: if !publishInGroup(task) { step(task) { await $0.publish($1) } }
+        case .setAside: step(task) { await $0.setAside($1) }
+        case .discardPartial: step(task) { await $0.discardPartial($1) }
         case .releaseFile:
-            if entry.part == nil, entry.pendingSteps == 0 {
-                fileIsReleased(entry)
+            if task.part == nil, task.pendingSteps == 0 {
+                fileIsReleased(task)
             } else {
-                step(entry) { await $0.releaseFile($1) }
+                step(task) { await $0.releaseFile($1) }
             }
-        case .report: report(entry)
+        case .report: report(task)
         }
     }
 
     /// Runs `work` on this actor, after the download's steps before it.
-    func step(_ entry: Entry, _ work: @escaping @Sendable (isolated Downloader, Entry) async -> Void) {
-        let previous = entry.lastStep
-        let id = entry.id
-        entry.pendingSteps += 1
-        entry.lastStep = Task {
+    func step(_ task: DownloadTask, _ work: @escaping @Sendable (isolated Downloader, DownloadTask) async -> Void) {
+        let previous = task.lastStep
+        let id = task.id
+        task.pendingSteps += 1
+        task.lastStep = Task {
             await previous?.value
-            if let entry = entries[id] { await work(self, entry) }
-            entry.pendingSteps -= 1
-            letGo(entry)
+            if let task = tasks[id] { await work(self, task) }
+            task.pendingSteps -= 1
+            evict(task)
         }
     }
 
     // MARK: Waiting
 
-    private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration, _ entry: Entry) {
-        entry.timer?.cancel()
+    private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration, _ task: DownloadTask) {
+        task.timer?.cancel()
         let sleep = time.sleep
-        let entryID = entry.id
-        entry.timer = Task { [weak self] in
+        let entryID = task.id
+        task.timer = Task { [weak self] in
             // Ends early only by cancellation, and then nobody waits for it.
             guard (try? await sleep(wait)) != nil else { return }
             await self?.timerFired(id, entryID)
@@ -74,32 +74,32 @@ extension Downloader {
 
     private func timerFired(_ id: DownloadMachine.TimerID, _ entryID: DownloadID) {
         // A later one may have been set meanwhile. One that has fired must not keep its download in memory.
-        if let entry = entries[entryID], entry.machine.timers == id.number { entry.timer = nil }
+        if let task = tasks[entryID], task.machine.timers == id.number { task.timer = nil }
         receive(.timerFired(id), entryID: entryID)
     }
 
     // MARK: Verifying
 
-    private func verify(_ checksum: Checksum?, _ entry: Entry) {
-        guard let checksum, let part = entry.part else {
-            entry.proof = entry.machine.resource?.isFramed == true ? .length : .none
-            if entry.pendingSteps == 0 {
-                send(.verified(.unchecked), to: entry)
+    private func verify(_ checksum: Checksum?, _ task: DownloadTask) {
+        guard let checksum, let part = task.part else {
+            task.proof = task.machine.resource?.isFramed == true ? .length : .none
+            if task.pendingSteps == 0 {
+                send(.verified(.unchecked), to: task)
             } else {
-                step(entry) { $0.send(.verified(.unchecked), to: $1) }
+                step(task) { $0.send(.verified(.unchecked), to: $1) }
             }
             return
         }
         let flag = CancelFlag()
-        entry.verification = flag
+        task.verification = flag
         Task {
             do throws(DiskError) {
                 let actual = try await part.digest(checksum.algorithm) { flag.isSet }
                 guard let actual, !flag.isSet else { return }
-                entry.proof = .digest
-                send(.verified(actual == checksum ? .right : .mismatch(expected: checksum, actual: actual)), to: entry)
+                task.proof = .digest
+                send(.verified(actual == checksum ? .right : .mismatch(expected: checksum, actual: actual)), to: task)
             } catch {
-                if !flag.isSet { send(.stepFailed(DownloadError(error)), to: entry) }
+                if !flag.isSet { send(.stepFailed(DownloadError(error)), to: task) }
             }
         }
     }
@@ -107,38 +107,38 @@ extension Downloader {
     // MARK: Pieces
 
     /// Pieces are compared one after another, each as soon as it is here.
-    private func checkPiece(_ index: Int, _ entry: Entry) {
-        entry.uncheckedPieces.append(index)
-        checkPieces(entry)
+    private func checkPiece(_ index: Int, _ task: DownloadTask) {
+        task.uncheckedPieces.append(index)
+        checkPieces(task)
     }
 
-    private func checkPieces(_ entry: Entry) {
-        guard !entry.isCheckingPieces, !entry.uncheckedPieces.isEmpty, let part = entry.part else { return }
-        if let pieces = entry.machine.settings.pieces, let total = entry.machine.resource?.total {
+    private func checkPieces(_ task: DownloadTask) {
+        guard !task.isCheckingPieces, !task.uncheckedPieces.isEmpty, let part = task.part else { return }
+        if let pieces = task.machine.settings.pieces, let total = task.machine.resource?.total {
             part.keepPieces(pieces, total: total)
         }
-        entry.isCheckingPieces = true
+        task.isCheckingPieces = true
         Task {
-            while entry.part === part, let index = entry.uncheckedPieces.popFirst() {
+            while task.part === part, let index = task.uncheckedPieces.popFirst() {
                 let version = part.version
                 do throws(DiskError) {
                     let isRight = try await part.isRight(piece: index)
                     // Of a version that is not in the file any more nothing is to be said.
-                    guard entry.part === part, part.version == version else { continue }
-                    send(.pieceChecked(index, isRight: isRight), to: entry)
+                    guard task.part === part, part.version == version else { continue }
+                    send(.pieceChecked(index, isRight: isRight), to: task)
                 } catch {
-                    if entry.part === part { send(.stepFailed(DownloadError(error)), to: entry) }
+                    if task.part === part { send(.stepFailed(DownloadError(error)), to: task) }
                 }
             }
-            entry.isCheckingPieces = false
+            task.isCheckingPieces = false
             // The file may have been closed and opened again meanwhile.
-            checkPieces(entry)
+            checkPieces(task)
         }
     }
 
-    private func forget(_ range: Range<Int64>, _ entry: Entry) {
-        guard let part = entry.part else { return }
+    private func forget(_ range: Range<Int64>, _ task: DownloadTask) {
+        guard let part = task.part else { return }
         part.forget(range)
-        note(part, entry)
+        note(part, task)
     }
 }

@@ -4,57 +4,60 @@ internal import Foundation
 /// Making the file ready for a body that was judged good.
 extension Downloader {
     /// A name, a lock, room on the disk, and nothing in the file that does not belong.
-    func prepare(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) async {
+    func prepare(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ task: DownloadTask)
+        async
+    {
         do throws(DownloadError) {
-            entry.record.resource = preparation.resource
+            task.record.resource = preparation.resource
             // What finds no room now is not to be asked for again before there is enough.
-            entry.record.total = preparation.resource.total ?? entry.record.total
-            if entry.part == nil {
-                guard try await createPart(preparation, entry) else { return }
-            } else if !GatheredFile.isFor(preparation.resource.total) {
-                try await moveToDisk(entry)
+            task.record.total = preparation.resource.total ?? task.record.total
+            if task.part == nil {
+                guard try await createPart(preparation, task) else { return }
+            } else if !BufferedFile.isFor(preparation.resource.total) {
+                try await moveToDisk(task)
             }
-            guard let part = entry.part else { return }
+            guard let part = task.part else { return }
             if preparation.startsOver {
-                entry.uncheckedPieces.removeAll()
+                task.uncheckedPieces.removeAll()
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
                 // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
-                try await store.commit(entry.record, .zero, durably: true)
-                entry.notedMark = .zero
+                try await store.commit(task.record, .zero, durably: true)
+                task.notedMark = .zero
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            if let refusal = try await makeRoom(preparation.resource.total, part, entry) {
-                return send(refusal, to: entry)
+            if let refusal = try await makeRoom(preparation.resource.total, part, task) {
+                return send(refusal, to: task)
             }
-            if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
+            if let checksum = task.machine.settings.checksum ?? preparation.resource.digest {
                 part.keepDigest(checksum.algorithm)
             }
-            if let pieces = entry.machine.settings.pieces, let total = preparation.resource.total {
+            if let pieces = task.machine.settings.pieces, let total = preparation.resource.total {
                 part.keepPieces(pieces, total: total)
             }
-            send(.prepared(id), to: entry)
+            send(.prepared(id), to: task)
         } catch {
-            send(.stepFailed(error), to: entry)
+            send(.stepFailed(error), to: task)
         }
     }
 
     /// - Returns: false when something that is to be left alone stands there; the machine knows then.
-    private func createPart(_ preparation: DownloadMachine.Preparation, _ entry: Entry) async throws(DownloadError)
+    private func createPart(_ preparation: DownloadMachine.Preparation, _ task: DownloadTask)
+        async throws(DownloadError)
         -> Bool
     {
-        guard let path = entry.record.path(preparation) else {
+        guard let path = task.record.path(preparation) else {
             throw DownloadError(.internalFault, "The stored request cannot be read.")
         }
-        let policy = entry.record.conflictPolicy
-        try await createFolder(of: path, entry.record)
-        if policy == .skip, try await leaveAlone(path, entry) { return false }
+        let policy = task.record.conflictPolicy
+        try await createFolder(of: path, task.record)
+        if policy == .skip, try await leaveAlone(path, task) { return false }
         let file: any DiskFile
-        do throws(DownloadError) { file = try await createPart(path, policy, entry) } catch {
+        do throws(DownloadError) { file = try await createPart(path, policy, task) } catch {
             // Another process may have put it there meanwhile.
-            guard policy == .skip, error.code == .fileExists, try await leaveAlone(path, entry) else { throw error }
+            guard policy == .skip, error.code == .fileExists, try await leaveAlone(path, task) else { throw error }
             return false
         }
-        hold(file, .zero, entry)
+        hold(file, .zero, task)
         return true
     }
 
@@ -83,24 +86,26 @@ extension Downloader {
     }
 
     /// - Returns: false when nothing stands there.
-    private func leaveAlone(_ path: String, _ entry: Entry) async throws(DownloadError) -> Bool {
+    private func leaveAlone(_ path: String, _ task: DownloadTask) async throws(DownloadError) -> Bool {
         let disk = disk
-        guard let standing = try await onDisk({ () throws(DiskError) in try disk.status(path) }) else { return false }
-        try await skip(path, standing, entry)
+        guard let existingFile = try await onDisk({ () throws(DiskError) in try disk.status(path) }) else {
+            return false
+        }
+        try await skip(path, existingFile, task)
         return true
     }
 
     /// The partial file, under a name that can be had; the record knows it from here on.
-    func createPart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ entry: Entry)
+    func createPart(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ task: DownloadTask)
         async throws(DownloadError)
         -> any DiskFile
     {
-        let (file, finalPath) = try await takeName(path, policy, entry.record)
-        entry.record.part = try await status(of: file)
-        entry.record.partPath = file.path
-        entry.record.finalPath = finalPath
-        entry.needsFolderSync = true
-        entry.isUntouched = false
+        let (file, finalPath) = try await takeName(path, policy, task.record)
+        task.record.part = try await status(of: file)
+        task.record.partPath = file.path
+        task.record.finalPath = finalPath
+        task.needsFolderSync = true
+        task.hasNoDiskState = false
         return file
     }
 
@@ -113,7 +118,7 @@ extension Downloader {
         for name in publication.names(for: path, policy: policy) {
             if let file = try await takePart(of: name, policy, record) { return (file, name) }
         }
-        throw Publication.noFreeName(path)
+        throw FilePlacement.noFreeName(path)
     }
 
     /// Makes the partial file of this name, in the place of one that is empty, is of the same download, or is unknown and to be
@@ -127,22 +132,22 @@ extension Downloader {
         // had it may be done with it just now.
         var isOthers = false
         for _ in 0..<10 {
-            switch try await offActor({ () throws(DownloadError) in
+            switch try await runBlocking({ () throws(DownloadError) in
                 try publication.availability(of: name, policy: policy)
             }) {
             case .taken: return nil
             case .free:
-                let made = try await offActor { () throws(DownloadError) in try publication.createPart(part) }
+                let made = try await runBlocking { () throws(DownloadError) in try publication.createPart(part) }
                 if let made { return made.file }
             case .hasPart: break
             }
             let other = try await store.find(partPath: part, besides: record.id)
-            let claim: Publication.Claim =
+            let claim: FilePlacement.Claim =
                 other.map {
                     Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess, part: $0.part) : .anotherDownload
                 }
                 ?? .unknown
-            switch try await offActor({ () throws(DownloadError) in
+            switch try await runBlocking({ () throws(DownloadError) in
                 try publication.takeOver(part, claimed: claim, policy: policy)
             }) {
             case .taken(let file):
@@ -152,7 +157,7 @@ extension Downloader {
                     file.unlock()
                     continue
                 }
-                let new = try await offActor { () throws(DownloadError) in try publication.replace(file) }
+                let new = try await runBlocking { () throws(DownloadError) in try publication.replace(file) }
                 guard let new else { continue }
                 // Its bytes are gone; nobody may go on claiming them.
                 if let other { try await store.remove(other.id) }
@@ -166,7 +171,7 @@ extension Downloader {
             }
         }
         if policy == .rename, isOthers { return nil }
-        throw Publication.inUse(part, owner: nil)
+        throw FilePlacement.inUse(part, owner: nil)
     }
 
     /// Whether two records are of one download, begun by two processes.

@@ -3,110 +3,114 @@ internal import Foundation
 /// Looking at what earlier runs and other processes left on the disk, before anything is asked of the network.
 extension Downloader {
     /// Locks the partial file of an earlier run and says how much of it may be relied on.
-    func recover(_ entry: Entry) async {
-        entry.record.startedAt = entry.record.startedAt ?? time.date()
-        entry.lastSync = time.now()
+    func recover(_ task: DownloadTask) async {
+        task.record.startedAt = task.record.startedAt ?? time.date()
+        task.lastSync = time.now()
         do throws(DownloadError) {
-            if try await isPublished(entry) { return }
-            if try await isTaken(entry) { return }
-            let file = try await reopen(entry)
-            let stored = try await store.find(id: entry.record.id)
+            if try await isPublished(task) { return }
+            if try await isTaken(task) { return }
+            let file = try await reopen(task)
+            let stored = try await store.find(id: task.record.id)
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 await isUnchanged(record)
             {
                 // Another process completed it while we waited.
-                entry.record = record
-                entry.wasThere = true
-                send(.skipped(path: path), to: entry)
+                task.record = record
+                task.alreadyExisted = true
+                send(.skipped(path: path), to: task)
                 return
             }
             guard let file else {
                 // None, or gone, or another file by now: one will be made, under a name that is free then.
-                entry.record.forgetPart()
-                send(try await lacksRoom(entry, here: 0) ?? .recovered(nil), to: entry)
+                task.record.forgetPart()
+                send(try await lacksRoom(task, here: 0) ?? .recovered(nil), to: task)
                 return
             }
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
-            let claimed = stored?.progress?.mark(bootID: disk.bootID) ?? .zero
-            entry.machine.learn(stored?.record.resource)
+            let claimed = stored?.progress?.persisted(bootID: disk.bootID) ?? .zero
+            task.machine.learn(stored?.record.resource)
             let status = try await status(of: file)
             // Shorter than it should be: somebody cut it, and nobody knows what else he did.
-            let mark = claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
-            hold(file, mark ?? .zero, entry)
-            let isWhole = mark.map { $0.prefix == stored?.record.resource?.total } ?? false
-            let here = max(mark?.count ?? 0, status.allocated)
-            send(isWhole ? .recovered(mark) : try await lacksRoom(entry, here: here) ?? .recovered(mark), to: entry)
+            let persisted =
+                claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
+            hold(file, persisted ?? .zero, task)
+            let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
+            let here = max(persisted?.count ?? 0, status.allocated)
+            send(
+                isWhole ? .recovered(persisted) : try await lacksRoom(task, here: here) ?? .recovered(persisted),
+                to: task
+            )
         } catch {
-            send(.stepFailed(error), to: entry)
+            send(.stepFailed(error), to: task)
         }
     }
 
     /// The partial file, locked, with the download's record ours from then on; nil when there is none. Throws `inUse` when
     /// another process has it.
-    private func reopen(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
-        let file = try await partFile(entry)
+    private func reopen(_ task: DownloadTask) async throws(DownloadError) -> (any DiskFile)? {
+        let file = try await partFile(task)
         // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
         if file == nil, configuration.restoration == .onRequest {
-            guard try await store.claim(entry.record.id) else {
-                throw Publication.inUse(entry.machine.settings.url.masked, owner: nil)
+            guard try await store.claim(task.record.id) else {
+                throw FilePlacement.inUse(task.machine.settings.url.masked, owner: nil)
             }
         }
-        own(entry)
+        own(task)
         return file
     }
 
-    private func partFile(_ entry: Entry) async throws(DownloadError) -> (any DiskFile)? {
-        guard let path = entry.record.partPath else { return nil }
+    private func partFile(_ task: DownloadTask) async throws(DownloadError) -> (any DiskFile)? {
+        guard let path = task.record.partPath else { return nil }
         let publication = publication
-        let record = entry.record
+        let record = task.record
         try await checkFolder(of: path, record)
-        return try await offActor { () throws(DownloadError) in
+        return try await runBlocking { () throws(DownloadError) in
             try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
         }
     }
 
     /// From here on nobody else runs this download: what becomes of it is ours to record.
-    private func own(_ entry: Entry) {
-        entry.isOurs = true
-        entry.record.owner = store.owner.number
+    private func own(_ task: DownloadTask) {
+        task.ownsRecord = true
+        task.record.owner = store.owner.number
     }
 
     /// Whether the file stands under its name already: it was renamed, and what followed failed.
-    private func isPublished(_ entry: Entry) async throws(DownloadError) -> Bool {
-        guard entry.record.partPath != nil, entry.record.status != .completed, let size = entry.record.part?.size,
-            size > 0, var stored = try await store.find(id: entry.record.id)
+    private func isPublished(_ task: DownloadTask) async throws(DownloadError) -> Bool {
+        guard task.record.partPath != nil, task.record.status != .completed, let size = task.record.part?.size,
+            size > 0, var stored = try await store.find(id: task.record.id)
         else { return false }
         // Its size is recorded, and all of it synced, once everything has been checked and the name is about to be given.
-        guard stored.record.part == entry.record.part,
-            stored.progress?.mark(bootID: disk.bootID).synced.containsAll(of: 0..<size) == true
+        guard stored.record.part == task.record.part,
+            stored.progress?.persisted(bootID: disk.bootID).synced.containsAll(of: 0..<size) == true
         else { return false }
         try await finishPublishing(&stored)
         guard stored.record.status == .completed, let path = stored.record.finalPath else { return false }
-        own(entry)
-        entry.record = stored.record
-        entry.record.owner = store.owner.number
-        entry.standing = stored.record.finished
-        if entry.record.wishes.checksum != nil { entry.proof = .digest }
-        send(.skipped(path: path), to: entry)
+        own(task)
+        task.record = stored.record
+        task.record.owner = store.owner.number
+        task.existingFile = stored.record.finished
+        if task.record.wishes.checksum != nil { task.proof = .digest }
+        send(.skipped(path: path), to: task)
         return true
     }
 
     /// Whether the named file is there and decides the matter.
-    private func isTaken(_ entry: Entry) async throws(DownloadError) -> Bool {
-        guard let path = entry.record.file, let policy = entry.record.request?.conflictPolicy,
+    private func isTaken(_ task: DownloadTask) async throws(DownloadError) -> Bool {
+        guard let path = task.record.file, let policy = task.record.request?.conflictPolicy,
             policy == .fail || policy == .skip
         else { return false }
         let disk = disk
-        let standing = try await onDisk { () throws(DiskError) in try disk.status(path) }
-        guard let standing else { return false }
-        guard policy == .skip else { throw Publication.exists(path) }
-        try await skip(path, standing, entry)
+        let existingFile = try await onDisk { () throws(DiskError) in try disk.status(path) }
+        guard let existingFile else { return false }
+        guard policy == .skip else { throw FilePlacement.exists(path) }
+        try await skip(path, existingFile, task)
         return true
     }
 
     /// Ends the download with the file that is there, which must have the digest if one was asked for.
-    func skip(_ path: String, _ standing: FileStatus, _ entry: Entry) async throws(DownloadError) {
-        if let checksum = entry.record.wishes.checksum {
+    func skip(_ path: String, _ existingFile: FileStatus, _ task: DownloadTask) async throws(DownloadError) {
+        if let checksum = task.record.wishes.checksum {
             let actual = try await digest(checksum.algorithm, of: path)
             guard actual == checksum else {
                 throw DownloadError(
@@ -114,25 +118,25 @@ extension Downloader {
                     "\(path) exists and was left alone, but has the digest \(actual), not \(checksum)."
                 )
             }
-            entry.proof = .digest
+            task.proof = .digest
         }
-        entry.wasThere = true
-        entry.standing = standing
-        send(.skipped(path: path), to: entry)
+        task.alreadyExisted = true
+        task.existingFile = existingFile
+        send(.skipped(path: path), to: task)
     }
 
-    func hold(_ file: any DiskFile, _ mark: Mark, _ entry: Entry) {
-        let id = entry.id
+    func hold(_ file: any DiskFile, _ persisted: PersistedRanges, _ task: DownloadTask) {
+        let id = task.id
         let isInMemory = file.isInMemory
-        entry.notedMark = nil
-        entry.part = PartFile(file, mark: mark, executor: executor) { [weak self] in
+        task.notedMark = nil
+        task.part = PartFile(file, persisted: persisted, executor: executor) { [weak self] in
             guard let self, !isInMemory else { return }
             Task { await self.markNow(id) }
         }
     }
 
     private func markNow(_ id: DownloadID) {
-        if let entry = entries[id] { mark(entry) }
+        if let task = tasks[id] { recordProgress(task) }
     }
 
     func status(of file: any DiskFile) async throws(DownloadError) -> FileStatus {
@@ -143,7 +147,7 @@ extension Downloader {
         -> Value
     {
         do {
-            return try await offActor(call)
+            return try await runBlocking(call)
         } catch { throw DownloadError(error) }
     }
 }

@@ -3,95 +3,96 @@ internal import Logging
 
 /// Recording a change of state and telling the listeners.
 extension Downloader {
-    func report(_ entry: Entry) {
-        let state = entry.machine.state
-        entry.record.resource = entry.machine.resource
-        entry.record.total = entry.size ?? entry.total
-        entry.record.error = nil
-        entry.record.hold = nil
+    func report(_ task: DownloadTask) {
+        let state = task.machine.state
+        task.record.resource = task.machine.resource
+        task.record.total = task.size ?? task.total
+        task.record.error = nil
+        task.record.hold = nil
         switch state {
         case .queued:
-            entry.record.status = .queued
-            entry.wasThere = false
-            if queue.runs(entry.id) {
+            task.record.status = .queued
+            task.alreadyExisted = false
+            if queue.runs(task.id) {
                 // Its slot was taken away and given back while a step was under way.
-                step(entry) { $0.start($1) }
+                step(task) { $0.start($1) }
             } else {
-                queue.enqueue(entry.queueItem)
+                queue.enqueue(task.queueItem)
             }
         case .paused:
             // A shut down is not the user's wish to pause: what ran shall run again.
-            entry.record.status = isShuttingDown ? .queued : .paused
-            if !isShuttingDown, let hold = entry.machine.hold {
-                entry.record.hold = hold
-                entry.record.error = Self.sentence(hold, entry.record)
+            task.record.status = isShuttingDown ? .queued : .paused
+            if !isShuttingDown, let hold = task.machine.hold {
+                task.record.hold = hold
+                task.record.error = Self.sentence(hold, task.record)
             }
         case .completed:
-            entry.record.status = .completed
-            entry.record.proof = entry.proof
-            entry.record.finishedAt = entry.record.finishedAt ?? time.date()
+            task.record.status = .completed
+            task.record.proof = task.proof
+            task.record.finishedAt = task.record.finishedAt ?? time.date()
         case .failed(let error):
-            entry.record.status = .failed
-            entry.record.error = error
-            entry.record.finishedAt = time.date()
+            task.record.status = .failed
+            task.record.error = error
+            task.record.finishedAt = time.date()
         case .publishing, .cancelled: break
-        case .recovering, .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting, .verifying:
-            entry.record.status = .queued
-            entry.record.finishedAt = nil
+        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
+            .verifying:
+            task.record.status = .queued
+            task.record.finishedAt = nil
         }
         switch state {
         case .paused, .completed, .failed, .cancelled:
-            queue.leave(entry.id)
-            hosts.forget(entry.id)
+            queue.leave(task.id)
+            hosts.forget(task.id)
         default: break
         }
-        noteDiskUse(entry)
-        count(entry)
-        if entry.isOnlyAnAttempt {
-            forget(entry)
-        } else if state != .cancelled, entry.isOurs, !(entry.isUntouched && entry.record.status == .queued) {
-            store.note(entry.record)
+        noteDiskUse(task)
+        count(task)
+        if task.isOnlyAnAttempt {
+            forget(task)
+        } else if state != .cancelled, task.ownsRecord, !(task.hasNoDiskState && task.record.status == .queued) {
+            store.note(task.record)
         }
         let now = time.now()
-        let snapshot = snapshot(of: entry, at: now)
-        let outcome = outcome(of: entry)
+        let snapshot = snapshot(of: task, at: now)
+        let outcome = outcome(of: task)
         // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
-        tellHooks(entry, snapshot)
+        tellHooks(task, snapshot)
         // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
-        if entry.pendingSteps == 0 {
-            announce(snapshot, outcome, entry)
+        if task.pendingSteps == 0 {
+            announce(snapshot, outcome, task)
         } else {
-            step(entry) { downloader, entry in
+            step(task) { downloader, task in
                 var snapshot = snapshot
                 // The last bytes may have come to the disk in those steps.
-                if entry.machine.state == state, entry.size == nil {
-                    snapshot.receivedBytes = entry.machine.mark.count
+                if task.machine.state == state, task.size == nil {
+                    snapshot.receivedBytes = task.machine.persisted.count
                 }
-                downloader.announce(snapshot, outcome, entry)
+                downloader.announce(snapshot, outcome, task)
             }
         }
-        logger.debug("\(entry.id): \(snapshot.state.rawValue)")
+        logger.debug("\(task.id): \(snapshot.state.rawValue)")
     }
 
-    private func forget(_ entry: Entry) {
-        guard entry.isOurs else { return }
-        step(entry) { downloader, entry in
+    private func forget(_ task: DownloadTask) {
+        guard task.ownsRecord else { return }
+        step(task) { downloader, task in
             do throws(DownloadError) {
-                try await downloader.store.remove(entry.record.id)
+                try await downloader.store.remove(task.record.id)
             } catch { downloader.logger.debug("store: \(error)") }
         }
     }
 
-    func outcome(of entry: Entry) -> DownloadOutcome? {
-        switch entry.machine.state {
+    func outcome(of task: DownloadTask) -> DownloadOutcome? {
+        switch task.machine.state {
         case .completed(let path):
             .completed(
                 CompletedDownload(
-                    id: entry.id,
+                    id: task.id,
                     path: path,
-                    bytes: entry.size ?? entry.machine.mark.count,
-                    proof: entry.proof,
-                    wasThere: entry.wasThere
+                    bytes: task.size ?? task.machine.persisted.count,
+                    proof: task.proof,
+                    alreadyExisted: task.alreadyExisted
                 )
             )
         case .failed(let error): .failed(error)

@@ -29,46 +29,46 @@ extension Downloader {
         guard source.url.isAskable else {
             throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
         }
-        if let entry = entries[id] { return try await replaceSource(of: entry, with: source) }
-        try await changeRoster { downloader throws(DownloadError) in
-            guard let entry = try await downloader.wake(id) else { return }
-            try await downloader.replaceSource(of: entry, with: source)
+        if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
+        try await withCatalogLock { downloader throws(DownloadError) in
+            guard let task = try await downloader.load(id) else { return }
+            try await downloader.replaceSource(of: task, with: source)
         }
     }
 
-    private func replaceSource(of entry: Entry, with source: DownloadSource) async throws(DownloadError) {
-        if case .completed(let path) = entry.machine.state {
-            letGo(entry)
+    private func replaceSource(of task: DownloadTask, with source: DownloadSource) async throws(DownloadError) {
+        if case .completed(let path) = task.machine.state {
+            evict(task)
             throw DownloadError(
                 .fileExists,
                 "The download is complete, and its file is \(path). Nothing is left to be fetched."
             )
         }
-        send(.sourceReplaced(adopt(source, entry)), to: entry)
-        recordLink(entry)
-        entry.hub.progressed(snapshot(of: entry))
-        await settled(entry)
-        letGo(entry)
+        send(.sourceReplaced(adopt(source, task)), to: task)
+        recordLink(task)
+        task.hub.progressed(snapshot(of: task))
+        await settled(task)
+        evict(task)
     }
 
     // MARK: Asking
 
-    func askForSource(_ id: DownloadMachine.AskID, _ reason: SourceQuery.Reason, _ entry: Entry) {
-        entry.sourceAsk?.cancel()
+    func askForSource(_ id: DownloadMachine.AskID, _ reason: SourceQuery.Reason, _ task: DownloadTask) {
+        task.sourceAsk?.cancel()
         guard let provider = configuration.sourceProvider else { return }
-        let record = entry.record
+        let record = task.record
         let query = SourceQuery(
-            id: entry.id,
+            id: task.id,
             key: record.key,
             group: record.groupName,
             owner: record.belongsTo,
             metadata: record.metadata.map(Metadata.init(json:)),
-            url: reason == .noneYet ? nil : entry.machine.settings.url,
+            url: reason == .noneYet ? nil : task.machine.settings.url,
             reason: reason
         )
-        let (download, sleep, limit) = (entry.id, time.sleep, configuration.sourceTimeout)
+        let (download, sleep, limit) = (task.id, time.sleep, configuration.sourceTimeout)
         // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
-        entry.sourceAsk = SourceAsk(
+        task.sourceAsk = SourceAsk(
             id: id,
             work: Task.detached { [weak self] in
                 let answer: Result<DownloadSource, DownloadError>
@@ -90,10 +90,10 @@ extension Downloader {
         )
     }
 
-    func cancelSource(_ id: DownloadMachine.AskID, _ entry: Entry) {
-        guard entry.sourceAsk?.id == id else { return }
-        entry.sourceAsk?.cancel()
-        entry.sourceAsk = nil
+    func cancelSource(_ id: DownloadMachine.AskID, _ task: DownloadTask) {
+        guard task.sourceAsk?.id == id else { return }
+        task.sourceAsk?.cancel()
+        task.sourceAsk = nil
     }
 
     private func sourceAnswered(
@@ -101,50 +101,50 @@ extension Downloader {
         _ answer: Result<DownloadSource, DownloadError>,
         _ download: DownloadID
     ) {
-        guard let entry = entries[download], entry.sourceAsk?.id == id else { return }
-        entry.sourceAsk?.cancel()
-        entry.sourceAsk = nil
+        guard let task = tasks[download], task.sourceAsk?.id == id else { return }
+        task.sourceAsk?.cancel()
+        task.sourceAsk = nil
         switch answer {
         case .success(let source) where source.url.isAskable:
-            send(.sourceFound(id, adopt(source, entry)), to: entry)
-            recordLink(entry)
+            send(.sourceFound(id, adopt(source, task)), to: task)
+            recordLink(task)
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
                 "The URL that was named for it is no http or https URL with a host: \(source.url.masked)."
             )
-            send(.sourceFailed(id, error), to: entry)
+            send(.sourceFailed(id, error), to: task)
         case .failure(let error):
-            logger.debug("\(entry.id): \(error)")
-            send(.sourceFailed(id, error), to: entry)
+            logger.debug("\(task.id): \(error)")
+            send(.sourceFailed(id, error), to: task)
         }
     }
 
     // MARK: Taking
 
     /// Puts a link into the record, and tells the rest of the machine's knowledge of its host.
-    private func adopt(_ source: DownloadSource, _ entry: Entry) -> DownloadMachine.Link {
+    private func adopt(_ source: DownloadSource, _ task: DownloadTask) -> DownloadMachine.Link {
         let date = time.date()
-        entry.record.take(source, now: date)
-        entry.machine.learn(knownLimit: hostLimits[Origin(source.url)])
-        return .init(url: source.url, expiresAt: entry.record.linkExpiresAt.map { instant($0, date) })
+        task.record.take(source, now: date)
+        task.machine.learn(knownLimit: hostLimits[Origin(source.url)])
+        return .init(url: source.url, expiresAt: task.record.linkExpiresAt.map { instant($0, date) })
     }
 
     /// Nothing of the new link hangs on the record while none of its bytes is on the disk; from then on it is made durable first.
-    private func recordLink(_ entry: Entry) {
-        guard entry.isOurs, entry.machine.state != .cancelled else { return }
-        if entry.isUntouched { return store.note(entry.record) }
-        step(entry) { downloader, entry in
+    private func recordLink(_ task: DownloadTask) {
+        guard task.ownsRecord, task.machine.state != .cancelled else { return }
+        if task.hasNoDiskState { return store.note(task.record) }
+        step(task) { downloader, task in
             do throws(DownloadError) {
-                try await downloader.store.commit(entry.record, nil, durably: true)
+                try await downloader.store.commit(task.record, nil, durably: true)
             } catch { downloader.logger.debug("store: \(error)") }
         }
     }
 
     /// Before a download runs, its machine is told when its link expires: moments are counted from the start of this process.
-    func learnLinkExpiry(_ entry: Entry) {
-        guard configuration.sourceProvider != nil, let moment = entry.record.linkExpiresAt else { return }
-        entry.machine.learn(linkExpiresAt: instant(moment, time.date()), at: time.now())
+    func learnLinkExpiry(_ task: DownloadTask) {
+        guard configuration.sourceProvider != nil, let moment = task.record.linkExpiresAt else { return }
+        task.machine.learn(linkExpiresAt: instant(moment, time.date()), at: time.now())
     }
 
     private func instant(_ moment: Date, _ now: Date) -> Instant {

@@ -2,28 +2,28 @@ internal import Foundation
 
 extension Downloader {
     /// Counts a change of state.
-    func count(_ entry: Entry) {
-        countBytes(entry)
-        switch entry.machine.state {
-        case .completed where entry.wasThere || entry.standing != nil: break
+    func count(_ task: DownloadTask) {
+        countBytes(task)
+        switch task.machine.state {
+        case .completed where task.alreadyExisted || task.existingFile != nil: break
         case .completed:
-            let record = entry.record
+            let record = task.record
             metrics.complete(after: record.startedAt.flatMap { record.finishedAt?.timeIntervalSince($0) })
         case .failed(let error): metrics.fail(error.code)
         case .cancelled: metrics.cancel()
-        case .resting: metrics.retry()
-        case .paused: if !isShuttingDown, let hold = entry.machine.hold { metrics.hold(hold) }
+        case .backingOff: metrics.retry()
+        case .paused: if !isShuttingDown, let hold = task.machine.hold { metrics.hold(hold) }
         default: break
         }
     }
 
     /// Counts the bytes that came since it was last asked. What was there before the run did not come.
-    func countBytes(_ entry: Entry) {
-        let count = entry.machine.mark.count
-        switch entry.machine.state {
-        case .queued, .recovering, .asking, .choosing, .comparing, .connecting, .preparing: break
-        default: if count > entry.countedBytes { metrics.receive(count - entry.countedBytes) }
+    func countBytes(_ task: DownloadTask) {
+        let count = task.machine.persisted.count
+        switch task.machine.state {
+        case .queued, .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing: break
+        default: if count > task.countedBytes { metrics.receive(count - task.countedBytes) }
         }
-        entry.countedBytes = count
+        task.countedBytes = count
     }
 }

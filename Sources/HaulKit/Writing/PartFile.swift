@@ -11,7 +11,7 @@ final class PartFile: Sendable {
     private let executor: BlockingExecutor
     private let writes: SerialQueue
     private struct State {
-        var mark: Mark
+        var persisted: PersistedRanges
         /// The file's digest, when one is wanted.
         var digest: RunningDigest?
         var isCatchingUp = false
@@ -41,7 +41,7 @@ final class PartFile: Sendable {
 
     init(
         _ file: any DiskFile,
-        mark: Mark,
+        persisted: PersistedRanges,
         executor: BlockingExecutor = .system,
         onMilestone: @escaping @Sendable () -> Void
     ) {
@@ -49,13 +49,13 @@ final class PartFile: Sendable {
         self.executor = executor
         self.onMilestone = onMilestone
         writes = executor.makeQueue("haul.write", .userInitiated)
-        state = Mutex(State(mark: mark))
+        state = Mutex(State(persisted: persisted))
     }
 
     var path: String { file.path }
     /// The first sync that failed, if one did.
     var syncFailure: DiskError? { state.withLock(\.syncFailure) }
-    var mark: Mark { state.withLock { $0.mark } }
+    var persisted: PersistedRanges { state.withLock { $0.persisted } }
     /// Another number after each start-over.
     var version: Int { state.withLock(\.version) }
 
@@ -64,7 +64,7 @@ final class PartFile: Sendable {
         try await onWriteThread { () throws(DiskError) in
             try self.file.truncate(0)
             self.state.withLock {
-                $0.mark = .zero
+                $0.persisted = .zero
                 $0.milestone = 0
                 $0.written = 0
                 $0.generation += 1
@@ -79,8 +79,8 @@ final class PartFile: Sendable {
     /// Forgets some bytes, which are to come again.
     func forget(_ range: Range<Int64>) {
         state.withLock { state in
-            state.mark.written.remove(contentsOf: range)
-            state.mark.synced.remove(contentsOf: range)
+            state.persisted.written.remove(contentsOf: range)
+            state.persisted.synced.remove(contentsOf: range)
             state.generation += 1
             // What was hashed of it is wrong too; the digest is made anew from the disk.
             // A block of it may just be on its way from the disk to the digest.
@@ -110,7 +110,7 @@ final class PartFile: Sendable {
 
     private func write(_ batch: [ByteBuffer], at offset: Int64) -> DiskError? {
         let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-        let here = state.withLock { $0.mark.written }
+        let here = state.withLock { $0.persisted.written }
         let fresh =
             here.intersects(offset..<offset + length) ? batch.parts(besides: here, at: offset) : [(offset, batch)]
         do throws(DiskError) {
@@ -127,7 +127,7 @@ final class PartFile: Sendable {
             // Only what was written now: what was here may have been found wrong meanwhile.
             for (offset, batch) in fresh where state.syncFailure == nil {
                 let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
-                if length > 0 { state.mark.written.insert(contentsOf: offset..<offset + length) }
+                if length > 0 { state.persisted.written.insert(contentsOf: offset..<offset + length) }
             }
             state.written += length
             guard state.written >= state.milestone else { return false }
@@ -149,7 +149,7 @@ final class PartFile: Sendable {
     private func fail(_ failure: DiskError) -> DiskError {
         state.withLock { state in
             state.syncFailure = state.syncFailure ?? failure
-            state.mark = .zero
+            state.persisted = .zero
             state.generation += 1
         }
         return failure
@@ -170,8 +170,8 @@ final class PartFile: Sendable {
 
     /// Makes everything written so far durable. On failure the mark falls back to what an earlier sync vouched for, and every
     /// later sync fails too: the kernel reports a lost page once, and then knows nothing of it any more.
-    func sync() async throws(DiskError) -> Mark {
-        let (before, generation, earlier) = state.withLock { ($0.mark.written, $0.generation, $0.syncFailure) }
+    func sync() async throws(DiskError) -> PersistedRanges {
+        let (before, generation, earlier) = state.withLock { ($0.persisted.written, $0.generation, $0.syncFailure) }
         if let earlier { throw earlier }
         let failure: DiskError? = await withCheckedContinuation { continuation in
             executor.async(.utility) {
@@ -185,19 +185,19 @@ final class PartFile: Sendable {
             if let failure {
                 // Whatever was written meanwhile may be among what is lost.
                 state.syncFailure = state.syncFailure ?? failure
-                state.mark.written = state.mark.synced
+                state.persisted.written = state.persisted.synced
             }
             // One that ran beside ours may have taken the kernel's only report.
             if let failure = state.syncFailure { throw failure }
-            if state.generation == generation { state.mark.synced.formUnion(before) }
-            return state.mark
+            if state.generation == generation { state.persisted.synced.formUnion(before) }
+            return state.persisted
         }
     }
 
     /// Cuts off what no sync has vouched for. Claims of it that a store still has are refused then, since the file is too short.
     func cutToSynced() async throws(DiskError) {
         try await onWriteThread { () throws(DiskError) in
-            try self.file.truncate(self.state.withLock { $0.mark.synced.prefix })
+            try self.file.truncate(self.state.withLock { $0.persisted.synced.prefix })
         }
     }
 
@@ -219,7 +219,7 @@ final class PartFile: Sendable {
     /// earlier run, and those that a later connection wrote before the ones in front of them had come.
     func catchUp() {
         let digest: RunningDigest? = state.withLock { state in
-            guard let digest = state.digest, !state.isCatchingUp, state.mark.prefix > digest.position else {
+            guard let digest = state.digest, !state.isCatchingUp, state.persisted.prefix > digest.position else {
                 return nil
             }
             state.isCatchingUp = true
@@ -231,7 +231,7 @@ final class PartFile: Sendable {
             // An error will come again, and be reported, when the digest is finished.
             try? digest.catchUp(
                 with: file,
-                written: { [weak self] in self?.mark.prefix ?? 0 },
+                written: { [weak self] in self?.persisted.prefix ?? 0 },
                 isCancelled: { self == nil }
             )
             self?.state.withLock { $0.isCatchingUp = false }
@@ -251,7 +251,7 @@ final class PartFile: Sendable {
             return digest
         }
         return try await onWriteThread { () throws(DiskError) in
-            try digest.catchUp(with: self.file, written: { self.mark.prefix }, isCancelled: isCancelled)
+            try digest.catchUp(with: self.file, written: { self.persisted.prefix }, isCancelled: isCancelled)
             return isCancelled() ? nil : digest.finish()
         }
     }

@@ -20,7 +20,7 @@ final class SegmentSink: Sendable {
         var batchBytes = 0
         /// What follows the batch, once the speed limit admits it.
         var held = ByteBuffer()
-        var turn: SpeedLimit.Turn?
+        var turn: RateLimiter.Turn?
         /// The speed limit is about to be asked again.
         var asksAgain = false
         /// Where the batch goes.
@@ -54,7 +54,7 @@ final class SegmentSink: Sendable {
 
     private let part: PartFile
     private let batchSize: Int
-    private let speedLimit: SpeedLimit?
+    private let speedLimit: RateLimiter?
     private let state: Mutex<State>
 
     /// Batches under way at once: one being written, one waiting.
@@ -71,7 +71,7 @@ final class SegmentSink: Sendable {
         limit: Int64?,
         expecting overlap: [UInt8],
         batchSize: Int,
-        speedLimit: SpeedLimit? = nil
+        speedLimit: RateLimiter? = nil
     ) {
         self.part = part
         self.batchSize = batchSize
@@ -175,7 +175,7 @@ final class SegmentSink: Sendable {
 
     /// Takes nothing from `end` on: what lies there is another connection's to bring. Or it is not any more, and `end` lies
     /// farther on than it did. A body of which enough was taken already is not gone on with.
-    func narrow(to end: Int64) {
+    func shorten(to end: Int64) {
         state.withLock { state in
             guard !state.hadEnough else { return }
             state.wanted = max(0, end - state.offset - Int64(state.batchBytes + state.held.readableBytes))

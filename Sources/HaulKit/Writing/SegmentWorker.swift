@@ -8,7 +8,7 @@ final class SegmentWorker: ResponseReceiver {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     private enum Stage {
-        case asking
+        case awaitingURL
         /// The head is being judged, and the file made ready. What comes of the body meanwhile is kept: a connection that
         /// fails while it is held back loses what had arrived, and a server that always ends soon would bring nothing.
         case gathering(Gathered)
@@ -18,7 +18,7 @@ final class SegmentWorker: ResponseReceiver {
         case closed
     }
     private struct State {
-        var stage = Stage.asking
+        var stage = Stage.awaitingURL
         var exchange: (any Exchange)?
         /// Why we broke the exchange off ourselves: takes the place of the transport's own account.
         var ending: Ending?
@@ -87,7 +87,7 @@ final class SegmentWorker: ResponseReceiver {
             // It has ended already: held on to, it and we would hold each other.
             case .draining: return false
             case .gathering(let gathered) where gathered.end != nil: return false
-            case .asking, .gathering, .flowing:
+            case .awaitingURL, .gathering, .flowing:
                 state.exchange = exchange
                 return false
             }
@@ -96,10 +96,10 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     /// Lets the body flow.
-    func admit(_ sink: SegmentSink, into part: PartFile) {
+    func startBody(_ sink: SegmentSink, into part: PartFile) {
         let (gathered, held, ending): (Gathered?, EventLoopFuture<Void>?, Ending?) = state.withLock { state in
             guard case .gathering(let gathered) = state.stage else { return (nil, nil, nil) }
-            if let end = state.end { sink.narrow(to: end) }
+            if let end = state.end { sink.shorten(to: end) }
             state.stage = .flowing(sink, part)
             var held: EventLoopFuture<Void>?
             // Under the lock, so that nothing that comes now overtakes it.
@@ -139,13 +139,13 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     /// Leaves what lies from `end` on to another connection; the last word counts.
-    func narrow(to end: Int64) {
+    func shorten(to end: Int64) {
         let sink: SegmentSink? = state.withLock { state in
             if case .flowing(let sink, _) = state.stage { return sink }
             state.end = end
             return nil
         }
-        sink?.narrow(to: end)
+        sink?.shorten(to: end)
     }
 
     /// Breaks the exchange off. Nothing of it reaches the machine afterwards; what has been taken in is still written.
@@ -156,7 +156,7 @@ final class SegmentWorker: ResponseReceiver {
             return switch before {
             case .gathering(let gathered): (state.exchange, gathered.room, nil as SegmentSink?)
             case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
-            case .asking, .closed: (state.exchange, nil, nil)
+            case .awaitingURL, .closed: (state.exchange, nil, nil)
             }
         }
         promise?.fail(TransportError(.connectionLost, "closed"))
@@ -168,7 +168,7 @@ final class SegmentWorker: ResponseReceiver {
 
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         let isWanted = state.withLock { state in
-            guard case .asking = state.stage else { return false }
+            guard case .awaitingURL = state.stage else { return false }
             state.stage = .gathering(Gathered(eventLoop: eventLoop))
             return true
         }
@@ -189,7 +189,7 @@ final class SegmentWorker: ResponseReceiver {
                 }
                 state.stage = .gathering(gathered)
                 return .taken(gathered.room?.futureResult)
-            case .asking, .draining, .closed: return .nowhere
+            case .awaitingURL, .draining, .closed: return .nowhere
             }
         }
         switch place {
@@ -225,7 +225,7 @@ final class SegmentWorker: ResponseReceiver {
                 gathered.room = nil
                 gathered.end = gathered.end ?? failure.map { .failed($0) } ?? .complete
                 state.stage = .gathering(gathered)
-            case .asking, .draining, .closed: state.stage = .closed
+            case .awaitingURL, .draining, .closed: state.stage = .closed
             }
             state.exchange = nil
             return (before, state.ending)
@@ -233,7 +233,7 @@ final class SegmentWorker: ResponseReceiver {
         switch stage {
         case .closed, .draining: return
         case .gathering(let gathered): gathered.room?.fail(failure ?? TransportError(.connectionLost))
-        case .asking:
+        case .awaitingURL:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):
             // What has arrived is written whatever the end was; only then is its extent known.
@@ -256,15 +256,15 @@ final class SegmentWorker: ResponseReceiver {
         _ sink: SegmentSink,
         _ part: PartFile
     ) -> DownloadMachine.ConnectionEnd {
-        let mark = part.mark
-        if let diskFailure = diskFailure ?? part.syncFailure { return .diskFailed(diskFailure, mark) }
+        let persisted = part.persisted
+        if let diskFailure = diskFailure ?? part.syncFailure { return .diskFailed(diskFailure, persisted) }
         switch ending {
         case .overlapDiffers: return .overlapDiffers
-        case .enough: return .finished(mark)
+        case .enough: return .finished(persisted)
         case .diskFailed, nil: break
         }
-        if let failure { return .failed(failure, mark) }
+        if let failure { return .failed(failure, persisted) }
         // The body ended within the bytes that were to come again: it is not the file that we know.
-        return sink.hasComparedAll ? .finished(mark) : .overlapDiffers
+        return sink.hasComparedAll ? .finished(persisted) : .overlapDiffers
     }
 }

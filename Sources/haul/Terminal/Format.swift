@@ -36,7 +36,7 @@ enum Format {
     }
 
     static func waiting(_ snapshot: DownloadSnapshot) -> String {
-        let wait = snapshot.waitsFor.map { "Trying again in \(time($0))." } ?? "Trying again."
+        let wait = snapshot.retryDelay.map { "Trying again in \(time($0))." } ?? "Trying again."
         return snapshot.error.map { "\($0.message) \(wait)" } ?? wait
     }
 
@@ -54,7 +54,7 @@ enum Format {
 
     static func completed(_ completed: CompletedDownload, since start: ContinuousClock.Instant?, from: Int64) -> String
     {
-        if completed.wasThere { return "\(completed.path) was there already (\(bytes(completed.bytes)))" }
+        if completed.alreadyExisted { return "\(completed.path) was there already (\(bytes(completed.bytes)))" }
         var line = "\(completed.path): \(bytes(completed.bytes))"
         if let start {
             let duration = ContinuousClock.now - start

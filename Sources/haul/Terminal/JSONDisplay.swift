@@ -39,7 +39,7 @@ struct JSONDisplay: Display {
             var line = line("completed", snapshot)
             line.path = completed.path
             line.proof = completed.proof.rawValue
-            line.wasThere = completed.wasThere
+            line.wasThere = completed.alreadyExisted
             print(line)
         case .failed: print(line("failed", snapshot))
         case .cancelled: print(line("cancelled", snapshot))

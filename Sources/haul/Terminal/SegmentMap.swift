@@ -17,14 +17,14 @@ enum SegmentMap {
         let cells = Int(min(Int64(cells), total))
         let length = Double(total) / Double(cells)
         var here = [Double](repeating: 0, count: cells)
-        for stretch in snapshot.landed {
+        for stretch in snapshot.receivedRanges {
             let (lower, upper) = (Double(stretch.lowerBound) / length, Double(stretch.upperBound) / length)
             let first = min(cells - 1, Int(lower))
             for cell in first...max(first, min(cells - 1, Int(upper.rounded(.up)) - 1)) {
                 here[cell] += max(0, min(upper, Double(cell + 1)) - max(lower, Double(cell)))
             }
         }
-        let busy = Set(snapshot.connections.map { min(cells - 1, Int(Double($0.owed.lowerBound) / length)) })
+        let busy = Set(snapshot.connections.map { min(cells - 1, Int(Double($0.remainingRange.lowerBound) / length)) })
         return String(
             here.enumerated().map { cell, share in
                 if share > 0.999 { return "█" as Character }

@@ -190,10 +190,10 @@ struct ConnectionControllerTests {
         )
         var now = Instant.start
         let odd: [Int64] = [.min, -1, 0, 1, 1 << 20, 1 << 40, .max]
-        var landed: Int64 = 0
+        var receivedRanges: Int64 = 0
         for _ in 0..<300 {
             now = now + .milliseconds(Int.random(in: -300...1200, using: &random))
-            landed += Int64.random(in: 0...20_000_000, using: &random)
+            receivedRanges += Int64.random(in: 0...20_000_000, using: &random)
             let isOdd = Int.random(in: 0..<20, using: &random) == 0
             if Int.random(in: 0..<15, using: &random) == 0 {
                 controller.refused(
@@ -203,7 +203,7 @@ struct ConnectionControllerTests {
                 )
             } else {
                 controller.tick(
-                    landed: isOdd ? odd.randomElement(using: &random) ?? 0 : landed,
+                    receivedRanges: isOdd ? odd.randomElement(using: &random) ?? 0 : receivedRanges,
                     flowing: isOdd ? Int.min : Int.random(in: 0...max(controller.target, 1), using: &random),
                     opening: 0,
                     missing: isOdd ? odd.randomElement(using: &random) ?? 0 : 1 << 40,

@@ -25,7 +25,7 @@ struct LinkSimulation {
     var link: LinkModel
     var controller: ConnectionController
     let length: Double
-    private(set) var landed = 0.0
+    private(set) var receivedRanges = 0.0
     private var steps = 0
     /// Off by so much, for 200 ms.
     private var deviation = 1.0
@@ -51,7 +51,7 @@ struct LinkSimulation {
         random = SplitMix64(seed: seed)
     }
 
-    var isComplete: Bool { landed >= length }
+    var isComplete: Bool { receivedRanges >= length }
     var flowingCount: Int { connections.count { now - $0.openedAt >= link.latency } }
     var now: Double { Double(steps) * Self.step }
     private var instant: Instant { Instant(sinceStart: .milliseconds(50 * steps)) }
@@ -77,10 +77,10 @@ struct LinkSimulation {
         let count = flowingCount
         flowing.append((now, count))
         controller.tick(
-            landed: Int64(landed),
+            receivedRanges: Int64(receivedRanges),
             flowing: count,
             opening: connections.count - count,
-            missing: Int64(length - landed),
+            missing: Int64(length - receivedRanges),
             at: instant
         )
         while controller.mayOpen(count: connections.count, at: instant) {
@@ -118,7 +118,7 @@ struct LinkSimulation {
             left -= 1
             free -= share
             connections[index].sent += share
-            landed += share
+            receivedRanges += share
         }
     }
 }

@@ -23,7 +23,7 @@ struct SegmentPlanHistoryTests {
         var random: SplitMix64
         var plan: SegmentPlan
         /// What the connections really brought.
-        var landed: RangeSet<Int64>
+        var receivedRanges: RangeSet<Int64>
         let smallest: Int64
         let alignment: Int64
         var nextID = 1
@@ -34,12 +34,17 @@ struct SegmentPlanHistoryTests {
             let total = Int64.random(in: 1...20_000, using: &random)
             smallest = Int64.random(in: 1...300, using: &random)
             alignment = Bool.random(using: &random) ? 1 : Int64.random(in: 1...700, using: &random)
-            landed = RangeSet([])
+            receivedRanges = RangeSet([])
             for _ in 0..<Int.random(in: 0...3, using: &random) {
                 let from = Int64.random(in: 0..<total, using: &random)
-                landed.insert(contentsOf: from..<Int64.random(in: from...total, using: &random))
+                receivedRanges.insert(contentsOf: from..<Int64.random(in: from...total, using: &random))
             }
-            plan = SegmentPlan(total: total, landed: landed, smallestPiece: smallest, alignment: alignment)
+            plan = SegmentPlan(
+                total: total,
+                receivedRanges: receivedRanges,
+                smallestPiece: smallest,
+                alignment: alignment
+            )
         }
 
         /// A macro for each of a million facts would take longer than all the rest.
@@ -86,7 +91,7 @@ struct SegmentPlanHistoryTests {
             default:
                 let range = anyRange()
                 plan.forget(range)
-                landed.remove(contentsOf: range)
+                receivedRanges.remove(contentsOf: range)
             }
         }
 
@@ -98,8 +103,8 @@ struct SegmentPlanHistoryTests {
                 expect(before == plan && before.firstGap == nil, "a gap is left")
                 return
             }
-            expect(plan.segments[id]?.owed == claim.range, "claimed and owed differ")
-            expect(RangeSet(claim.range).isDisjoint(before.landed), "asks for what is there")
+            expect(plan.segments[id]?.remainingRange == claim.range, "claimed and owed differ")
+            expect(RangeSet(claim.range).isDisjoint(before.receivedRanges), "asks for what is there")
             guard let narrowed = claim.narrowed else {
                 expect(claim.range.lowerBound == before.firstGap?.lowerBound, "not the first gap")
                 expect(Int64(claim.range.count) <= most ?? .max, "more than most")
@@ -129,7 +134,9 @@ struct SegmentPlanHistoryTests {
             let position = Int64.random(in: 0...plan.total, using: &random)
             let isNearby = Bool.random(using: &random)
             let target = isNearby ? min(position, segment.position + 500) : position
-            if target > segment.position { landed.insert(contentsOf: segment.position..<min(target, segment.end)) }
+            if target > segment.position {
+                receivedRanges.insert(contentsOf: segment.position..<min(target, segment.end))
+            }
             let before = Set(plan.segments.keys)
             let done = plan.advance(id, to: target)
             expect(before.subtracting(plan.segments.keys) == Set(done), "wrong ones are done")
@@ -141,7 +148,7 @@ struct SegmentPlanHistoryTests {
                 if plan.segments.count < 4 { claim() }
                 for id in plan.segments.keys.sorted(by: { $0.number < $1.number }) {
                     guard let segment = plan.segments[id] else { continue }
-                    landed.insert(contentsOf: segment.position..<min(segment.position + 400, segment.end))
+                    receivedRanges.insert(contentsOf: segment.position..<min(segment.position + 400, segment.end))
                     _ = plan.advance(id, to: segment.position + 400)
                 }
                 check()
@@ -149,19 +156,22 @@ struct SegmentPlanHistoryTests {
         }
 
         mutating func check() {
-            let mains = plan.segments.values.filter { !$0.isHedge }.map(\.owed)
-            let hedges = plan.segments.values.filter(\.isHedge).map(\.owed)
-            let owed = RangeSet(mains + hedges)
-            expect(plan.landed == landed, "landed differs")
+            let mains = plan.segments.values.filter { !$0.isHedge }.map(\.remainingRange)
+            let hedges = plan.segments.values.filter(\.isHedge).map(\.remainingRange)
+            let remainingRange = RangeSet(mains + hedges)
+            expect(plan.receivedRanges == receivedRanges, "landed differs")
             expect(areDisjoint(mains) && areDisjoint(hedges), "a byte is owed by too many")
-            expect(plan.landed.union(owed).union(plan.unassigned) == RangeSet(0..<plan.total), "a byte is lost")
-            expect(plan.unassigned.isDisjoint(plan.landed.union(owed)), "a byte is counted twice")
+            expect(
+                plan.receivedRanges.union(remainingRange).union(plan.unassigned) == RangeSet(0..<plan.total),
+                "a byte is lost"
+            )
+            expect(plan.unassigned.isDisjoint(plan.receivedRanges.union(remainingRange)), "a byte is counted twice")
             expect(plan.firstGap == plan.unassigned.ranges.first, "firstGap")
-            if plan.duplicateBytes == 0 { expect(owed.isDisjoint(plan.landed), "owed and landed") }
+            if plan.duplicateBytes == 0 { expect(remainingRange.isDisjoint(plan.receivedRanges), "owed and landed") }
             for segment in plan.segments.values {
                 expect(0 <= segment.start && segment.start <= segment.position, "start")
                 expect(segment.position < segment.end && segment.end <= plan.total, "end")
-                expect(!RangeSet(segment.owed).isSubset(of: plan.landed), "a segment without a use")
+                expect(!RangeSet(segment.remainingRange).isSubset(of: plan.receivedRanges), "a segment without a use")
                 if segment.isHedge {
                     let partners = plan.segments.values.filter { !$0.isHedge && $0.end == segment.end }
                     expect(partners.count == 1, "a hedge of nothing")

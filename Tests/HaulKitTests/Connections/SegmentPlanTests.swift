@@ -11,17 +11,24 @@ struct SegmentPlanTests {
 
     private func plan(
         _ total: Int64,
-        landed: [Range<Int64>] = [],
+        receivedRanges: [Range<Int64>] = [],
         smallest: Int64 = 10,
         alignment: Int64 = 1
     ) -> SegmentPlan {
-        SegmentPlan(total: total, landed: RangeSet(landed), smallestPiece: smallest, alignment: alignment)
+        SegmentPlan(
+            total: total,
+            receivedRanges: RangeSet(receivedRanges),
+            smallestPiece: smallest,
+            alignment: alignment
+        )
     }
 
     /// A plan whose connections, numbered from 1, have these ranges.
-    private func plan(_ total: Int64, owed: [Range<Int64>], alignment: Int64 = 1) -> SegmentPlan {
+    private func plan(_ total: Int64, remainingRange: [Range<Int64>], alignment: Int64 = 1) -> SegmentPlan {
         var plan = plan(total, alignment: alignment)
-        for (index, range) in owed.enumerated() { #expect(plan.assign(range, to: ID(number: index + 1)) == true) }
+        for (index, range) in remainingRange.enumerated() {
+            #expect(plan.assign(range, to: ID(number: index + 1)) == true)
+        }
         return plan
     }
 
@@ -36,7 +43,7 @@ struct SegmentPlanTests {
     }
 
     @Test func gapsComeFirstAndInOrder() {
-        var plan = plan(1000, landed: [100..<200, 300..<400])
+        var plan = plan(1000, receivedRanges: [100..<200, 300..<400])
         #expect(plan.firstGap == 0..<100)
         #expect(plan.claim(for: first, speeds: [:])?.range == 0..<100)
         #expect(plan.claim(for: second, speeds: [:])?.range == 200..<300)
@@ -56,7 +63,7 @@ struct SegmentPlanTests {
     }
 
     @Test func assignsOnlyWhatIsNobodys() {
-        var plan = plan(1000, landed: [0..<100])
+        var plan = plan(1000, receivedRanges: [0..<100])
         #expect(plan.assign(100..<200, to: first) == true)
         for taken in [0..<10, 50..<150, 150..<250, 199..<300, 300..<300, 900..<1001, -5..<3] as [Range<Int64>] {
             #expect(plan.assign(taken, to: second) == false, "\(taken)")
@@ -67,9 +74,9 @@ struct SegmentPlanTests {
     }
 
     @Test func ignoresWhatLiesOutsideTheFile() {
-        let plan = plan(1000, landed: [-50..<100, 900..<5000])
-        #expect(plan.landed == RangeSet([0..<100, 900..<1000]))
-        #expect(plan.landed.count == 200)
+        let plan = plan(1000, receivedRanges: [-50..<100, 900..<5000])
+        #expect(plan.receivedRanges == RangeSet([0..<100, 900..<1000]))
+        #expect(plan.receivedRanges.count == 200)
         #expect(self.plan(-7).total == 0)
         #expect(self.plan(0).isComplete)
     }
@@ -88,43 +95,43 @@ struct SegmentPlanTests {
         ] as [(Double, Double, Int64)]
     )
     func cutsWhereBothWouldBeDoneTogether(victim: Double, taker: Double, point: Int64) {
-        var plan = plan(1600, owed: [0..<1600])
+        var plan = plan(1600, remainingRange: [0..<1600])
         let claim = plan.claim(for: second, speeds: [first: victim, second: taker])
         #expect(claim == .init(range: point..<1600, narrowed: .init(id: first, newEnd: point), isHedge: false))
         #expect(plan.segments[first]?.end == point)
     }
 
     @Test func countsOneThatWasNotMeasuredWithTheMeanOfTheOthers() {
-        var plan = plan(3000, owed: [0..<1000, 1000..<2000, 2000..<3000])
+        var plan = plan(3000, remainingRange: [0..<1000, 1000..<2000, 2000..<3000])
         // 100 and 300 make 200: the first has most time left, and the free one is expected to be twice as fast.
         let claim = plan.claim(for: fourth, speeds: [first: 100, second: 300])
         #expect(claim?.narrowed == .init(id: first, newEnd: 333) || claim?.narrowed == .init(id: first, newEnd: 334))
     }
 
     @Test func splitsTheSegmentWithTheMostTimeLeft() {
-        var plan = plan(3000, owed: [0..<2000, 2000..<3000])
+        var plan = plan(3000, remainingRange: [0..<2000, 2000..<3000])
         #expect(plan.claim(for: third, speeds: [first: 1000, second: 100])?.narrowed?.id == second)
     }
 
     @Test func passesOverSegmentsThatAreTooShort() {
-        var plan = plan(1000, owed: [0..<19, 19..<1000])
+        var plan = plan(1000, remainingRange: [0..<19, 19..<1000])
         #expect(plan.claim(for: third, speeds: [first: 0, second: 100])?.narrowed?.id == second)
     }
 
     @Test func leavesNoPartShorterThanTheSmallestPiece() {
-        var plan = plan(20, owed: [0..<20])
+        var plan = plan(20, remainingRange: [0..<20])
         #expect(plan.claim(for: second, speeds: [first: 1])?.range == 10..<20)
         #expect(plan.claim(for: third, speeds: [first: 1, second: 1]) == nil)
     }
 
     @Test func leavesASegmentWholeThatWillSoonBeDone() {
-        var plan = plan(1000, owed: [0..<1000])
+        var plan = plan(1000, remainingRange: [0..<1000])
         #expect(plan.claim(for: second, speeds: [first: 10_000]) == nil)
         #expect(plan.claim(for: second, speeds: [first: 10_000], requestTime: .milliseconds(99)) != nil)
     }
 
     @Test func cutsAtMultiplesOfTheAlignment() {
-        var plan = plan(1000, owed: [0..<1000], alignment: 300)
+        var plan = plan(1000, remainingRange: [0..<1000], alignment: 300)
         #expect(plan.claim(for: second, speeds: [first: 1])?.range == 600..<1000)
         #expect(plan.claim(for: third, speeds: [first: 1, second: 1])?.range == 300..<600)
         #expect(plan.claim(for: fourth, speeds: [:])?.range == 900..<1000)
@@ -133,14 +140,14 @@ struct SegmentPlanTests {
 
     @Test(arguments: [.nan, .infinity, -1, .greatestFiniteMagnitude, .leastNonzeroMagnitude] as [Double])
     func survivesSpeedsThatAreNone(speed: Double) {
-        var plan = plan(Int64.max, owed: [0..<Int64.max])
+        var plan = plan(Int64.max, remainingRange: [0..<Int64.max])
         let claim = plan.claim(for: second, speeds: [first: speed, third: speed])
         #expect(claim == nil || claim?.narrowed?.id == first)
         _ = plan.hedge(for: third, speeds: [first: speed, second: speed])
     }
 
     @Test func survivesSizesBeyondReason() {
-        var plan = SegmentPlan(total: .max, landed: RangeSet([]), smallestPiece: .max, alignment: .max)
+        var plan = SegmentPlan(total: .max, receivedRanges: RangeSet([]), smallestPiece: .max, alignment: .max)
         #expect(plan.claim(for: first, speeds: [:], most: .max)?.range == 0..<Int64.max)
         _ = plan.claim(for: second, speeds: [first: 0])
         _ = plan.hedge(for: third, speeds: [first: 0])
@@ -152,7 +159,7 @@ struct SegmentPlanTests {
     // MARK: Hedging
 
     @Test func asksForTheRestOfTheSlowestOnceMore() {
-        var plan = plan(2000, landed: [19..<1981], smallest: 10)
+        var plan = plan(2000, receivedRanges: [19..<1981], smallest: 10)
         #expect(plan.assign(0..<19, to: first) == true)
         #expect(plan.assign(1981..<2000, to: second) == true)
         _ = plan.advance(first, to: 3)
@@ -165,18 +172,18 @@ struct SegmentPlanTests {
 
     @Test(arguments: [true, false])
     func whoeverHasTheLastByteEndsBoth(hedgeWins: Bool) {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
         #expect(plan.advance(first, to: 4) == [])
         #expect(plan.advance(second, to: 9) == [])
-        #expect(plan.landed == RangeSet(0..<9))
+        #expect(plan.receivedRanges == RangeSet(0..<9))
         #expect(plan.advance(hedgeWins ? second : first, to: 18) == [first, second])
         #expect(plan.segments.isEmpty)
         #expect(plan.isComplete)
     }
 
     @Test func endsBothWhereTheirPartsMeet() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.advance(first, to: 4) == [])
         #expect(plan.hedge(for: second, speeds: [first: 0])?.range == 4..<18)
         plan.forget(0..<2)
@@ -186,7 +193,7 @@ struct SegmentPlanTests {
     }
 
     @Test func aHedgeTakesOverWhenTheFirstIsGone() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
         _ = plan.advance(first, to: 6)
         plan.release(first)
@@ -197,17 +204,17 @@ struct SegmentPlanTests {
     }
 
     @Test func aHedgeThatIsGoneLeavesTheFirstAsItWas() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
         _ = plan.advance(second, to: 6)
         plan.release(second)
         #expect(plan.segments[first] == .init(start: 0, position: 0, end: 18, isHedge: false))
         #expect(plan.unassigned.isEmpty)
-        #expect(plan.landed == RangeSet(0..<6))
+        #expect(plan.receivedRanges == RangeSet(0..<6))
     }
 
     @Test func givesNobodyWhatAHedgeBroughtBeforeItDied() {
-        var plan = plan(20, owed: [0..<20])
+        var plan = plan(20, remainingRange: [0..<20])
         #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
         _ = plan.advance(second, to: 15)
         plan.release(second)
@@ -217,7 +224,7 @@ struct SegmentPlanTests {
     }
 
     @Test func doesNotHedgeWhatIsFastEnough() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 150]) == nil, "the second would be no faster")
         #expect(
             plan.hedge(for: second, speeds: [first: 150, second: 10_000]) == nil,
@@ -229,7 +236,7 @@ struct SegmentPlanTests {
     }
 
     @Test func asksForTheLastPartOnceMoreWhereBothAreFast() {
-        var plan = plan(10_000, landed: [18..<10_000])
+        var plan = plan(10_000, receivedRanges: [18..<10_000])
         #expect(plan.assign(0..<18, to: first) == true)
         #expect(plan.hedge(for: second, speeds: [first: 1]) == .init(range: 9..<18, narrowed: nil, isHedge: true))
         #expect(plan.advance(second, to: 18) == [second])
@@ -239,12 +246,12 @@ struct SegmentPlanTests {
     }
 
     @Test func asksNoLastPartOfASmallFileOnceMore() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 1]) == nil)
     }
 
     @Test func countsOnlyWhatComesTwice() {
-        var plan = plan(18, owed: [0..<18])
+        var plan = plan(18, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 0]) != nil)
         _ = plan.advance(first, to: 3)
         _ = plan.advance(second, to: 5)
@@ -258,7 +265,7 @@ struct SegmentPlanTests {
     }
 
     @Test func doesNotHedgeWhileThereIsAGap() {
-        var plan = plan(40, owed: [0..<18])
+        var plan = plan(40, remainingRange: [0..<18])
         #expect(plan.hedge(for: second, speeds: [first: 0]) == nil)
     }
 
@@ -268,13 +275,13 @@ struct SegmentPlanTests {
         ] as [(Int64, Bool)]
     )
     func hedgesLittle(rest: Int64, isAllowed: Bool) {
-        var plan = plan(1000, landed: [rest..<1000], smallest: 10)
+        var plan = plan(1000, receivedRanges: [rest..<1000], smallest: 10)
         #expect(plan.assign(0..<rest, to: first) == true)
         #expect((plan.hedge(for: second, speeds: [first: 0]) != nil) == isAllowed)
     }
 
     @Test func hedgesOneByteInAHundredInAll() {
-        var plan = plan(10_000, landed: [150..<10_000], smallest: 10)
+        var plan = plan(10_000, receivedRanges: [150..<10_000], smallest: 10)
         for (number, start) in [0, 50, 100].enumerated() {
             #expect(plan.assign(Int64(start)..<Int64(start + 50), to: ID(number: number + 1)) == true)
         }
@@ -288,18 +295,18 @@ struct SegmentPlanTests {
     // MARK: Advancing, releasing, forgetting
 
     @Test func landsWhatAConnectionBringsAndNoMore() {
-        var plan = plan(100, owed: [0..<50])
+        var plan = plan(100, remainingRange: [0..<50])
         #expect(plan.advance(first, to: 20) == [])
         #expect(plan.advance(first, to: 10) == [])
         #expect(plan.advance(second, to: 90) == [])
-        #expect(plan.landed == RangeSet(0..<20))
+        #expect(plan.receivedRanges == RangeSet(0..<20))
         #expect(plan.advance(first, to: 80) == [first])
-        #expect(plan.landed == RangeSet(0..<50))
+        #expect(plan.receivedRanges == RangeSet(0..<50))
         #expect(plan.segments.isEmpty)
     }
 
     @Test func whatAReleasedConnectionOwedIsNobodys() {
-        var plan = plan(100, owed: [0..<50, 50..<100])
+        var plan = plan(100, remainingRange: [0..<50, 50..<100])
         _ = plan.advance(first, to: 20)
         plan.release(first)
         plan.release(first)
@@ -308,10 +315,10 @@ struct SegmentPlanTests {
     }
 
     @Test func bytesThatProvedWrongAreMissingAgain() {
-        var plan = plan(100, owed: [0..<60])
+        var plan = plan(100, remainingRange: [0..<60])
         _ = plan.advance(first, to: 40)
         plan.forget(30..<50)
-        #expect(plan.segments[first]?.owed == 40..<60)
+        #expect(plan.segments[first]?.remainingRange == 40..<60)
         #expect(plan.unassigned == RangeSet([30..<40, 60..<100]))
         #expect(plan.firstGap == 30..<40)
         #expect(plan.claim(for: second, speeds: [:])?.range == 30..<40)
@@ -326,7 +333,7 @@ struct SegmentPlanTests {
         ] as [[Double]]
     )
     func allEndTogetherHoweverTheirSpeedsDiffer(speeds: [Double]) {
-        var plan = SegmentPlan(total: 1_000_000, landed: RangeSet([]), smallestPiece: 100)
+        var plan = SegmentPlan(total: 1_000_000, receivedRanges: RangeSet([]), smallestPiece: 100)
         let step = 0.2 * 100 / (speeds.max() ?? 1)
         var carried = [Double](repeating: 0, count: speeds.count)
         var requests = 0

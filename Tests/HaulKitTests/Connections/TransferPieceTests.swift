@@ -7,11 +7,11 @@ import Testing
 struct TransferPieceTests {
     private static let content = TestContent(seed: 1, count: 1000)
     private var transfer = Transfer()
-    private var sources: SourceBook
+    private var sources: SourceSelector
 
     init() throws {
         let home = link("https://home.example/f")
-        sources = SourceBook(
+        sources = SourceSelector(
             home,
             mirrors: (1...3).map { Metalink.Source(link("https://mirror\($0).example/f"), priority: $0) }
         )
@@ -20,7 +20,7 @@ struct TransferPieceTests {
         transfer.begin(
             (id: .init(number: 1), lower: 0, upper: nil, compare: 0),
             terms,
-            Mark(written: ByteSet(), synced: ByteSet()),
+            PersistedRanges(written: ByteSet(), synced: ByteSet()),
             sources,
             knownLimit: nil,
             at: .start
@@ -57,7 +57,7 @@ struct TransferPieceTests {
     }
 
     @Test mutating func asksAnotherHomeWhenItIsTheHomeThatSendsWrongPieces() {
-        #expect(bringWrong(from: [0]) == .homeless)
-        #expect(transfer.lines.isEmpty)
+        #expect(bringWrong(from: [0]) == .primaryRejected)
+        #expect(transfer.active.isEmpty)
     }
 }

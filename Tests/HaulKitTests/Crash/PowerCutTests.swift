@@ -196,8 +196,8 @@ private final class PowerCutRig: Sendable {
         try #require(isRestored)
 
         // The final name holds the old file, or nothing, or the whole right file: never a part.
-        if let standing = disk.content(Self.path) {
-            #expect(standing == expected || standing == old, "wrong bytes under the final name: \(context)")
+        if let existingFile = disk.content(Self.path) {
+            #expect(existingFile == expected || existingFile == old, "wrong bytes under the final name: \(context)")
         } else {
             #expect(old == nil, "the old file is gone: \(context)")
         }

@@ -94,7 +94,7 @@ enum DocumentationSnippets {
         configuration.name = "books"
         configuration.resumesAtStart = false
         let downloader = try await Downloader(configuration)
-        if let damaged = downloader.damagedStore { print("The store was damaged, and is now \(damaged).") }
+        if let damaged = downloader.quarantinedStore { print("The store was damaged, and is now \(damaged).") }
 
         for snapshot in try await downloader.list(DownloadQuery(states: [.paused, .failed])) {
             print(snapshot.path ?? snapshot.url.masked, snapshot.receivedBytes)

@@ -403,7 +403,7 @@ extension Downloader {
             transport: transport,
             disk: disk,
             store: store,
-            time: Timekeeper(ContinuousClock()),
+            time: EngineClock(ContinuousClock()),
             seed: 1
         )
     }

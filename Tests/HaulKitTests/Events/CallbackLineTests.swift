@@ -38,7 +38,7 @@ struct CallbackLineTests {
 
     @Test func tellsEachEventToAllBeforeTheNext() async {
         for round in 0..<200 {
-            let (hub, log) = (EventHub(snapshot(.queued)), Log())
+            let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
             let line = CallbackLine(hub)
             line.add(log.callback("a", round % 2 == 0 ? .anywhere : .mainActor))
             line.add(log.callback("b"))
@@ -54,7 +54,7 @@ struct CallbackLineTests {
     }
 
     @Test func whoJoinsLaterHearsThePresentStateFirst() async {
-        let (hub, log) = (EventHub(snapshot(.queued)), Log())
+        let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
         let line = CallbackLine(hub)
         line.add(log.callback("a"))
         hub.attach(line)
@@ -73,7 +73,7 @@ struct CallbackLineTests {
 
     @Test func afterTheEndNothingIsToldButTheEnd() async {
         for _ in 0..<500 {
-            let (hub, log) = (EventHub(snapshot(.queued)), Log())
+            let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
             let line = CallbackLine(hub)
             line.add(log.callback("a"))
             hub.attach(line)
@@ -90,9 +90,9 @@ struct CallbackLineTests {
 
     @Test func holdsTheDownloadUntilItsEndAndNotLonger() async {
         let log = Log()
-        weak var weakHub: EventHub?
+        weak var weakHub: EventBroadcaster?
         do {
-            let hub = EventHub(snapshot(.queued))
+            let hub = EventBroadcaster(snapshot(.queued))
             weakHub = hub
             let line = CallbackLine(hub)
             line.add(log.callback("a"))
@@ -106,7 +106,7 @@ struct CallbackLineTests {
 
     /// A reader that takes nothing costs no more than its bound.
     @Test func aSlowClosureIsToldTheLatest() async {
-        let (hub, log) = (EventHub(snapshot(.queued)), Log())
+        let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
         let line = CallbackLine(hub)
         hub.attach(line)
         for number in 0..<100_000 as Range<Int64> {

@@ -7,7 +7,7 @@ struct HubRegistryTests {
     private let registry = HubRegistry()
     private let id = DownloadID()
 
-    private func hub() -> EventHub {
+    private func hub() -> EventBroadcaster {
         registry.hub(id) { (.made(.queued, id: id, url: link("https://h/a"), receivedBytes: 0), nil) }
     }
 

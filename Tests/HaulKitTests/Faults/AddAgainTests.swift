@@ -22,11 +22,11 @@ struct AddAgainTests {
     @Test(arguments: [true, false])
     func asksNobodyForAFileThatIsComplete(isNewProcess: Bool) async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
-            #expect(try await !rig.download().wasThere)
+            #expect(try await !rig.download().alreadyExisted)
             if isNewProcess {
                 try await reopened(rig) { next async throws in
                     let done = try await next.add(try rig.request()).result()
-                    #expect(done.wasThere)
+                    #expect(done.alreadyExisted)
                     #expect(done.bytes == content.count)
                 }
             } else {
@@ -44,10 +44,10 @@ struct AddAgainTests {
             try FileManager.default.removeItem(atPath: rig.path)
             if isNewProcess {
                 try await reopened(rig) { next async throws in
-                    #expect(try await !next.add(try rig.request()).result().wasThere)
+                    #expect(try await !next.add(try rig.request()).result().alreadyExisted)
                 }
             } else {
-                #expect(try await !rig.download().wasThere)
+                #expect(try await !rig.download().alreadyExisted)
             }
             #expect(rig.server.requests.count == 2)
             #expect(try rig.holdsOnly(content))
@@ -85,7 +85,7 @@ struct AddAgainTests {
                 let error = await #expect(throws: DownloadError.self) { try await download.result() }
                 #expect(error?.code == .shutDown)
                 let done = try await next.add(try rig.request()).result()
-                #expect(!done.wasThere)
+                #expect(!done.alreadyExisted)
                 #expect(try rig.holdsOnly(content))
             }
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])

@@ -55,7 +55,7 @@ struct CacheTests {
 
             let again = try #require(try await rig.downloader.fetchAgain(downloads[1].id))
             #expect(again.id == downloads[1].id)
-            #expect(try await again.result().wasThere == false)
+            #expect(try await again.result().alreadyExisted == false)
             #expect(try content.matches(fileAt: rig.folder + "/gone"))
             #expect(try await again.fileState() == .unchanged)
             // What somebody put there is his.
@@ -64,7 +64,7 @@ struct CacheTests {
             #expect(try rig.text(at: rig.folder + "/changed") == "mine")
             let requests = rig.server.requests.count
             let kept = try #require(try await rig.downloader.fetchAgain(downloads[0].id))
-            #expect(try await kept.result().wasThere)
+            #expect(try await kept.result().alreadyExisted)
             #expect(rig.server.requests.count == requests)
             #expect(try await rig.downloader.fetchAgain(DownloadID()) == nil)
         }
@@ -164,9 +164,9 @@ struct ChecksumBatchTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return await Checksum.verify(["/dev/null": checksum, "/etc/passwd": checksum])
         }
-        let verdict = await task.value["/etc/passwd"]
-        guard case .failed(let error)? = verdict else {
-            Issue.record("\(verdict as Any)")
+        let decision = await task.value["/etc/passwd"]
+        guard case .failed(let error)? = decision else {
+            Issue.record("\(decision as Any)")
             return
         }
         #expect(error.code == .cancelled)

@@ -100,11 +100,11 @@ struct ClaimTests {
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             await download.reaches(40_000)
-            let landed = download.snapshot.landed
+            let receivedRanges = download.snapshot.receivedRanges
             while true {
                 let saved = try await rig.downloader.store.find(request)
                 let claimed = ByteSet(text: saved?.progress?.written ?? "")
-                if landed.allSatisfy({ claimed.containsAll(of: $0) }) { break }
+                if receivedRanges.allSatisfy({ claimed.containsAll(of: $0) }) { break }
                 try await Task.sleep(for: .milliseconds(5))
             }
         }

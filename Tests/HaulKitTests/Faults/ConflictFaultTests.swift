@@ -64,7 +64,7 @@ struct ConflictFaultTests {
         try await FaultRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let done = try await rig.download { $0.onConflict = .skip }
-            #expect(done.wasThere)
+            #expect(done.alreadyExisted)
             #expect(done.bytes == 4)
             #expect(rig.server.requests.isEmpty)
             #expect(try rig.text(at: rig.path) == "mine")
@@ -77,7 +77,7 @@ struct ConflictFaultTests {
             var request = try toFolder(rig)
             request.onConflict = .skip
             let done = try await rig.download(request)
-            #expect(done.wasThere)
+            #expect(done.alreadyExisted)
             #expect(done.path == rig.path)
             #expect(try rig.names() == ["file.bin"])
             #expect(try rig.text(at: rig.path) == "mine")

@@ -92,7 +92,7 @@ struct ExpiringLinkTests {
             #expect(done.path == rig.path)
             // The same request finds the same download, whatever its link is by now.
             let again = try await rig.download("/file.bin?token=777") { $0.destination = .folder(path: rig.folder) }
-            #expect(again.wasThere && again.id == done.id)
+            #expect(again.alreadyExisted && again.id == done.id)
         }
     }
 
@@ -167,7 +167,9 @@ struct ExpiringLinkTests {
         try await run(links) { rig, _ in
             let error = try await rig.failure(of: DownloadRequest(key: "lesson", to: .file(path: rig.path)))
             #expect(error.code == .refusedByServer && error.status == 403)
-            #expect(links.queries.count == 1 + Patience.mostLinks && rig.server.requests.count == links.queries.count)
+            #expect(
+                links.queries.count == 1 + RetryBudget.mostLinks && rig.server.requests.count == links.queries.count
+            )
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct LadderFaultTests {
     private let content = TestContent.first
-    private let overlapped = "bytes=\(cut - RangeQuestion.overlapLength)-"
+    private let overlapped = "bytes=\(cut - RangeRequest.overlapLength)-"
 
     private func ranges(
         _ resource: FileResource,
@@ -94,7 +94,7 @@ struct LadderFaultTests {
 
     @Test func startsOverWhenThePartEndsWithinTheOverlap() async throws {
         let weak = content.resource(etag: "W/\"v1\"")
-        let first = cut - RangeQuestion.overlapLength
+        let first = cut - RangeRequest.overlapLength
         let head = TestStep.head(
             status: 206,
             reason: "Partial Content",

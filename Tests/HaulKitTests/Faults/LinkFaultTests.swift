@@ -99,7 +99,7 @@ struct LinkFaultTests {
             #expect(done.bytes == content.count)
             #expect(try rig.holdsOnly(content))
             // The bytes before the cut come again, to be compared.
-            #expect(rig.ranges == [nil, "bytes=\(cut - RangeQuestion.overlapLength)-"])
+            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
         }
     }
 

@@ -85,7 +85,7 @@ struct MixedVersionFaultTests {
         let blocks = requests.compactMap(\.range).filter { $0.last != nil }
         #expect(blocks.count == ComparisonPlan.mostBlocks)
         #expect(blocks.first?.first == 0)
-        #expect(requests.last?["Range"] == "bytes=\(Self.cut - RangeQuestion.overlapLength)-")
+        #expect(requests.last?["Range"] == "bytes=\(Self.cut - RangeRequest.overlapLength)-")
         // One connection for all of it: the first is closed by the pause.
         #expect(Set(requests.dropFirst().map(\.connectionNumber)).count == 1)
     }
@@ -104,7 +104,7 @@ struct MixedVersionFaultTests {
                 $0.resumesUnverified = true
             }
             #expect(
-                joined.last?["Range"] == "bytes=\(Self.cut - RangeQuestion.overlapLength)-"
+                joined.last?["Range"] == "bytes=\(Self.cut - RangeRequest.overlapLength)-"
                     || joined.last?["Range"] == "bytes=\(Self.cut)-"
             )
         }
@@ -115,7 +115,7 @@ struct MixedVersionFaultTests {
         try await FaultRig.run(serving: content.resource(etag: "W/\"v1\"").silentFirst()) { rig in
             try await rig.interrupted { $0.checksum = content.checksum(.sha256) }
             #expect(try rig.holdsOnly(content))
-            #expect(rig.ranges == [nil, "bytes=\(HaulKitTests.cut - RangeQuestion.overlapLength)-"])
+            #expect(rig.ranges == [nil, "bytes=\(HaulKitTests.cut - RangeRequest.overlapLength)-"])
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// Servers that answer a further connection with something else than the stretch that was asked for: nothing of it gets
 /// into the file, and the first connection carries on.
 @Suite(.serialized, .timeLimit(.minutes(10)))
-struct OddFurtherAnswerTests {
+struct OddSegmentResponseTests {
     private let content = TestContent.first
 
     enum Oddity: CaseIterable {

@@ -48,7 +48,7 @@ struct OwnershipTests {
         try await FaultRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let skipped = try await rig.download(try rig.request { $0.onConflict = .skip })
-            #expect(skipped.wasThere && skipped.bytes == 4)
+            #expect(skipped.alreadyExisted && skipped.bytes == 4)
             let second = try await Downloader(rig.configuration)
             await #expect(throws: DownloadError.self) { try await second.add(rig.request()).result() }
             let wrong = try Checksum("md5:" + String(repeating: "0", count: 32))

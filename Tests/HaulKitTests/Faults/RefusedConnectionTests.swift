@@ -61,14 +61,14 @@ struct RefusedConnectionTests {
     }
 
     @Test(arguments: [AcceptVerdict.reset, .refuseByClosing])
-    func carriesOnWhenFurtherConnectionsAreNotAccepted(_ verdict: AcceptVerdict) async throws {
+    func carriesOnWhenFurtherConnectionsAreNotAccepted(_ decision: AcceptVerdict) async throws {
         let refused = CallCounter()
         let resource = content.resource().paced(200_000)
         try await FaultRig.run(
             onAccept: { number in
                 guard (2...4).contains(number) else { return .serve }
                 refused.next()
-                return verdict
+                return decision
             },
             configure: { $0.share() },
             serving: { resource.reply(to: $0) }

@@ -40,7 +40,7 @@ struct ReplaceSourceTests {
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
             // Another place: the last bytes come again, to be compared.
-            #expect(rig.ranges == [nil, "bytes=\(cut - RangeQuestion.overlapLength)-"])
+            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
         }
     }
 
@@ -55,7 +55,7 @@ struct ReplaceSourceTests {
             try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
-            let first = target == "/new" ? cut - RangeQuestion.overlapLength : cut
+            let first = target == "/new" ? cut - RangeRequest.overlapLength : cut
             #expect(rig.ranges == [nil, "bytes=\(first)-"])
         }
     }
@@ -114,7 +114,7 @@ struct ReplaceSourceTests {
             // The request still says what it said at first.
             _ = try await next.add(try rig.request()).result()
             #expect(try rig.holdsOnly(content))
-            #expect(rig.ranges == [nil, "bytes=\(cut - RangeQuestion.overlapLength)-"])
+            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
             await next.shutDown()
         }
     }

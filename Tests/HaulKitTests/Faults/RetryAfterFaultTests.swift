@@ -47,7 +47,7 @@ struct RetryAfterFaultTests {
         let snapshot = try await wait(status, "3000", cap: .seconds(7200))
         #expect(snapshot.error?.code == .refusedByServer)
         #expect(snapshot.error?.status == status)
-        let wait = try #require(snapshot.waitsFor)
+        let wait = try #require(snapshot.retryDelay)
         #expect(wait > .seconds(1500) && wait <= .seconds(3000))
     }
 
@@ -57,13 +57,13 @@ struct RetryAfterFaultTests {
         formatter.timeZone = TimeZone(identifier: "GMT")
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         let date = formatter.string(from: Date(timeIntervalSinceNow: 3000))
-        let wait = try #require(try await wait(503, date, cap: .seconds(7200)).waitsFor)
+        let wait = try #require(try await wait(503, date, cap: .seconds(7200)).retryDelay)
         #expect(wait > .seconds(1500) && wait <= .seconds(3001))
     }
 
     @Test(arguments: ["99999999", "99999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func doesNotWaitLongerThanItsOwnBound(_ retryAfter: String) async throws {
-        let wait = try #require(try await wait(429, retryAfter, cap: .seconds(600)).waitsFor)
+        let wait = try #require(try await wait(429, retryAfter, cap: .seconds(600)).retryDelay)
         #expect(wait <= .seconds(600))
     }
 

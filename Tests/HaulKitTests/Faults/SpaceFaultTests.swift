@@ -164,7 +164,7 @@ struct SpaceFaultTests {
             for number in 1...6 { downloads.append(try await rig.add(number)) }
             for download in downloads { await download.isHeld(for: .diskFull) }
             for download in downloads { await download.isSettled(in: rig.downloader) }
-            #expect(await rig.downloader.awake == 0)
+            #expect(await rig.downloader.loadedCount == 0)
             let listed = try await rig.downloader.list()
             #expect(listed.allSatisfy { $0.holdReason == .diskFull && $0.error != nil })
             let before = rig.transport.requests.count
@@ -226,9 +226,9 @@ extension Download {
 
 extension Downloader {
     fileprivate func settle(_ id: DownloadID) async {
-        if let entry = entries[id] {
-            await settled(entry)
-            letGo(entry)
+        if let task = tasks[id] {
+            await settled(task)
+            evict(task)
         }
     }
 }

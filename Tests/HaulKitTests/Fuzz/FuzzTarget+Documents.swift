@@ -92,7 +92,7 @@ extension FuzzTarget {
             ]
         ) { text in
             guard let resource = try? JSONDecoder().decode(Resource.self, from: Data(text.utf8)) else { return nil }
-            _ = RangeQuestion.resuming(resource, at: 10, resumesUnverified: true)
+            _ = RangeRequest.resuming(resource, at: 10, resumesUnverified: true)
             return nil
         },
     ]

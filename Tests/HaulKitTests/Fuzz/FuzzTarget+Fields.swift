@@ -126,12 +126,13 @@ extension FuzzTarget {
             if let total = known.total, total < 0 { return "a total of \(total)" }
             known.total = known.total ?? 1000
             let questions = [
-                RangeQuestion.whole, .resuming(known, at: 40, resumesUnverified: false),
+                RangeRequest.whole, .resuming(known, at: 40, resumesUnverified: false),
                 .resuming(known, at: 40, until: 80, resumesUnverified: true),
                 .further(10..<20, of: known, isPlain: false),
             ]
             for question in questions {
-                guard case .accept(let resource, let offset, let compare) = RangeAnswer.judge(head, to: question) else {
+                guard case .accept(let resource, let offset, let compare) = RangeResponse.judge(head, to: question)
+                else {
                     continue
                 }
                 if offset != question.offset && offset != 0 { return "\(status) is to be written at \(offset)" }

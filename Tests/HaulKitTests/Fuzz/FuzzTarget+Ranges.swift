@@ -50,8 +50,8 @@ extension FuzzTarget {
             ? head.headers.first(name: "ETag") == "\"a\""
             : known.validator == dated && head.headers.first(name: "Last-Modified") == date
         for isPlain in [false, true] {
-            let question = RangeQuestion.resuming(known, at: 40, resumesUnverified: false, isPlain: isPlain)
-            switch RangeAnswer.judge(head, to: question) {
+            let question = RangeRequest.resuming(known, at: 40, resumesUnverified: false, isPlain: isPlain)
+            switch RangeResponse.judge(head, to: question) {
             case .accept(_, at: 40, let compare):
                 if head.status != 206 { return "\(head.status) is joined" }
                 guard case .satisfied(let range, let complete)? = head.contentRange, range.lower == 40 - compare else {
@@ -69,8 +69,8 @@ extension FuzzTarget {
             case .askWithoutCondition: if question.condition == .none { return "it asks the same again" }
             case .compareFirst, .startOver, .refuse: break
             }
-            let further = RangeQuestion.further(40..<60, of: known, isPlain: isPlain)
-            guard case .accept = FurtherAnswer.judge(head, to: further, isMirror: false) else { continue }
+            let further = RangeRequest.further(40..<60, of: known, isPlain: isPlain)
+            guard case .accept = SegmentResponse.judge(head, to: further, isMirror: false) else { continue }
             guard case .satisfied(let range, _)? = head.contentRange, range.lower == 40, range.upper <= 60 else {
                 return "a stretch from elsewhere is joined"
             }

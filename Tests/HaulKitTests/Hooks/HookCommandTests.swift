@@ -64,7 +64,7 @@ struct HookCommandTests {
     @Test func runsAProgramOnceItIsNotOpenForWritingAnyMore() async throws {
         let script = try HookScript("echo run > \"$(dirname \"$0\")/out\"\n")
         let writer = try #require(FileHandle(forUpdatingAtPath: script.path))
-        await script.command(time: Timekeeper(ClosingClock(writer: writer))).run(try .sample(.started))
+        await script.command(time: EngineClock(ClosingClock(writer: writer))).run(try .sample(.started))
         #expect(script.text("out") == "run\n")
     }
 
@@ -75,7 +75,7 @@ struct HookCommandTests {
         )
         let clock = GatedClock()
         let message = try HookMessage.sample(.started)
-        let run = Task { await script.command(time: Timekeeper(clock)).run(message) }
+        let run = Task { await script.command(time: EngineClock(clock)).run(message) }
         let processes = try await script.line("pids").split(separator: " ").map(String.init)
         #expect(processes.count == 2 && processes.allSatisfy(isRunning))
         clock.passTheTime()

@@ -62,7 +62,7 @@ struct HookScript {
         }
     }
 
-    func command(_ arguments: [String] = [], time: Timekeeper = Timekeeper(ContinuousClock())) -> HookCommand {
+    func command(_ arguments: [String] = [], time: EngineClock = EngineClock(ContinuousClock())) -> HookCommand {
         HookCommand(
             path: path,
             arguments: arguments,

@@ -31,7 +31,7 @@ struct WebhookTests {
         change(&configuration.hookLimits)
         let url = try #require(URL(string: server.url("/hook?token=1").replacing("://", with: "://ada:pw@")))
         configuration.hooks = [.webhook(url, secret: "secret", on: [.started, .completed, .allCompleted])]
-        let runner = HookRunner(configuration, poster: transport, time: Timekeeper(ContinuousClock()), seed: 1)
+        let runner = HookRunner(configuration, poster: transport, time: EngineClock(ContinuousClock()), seed: 1)
         var failure: (any Error)?
         do { try await test(runner, server) } catch { failure = error }
         await runner.finish(within: .zero)
@@ -147,7 +147,7 @@ struct WebhookTests {
         var configuration = Configuration(stateFolder: "/nowhere")
         configuration.hooks = [.desktopNotification(on: [.completed])]
         configuration.notifier = notifier
-        let runner = HookRunner(configuration, poster: nil, time: Timekeeper(ContinuousClock()), seed: 1)
+        let runner = HookRunner(configuration, poster: nil, time: EngineClock(ContinuousClock()), seed: 1)
         for name in ["a", "b"] { runner.tell(try .sample(.completed) { $0.path = "/data/\(name)" }) }
         runner.tell(try .sample(.failed))
         #expect(await runner.settle(within: .seconds(30)))

@@ -70,7 +70,7 @@ extension Life {
         for one in saved {
             guard let progress = one.progress, let path = one.record.partPath, one.record.status != .completed,
                 let identity = one.record.part, let bytes = disk.content(path),
-                let standing = try? disk.status(path), standing.isSameFile(as: identity)
+                let existingFile = try? disk.status(path), existingFile.isSameFile(as: identity)
             else { continue }
             let isOfThisBoot = progress.bootID == disk.bootID
             let claimed = ByteSet(text: isAfterPowerCut || !isOfThisBoot ? progress.synced : progress.written).ranges

@@ -174,7 +174,7 @@ final class LifeSite: @unchecked Sendable {
     }
 
     /// Whether a condition holds for the present version, by the strong comparison (RFC 9110 §13.1).
-    func holds(_ condition: RangeQuestion.Condition) -> Bool {
+    func holds(_ condition: RangeRequest.Condition) -> Bool {
         guard let field = condition.field else { return true }
         return names(current).contains { name, value in
             (name == "ETag" && value == field.value && !value.hasPrefix("W/"))

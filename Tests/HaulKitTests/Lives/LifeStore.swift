@@ -130,10 +130,10 @@ final class LifeStore: @unchecked Sendable {
             try Self.clear(database)
             for table in snapshot.content {
                 let columns = table.columns.map { "\"\($0)\"" }.joined(separator: ", ")
-                let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
+                let persisted = table.columns.map { _ in "?" }.joined(separator: ", ")
                 for row in table.rows {
                     try database.execute(
-                        sql: "INSERT INTO \(table.name) (\(columns)) VALUES (\(marks))",
+                        sql: "INSERT INTO \(table.name) (\(columns)) VALUES (\(persisted))",
                         arguments: StatementArguments(row)
                     )
                 }

@@ -183,8 +183,8 @@ final class World: @unchecked Sendable {
         return true
     }
 
-    var timekeeper: Timekeeper {
-        Timekeeper(Clock(world: self)) { [self] in Self.beginning.addingTimeInterval(Double(now) / 1e9) }
+    var timekeeper: EngineClock {
+        EngineClock(Clock(world: self)) { [self] in Self.beginning.addingTimeInterval(Double(now) / 1e9) }
     }
 
     /// The wall clock's time at the beginning of each life.

@@ -124,11 +124,11 @@ struct AfterShutDownTests {
             await rig.downloader.setNetworkPolicy(waitsForNetwork: true, allowsMetered: false)
             await rig.downloader.setHooks([.command(path: "/bin/true", on: [.allCompleted])])
             await rig.downloader.expectMoreDownloads(false)
-            #expect(await rig.downloader.settleHooks(within: .seconds(1)))
+            #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
             #expect(await rig.downloader.speedLimit.bytesPerSecond == nil)
             #expect(await rig.downloader.timetable == nil)
             #expect(await rig.downloader.networkMonitor == nil)
-            #expect(rig.downloader.damagedStore == nil)
+            #expect(rig.downloader.quarantinedStore == nil)
         }
     }
 

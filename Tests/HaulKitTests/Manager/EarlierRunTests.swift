@@ -26,7 +26,7 @@ struct EarlierRunTests {
             let checksum = try await checksum(rig)
             let done = try await rig.downloader.add(try rig.named("a") { ($0.checksum, $0.key) = (checksum, "a") })
             let completed = try await done.result()
-            #expect(completed.proof == .digest && !completed.wasThere)
+            #expect(completed.proof == .digest && !completed.alreadyExisted)
             let failed = try await rig.downloader.add(try rig.named("b", "missing") { $0.key = "b" })
             let failure = await #expect(throws: DownloadError.self) { try await failed.result() }
             try await rig.reopened { next async throws in
@@ -39,7 +39,7 @@ struct EarlierRunTests {
                     let doneAgain = try await found(done, "a")
                     let same = try await doneAgain.result()
                     #expect(same.path == completed.path && same.bytes == completed.bytes && same.proof == .digest)
-                    #expect(same.wasThere)
+                    #expect(same.alreadyExisted)
                     #expect(await events(of: doneAgain).last == .ended(.completed(same)))
                     #expect(await events(of: doneAgain).count == 2)
                     let failedAgain = try await found(failed, "b")
@@ -99,7 +99,7 @@ struct EarlierRunTests {
                 try await again.resume()
                 #expect(try await again.result().bytes == TestContent.first.count)
                 // One that only looks after it, too: `replaceSource` takes a failed one into memory.
-                #expect(try await next.download(failed.id)?.result().wasThere == false)
+                #expect(try await next.download(failed.id)?.result().alreadyExisted == false)
             }
         }
     }
@@ -134,7 +134,7 @@ struct EarlierRunTests {
                     plain.checksum = nil
                     for request in [request, plain] {
                         let done = try await downloader.add(request).result()
-                        #expect(done.proof == proof && done.wasThere)
+                        #expect(done.proof == proof && done.alreadyExisted)
                     }
                 }
             }
@@ -149,7 +149,7 @@ struct EarlierRunTests {
             #expect(try await rig.download(try rig.named("a") { $0.checksum = checksum }).proof == .digest)
             try await rig.reopened { next async throws in
                 let done = try await next.add(try rig.named("a")).result()
-                #expect(done.proof == .digest && done.wasThere)
+                #expect(done.proof == .digest && done.alreadyExisted)
             }
         }
     }
@@ -162,7 +162,7 @@ struct EarlierRunTests {
             try FileManager.default.removeItem(atPath: rig.folder + "/a")
             let again = try #require(try await rig.downloader.fetchAgain(id))
             let done = try await again.result()
-            #expect(done.proof == .digest && !done.wasThere)
+            #expect(done.proof == .digest && !done.alreadyExisted)
         }
     }
 
@@ -187,7 +187,7 @@ struct EarlierRunTests {
                 #expect(download.snapshot.state == .cancelled)
                 #expect(try await rig.downloader.download(download.id) == nil)
                 // And the same request begins anew.
-                #expect(try await !rig.download(try rig.named(name)).wasThere)
+                #expect(try await !rig.download(try rig.named(name)).alreadyExisted)
                 try await rig.downloader.clear()
             }
         }
@@ -249,5 +249,5 @@ struct EarlierRunTests {
 
 extension Downloader {
     /// How many bytes its file has, told or not.
-    fileprivate func countOnDisk(_ id: DownloadID) -> Int64? { entries[id]?.part?.mark.count }
+    fileprivate func countOnDisk(_ id: DownloadID) -> Int64? { tasks[id]?.part?.persisted.count }
 }

@@ -52,7 +52,7 @@ struct GateTests {
         try await run { rig async throws in
             await rig.downloader.setSpeedLimit(nil)
             // The downloader hears of the network a moment after it was made.
-            while await !rig.downloader.gates.isOffline { await Task.yield() }
+            while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let download = try await rig.add()
             #expect(rig.transport.requests.isEmpty)
             monitor.status = .online
@@ -188,7 +188,7 @@ struct GateTests {
             configuration.waitsForNetwork = true
             configuration.activeDownloads = 1
         }) { rig async throws in
-            while await !rig.downloader.gates.isOffline { await Task.yield() }
+            while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let running = try await rig.downloader.add(try rig.named("slow", "slow"))
             await running.reaches(1000)
             let here = try await rig.downloader.add(try rig.named("a"))

@@ -49,7 +49,7 @@ struct IdentityTests {
         try await ManagerRig.run { rig async throws in
             _ = try await rig.download(try rig.named("a"))
             let error = await #expect(throws: DownloadError.self) {
-                try await rig.downloader.add(try rig.named("a") { $0.whenPresent = .refuse })
+                try await rig.downloader.add(try rig.named("a") { $0.onDuplicate = .refuse })
             }
             #expect(error?.code == .alreadyAdded)
         }
@@ -60,7 +60,7 @@ struct IdentityTests {
             func request() throws -> DownloadRequest {
                 try rig.request("/fast/x.bin") {
                     $0.destination = .folder(path: rig.folder)
-                    $0.whenPresent = .addBeside
+                    $0.onDuplicate = .addAnyway
                 }
             }
             let first = try await rig.downloader.add(try request())
@@ -70,7 +70,7 @@ struct IdentityTests {
             _ = try await second.result()
             #expect(try rig.names() == ["x (1).bin", "x.bin"])
             // A named file has room for one only.
-            let named = try rig.named("y") { $0.whenPresent = .addBeside }
+            let named = try rig.named("y") { $0.onDuplicate = .addAnyway }
             _ = try await rig.download(named)
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(named) }
             #expect(error?.code == .alreadyAdded)

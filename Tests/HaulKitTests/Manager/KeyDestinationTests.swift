@@ -23,12 +23,12 @@ struct KeyDestinationTests {
                 let second = try await downloader.add(try keyed(rig, to: "B"))
                 #expect(second.id == first.id)
                 let done = try await second.result()
-                #expect(done.path == rig.folder + "/B/x.bin" && !done.wasThere)
+                #expect(done.path == rig.folder + "/B/x.bin" && !done.alreadyExisted)
                 #expect(try ManagerRig.content.matches(fileAt: done.path))
                 #expect(try ManagerRig.content.matches(fileAt: rig.folder + "/A/x.bin"), "it is left alone")
                 // From now on it is there.
                 let third = try await downloader.add(try keyed(rig, to: "B")).result()
-                #expect(third.path == done.path && third.wasThere)
+                #expect(third.path == done.path && third.alreadyExisted)
                 #expect(try await downloader.count() == 1)
             }
             if isNewProcess { try await rig.reopened(nil, again) } else { try await again(rig.downloader) }
@@ -42,8 +42,8 @@ struct KeyDestinationTests {
                 request.destination = .file(path: rig.folder + "/A/x.bin")
                 request.key = "k"
             }
-            #expect(try await rig.download(named).wasThere)
-            #expect(try await rig.download(try keyed(rig, to: "A")).wasThere)
+            #expect(try await rig.download(named).alreadyExisted)
+            #expect(try await rig.download(try keyed(rig, to: "A")).alreadyExisted)
         }
     }
 

@@ -40,13 +40,13 @@ struct QueueOrderTests {
         return rig.transport.requests.compactMap { Int($0.url.deletingPathExtension().lastPathComponent) }
     }
 
-    private func letGo(_ holder: Download) async throws { try await holder.setSpeedLimit(nil) }
+    private func evict(_ holder: Download) async throws { try await holder.setSpeedLimit(nil) }
 
     @Test func higherPrioritiesGoFirstAndEqualOnesInTheirOrder() async throws {
         try await run(waiting: 4) { rig, holder, waiting in
             try await rig.downloader.setPriority(5, of: .ids([waiting[2].id, waiting[3].id]))
             #expect(waiting[2].snapshot.state == .queued)
-            try await letGo(holder)
+            try await evict(holder)
             #expect(try await order(rig, [holder] + waiting) == [0, 3, 4, 1, 2])
         }
     }
@@ -55,7 +55,7 @@ struct QueueOrderTests {
         try await run(waiting: 2, configure: { $0.preempts = true }) { rig, holder, waiting in
             try await rig.downloader.setPriority(5, of: .ids([waiting[1].id]))
             _ = try await waiting[1].result()
-            try await letGo(holder)
+            try await evict(holder)
             let asked = try await order(rig, [holder] + waiting)
             #expect(asked.prefix(2) == [0, 2])
             #expect(asked.filter { $0 == 0 }.count == 2, "it gave its slot away and got it back")
@@ -71,7 +71,7 @@ struct QueueOrderTests {
             try await rig.downloader.move([id[2]], to: .before(id[1]))  // 4 3 2 1 5
             let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == [id[3], id[2], id[1], id[0], id[4]])
-            try await letGo(holder)
+            try await evict(holder)
             #expect(try await order(rig, [holder] + waiting) == [0, 4, 3, 2, 1, 5])
         }
     }
@@ -101,7 +101,7 @@ struct QueueOrderTests {
         try await run(waiting: 4) { rig, holder, waiting in
             try await rig.downloader.sort(by: .path, isDescending: true)
             let last = try await rig.add(9)
-            try await letGo(holder)
+            try await evict(holder)
             #expect(try await order(rig, [holder] + waiting + [last]) == [0, 4, 3, 2, 1, 9])
         }
     }
@@ -111,7 +111,7 @@ struct QueueOrderTests {
             try await rig.downloader.startNow(waiting[2].id)
             _ = try await waiting[2].result()
             #expect(holder.snapshot.state != .completed)
-            try await letGo(holder)
+            try await evict(holder)
             let asked = try await order(rig, [holder] + waiting)
             #expect(asked.prefix(2) == [0, 3])
         }
@@ -124,7 +124,7 @@ struct QueueOrderTests {
             _ = try await waiting[1].result()
             await rig.downloader.setLimits(active: 0)
             #expect(holder.snapshot.state == .transferring)
-            try await letGo(holder)
+            try await evict(holder)
             _ = try await order(rig, [holder] + waiting)
         }
     }

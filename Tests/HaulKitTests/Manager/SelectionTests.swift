@@ -27,7 +27,7 @@ struct SelectionTests {
 
     @Test func keepsOnlyTheNextOnesInMemory() async throws {
         try await run { rig, _ async throws in
-            #expect(await rig.downloader.awake <= Downloader.readTogether + 1)
+            #expect(await rig.downloader.loadedCount <= Downloader.readTogether + 1)
             #expect(try await rig.downloader.count() == Self.count)
         }
     }
@@ -38,7 +38,7 @@ struct SelectionTests {
             #expect(try await count(rig, [.paused]) == Self.count)
             #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
             // What closes its file is there a moment longer.
-            while await rig.downloader.awake > 0 { try await Task.sleep(for: .milliseconds(5)) }
+            while await rig.downloader.loadedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try await rig.downloader.resume(.all) == Self.count)
             #expect(try await count(rig, [.paused]) == 0)
             try await downloads[0].cancel()

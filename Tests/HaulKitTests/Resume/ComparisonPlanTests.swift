@@ -4,7 +4,7 @@ import Testing
 
 struct ComparisonPlanTests {
     private static let block = ComparisonPlan.blockLength
-    private static let overlap = RangeQuestion.overlapLength
+    private static let overlap = RangeRequest.overlapLength
 
     private func plan(_ count: Int64, since fresh: Int64? = nil, seed: UInt64 = 1) -> ComparisonPlan {
         ComparisonPlan(

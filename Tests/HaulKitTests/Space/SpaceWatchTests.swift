@@ -6,29 +6,29 @@ struct SpaceRuleTests {
     private let disk = VolumeSpace(free: 1000, total: 100_000, volume: 1)
 
     @Test(arguments: [
-        (Int64(1000), Int64(0), SpaceRule.Verdict.fits), (1001, 0, .isMissing), (5000, 4000, .fits),
+        (Int64(1000), Int64(0), SpaceRule.Decision.fits), (1001, 0, .isMissing), (5000, 4000, .fits),
         (5001, 4000, .isMissing),
         (100_000, 0, .isMissing), (100_001, 0, .never), (100_001, 100_000, .never), (.max, 0, .never), (0, 0, .fits),
         (500, 900, .fits),
     ])
-    func comparesTheRestOfTheFileWithWhatIsFree(_ total: Int64, _ here: Int64, _ verdict: SpaceRule.Verdict) {
-        #expect(SpaceRule(reserve: 0).verdict(total: total, here: here, in: disk, isContended: false) == verdict)
+    func comparesTheRestOfTheFileWithWhatIsFree(_ total: Int64, _ here: Int64, _ decision: SpaceRule.Decision) {
+        #expect(SpaceRule(reserve: 0).decision(total: total, here: here, in: disk, isContended: false) == decision)
     }
 
     @Test func leavesTheReserveFree() {
         let rule = SpaceRule(reserve: 400)
-        #expect(rule.verdict(total: 600, here: 0, in: disk, isContended: false) == .fits)
-        #expect(rule.verdict(total: 601, here: 0, in: disk, isContended: false) == .isReserved)
-        #expect(rule.verdict(total: 1001, here: 0, in: disk, isContended: false) == .isMissing)
-        #expect(rule.verdict(total: 99_601, here: 0, in: disk, isContended: false) == .never)
-        #expect(SpaceRule(reserve: .max).verdict(total: nil, here: 0, in: disk, isContended: false) == .isReserved)
+        #expect(rule.decision(total: 600, here: 0, in: disk, isContended: false) == .fits)
+        #expect(rule.decision(total: 601, here: 0, in: disk, isContended: false) == .isReserved)
+        #expect(rule.decision(total: 1001, here: 0, in: disk, isContended: false) == .isMissing)
+        #expect(rule.decision(total: 99_601, here: 0, in: disk, isContended: false) == .never)
+        #expect(SpaceRule(reserve: .max).decision(total: nil, here: 0, in: disk, isContended: false) == .isReserved)
         #expect(SpaceRule(reserve: -5).reserve == 0)
     }
 
     @Test func letsAnUnknownLengthBeginWhereThereIsAnyRoom() {
         let rule = SpaceRule(reserve: 999)
-        #expect(rule.verdict(total: nil, here: 0, in: disk, isContended: false) == .fits)
-        #expect(rule.verdict(total: nil, here: 0, in: disk, isContended: true) == .isMissing)
+        #expect(rule.decision(total: nil, here: 0, in: disk, isContended: false) == .fits)
+        #expect(rule.decision(total: nil, here: 0, in: disk, isContended: true) == .isMissing)
     }
 }
 

@@ -42,13 +42,13 @@ struct CommitSyncTests {
                 disk.hasReturned.store(true, ordering: .relaxed)
             }
             await disk.begins()
-            store.note(Mark(written: 7, synced: 0), of: record.id)
+            store.note(PersistedRanges(written: 7, synced: 0), of: record.id)
             try await store.commit(try self.record(), nil)
             let saved = try await store.find(id: record.id)
             #expect(saved?.progress?.written == "0-7")
             let isOver = disk.hasReturned.load(ordering: .relaxed)
             #expect(!isOver)
-            disk.letGo()
+            disk.evict()
             try await group.waitForAll()
         }
         #expect(disk.count == 1)
@@ -63,7 +63,7 @@ struct CommitSyncTests {
             await disk.begins()
             for record in records { group.addTask { try await store.commit(record, nil, durably: true) } }
             while try await store.all().count < 21 { await Task.yield() }
-            disk.letGo()
+            disk.evict()
             try await group.waitForAll()
         }
         #expect(disk.count == 2)
@@ -84,7 +84,7 @@ struct CommitSyncTests {
             return error?.code == .storeFailed && error?.message.contains("n.sqlite") == true
         }
         // A mark does not wait for the disk, and the log is all it has.
-        try await store.commit(record, Mark(written: 1, synced: 0))
+        try await store.commit(record, PersistedRanges(written: 1, synced: 0))
         #expect(try logSize() > 0)
         try await store.commit(record, nil, durably: true)
         #expect(try logSize() == 0)
@@ -134,5 +134,5 @@ private final class HeldSync: Sendable {
     /// Returns once the first sync has begun.
     func begins() async { for await _ in entered { return } }
 
-    func letGo() { gate.signal() }
+    func evict() { gate.signal() }
 }

@@ -76,7 +76,7 @@ struct DownloadStoreTests {
         let saved = try #require(try await store().all().first)
         #expect(saved.record == record)
         #expect(saved.record.request == request)
-        #expect(saved.progress?.mark(bootID: "boot 1") == .init(written: 9, synced: 4))
+        #expect(saved.progress?.persisted(bootID: "boot 1") == .init(written: 9, synced: 4))
     }
 
     @Test func listsInTheOrderOfAdding() async throws {
@@ -151,7 +151,7 @@ struct DownloadStoreTests {
             try await store.commit(record, .zero, durably: true)
             await store.flush()
             let saved = try #require(try await store.all().first)
-            #expect(saved.progress?.mark(bootID: "boot 1") == .zero)
+            #expect(saved.progress?.persisted(bootID: "boot 1") == .zero)
         }
     }
 
@@ -171,14 +171,14 @@ struct DownloadStoreTests {
         let record = record()
         try await store(boot: "boot 1").commit(record, .init(written: 900, synced: 300))
         let progress = try #require(try await store(boot: "boot 2").all().first?.progress)
-        #expect(progress.mark(bootID: "boot 1") == .init(written: 900, synced: 300))
-        #expect(progress.mark(bootID: "boot 2") == .init(written: 300, synced: 300))
-        #expect(progress.mark(bootID: "") == .init(written: 300, synced: 300))
+        #expect(progress.persisted(bootID: "boot 1") == .init(written: 900, synced: 300))
+        #expect(progress.persisted(bootID: "boot 2") == .init(written: 300, synced: 300))
+        #expect(progress.persisted(bootID: "") == .init(written: 300, synced: 300))
     }
 
     @Test func neverTakesTwoUnknownBootsForTheSame() {
         let progress = ProgressRecord("id", .init(written: 900, synced: 300), bootID: "")
-        #expect(progress.mark(bootID: "") == .init(written: 300, synced: 300))
+        #expect(progress.persisted(bootID: "") == .init(written: 300, synced: 300))
     }
 
     // MARK: Opening

@@ -30,7 +30,7 @@ struct MovingRootTests {
         let paths = ["/old/a", "/old/b'\"% é/c", "/older/a", "/elsewhere/old/a"]
         var records = paths.map { record($0) } + [record("/old/m", root: "/old"), record("/x/m", root: "/x")]
         let first = try store("/old")
-        try await first.commit(records.map { ($0, Mark(written: 5, synced: 5)) })
+        try await first.commit(records.map { ($0, PersistedRanges(written: 5, synced: 5)) })
         await first.close()
         let second = try store("/new/place")
         for index in [0, 1, 4] {

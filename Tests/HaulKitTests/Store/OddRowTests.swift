@@ -45,8 +45,8 @@ struct OddRowTests {
         var done = DownloadRecord(DownloadID(), try request("done"), createdAt: Date(timeIntervalSince1970: 3))
         (done.status, done.finalPath, done.finished) = (.completed, "/d/done", status)
         done.finishedAt = Date(timeIntervalSince1970: 4)
-        let mark = Mark(written: 5, synced: 5)
-        try await store.commit([(waiting, nil), (begun, mark), (done, nil)])
+        let persisted = PersistedRanges(written: 5, synced: 5)
+        try await store.commit([(waiting, nil), (begun, persisted), (done, nil)])
         try await store.note(4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
         await store.close()
         return [waiting, begun, done]
@@ -155,7 +155,7 @@ struct OddRowTests {
         let records = try await fill()
         try edit("UPDATE progress SET written = x'FF', synced = 'odd', received = 'many'", [])
         let saved = try await store { _ in }.find(id: records[1].id)
-        #expect(saved != nil && saved?.progress?.mark(bootID: "b").count ?? 0 == 0)
+        #expect(saved != nil && saved?.progress?.persisted(bootID: "b").count ?? 0 == 0)
     }
 }
 

@@ -50,8 +50,8 @@ struct SchemaTests {
         #expect(saved.record.status == .paused && saved.record.resource?.total == 900)
         #expect(saved.record.request?.failsOnChange == true)
         #expect(saved.record.request?.mirrors == [] && saved.record.request?.pieces == nil)
-        #expect(saved.progress?.mark(bootID: "boot 1") == Mark(written: written, synced: synced))
-        #expect(saved.progress?.mark(bootID: "boot 2") == Mark(written: synced, synced: synced))
+        #expect(saved.progress?.persisted(bootID: "boot 1") == PersistedRanges(written: written, synced: synced))
+        #expect(saved.progress?.persisted(bootID: "boot 2") == PersistedRanges(written: synced, synced: synced))
     }
 
     @Test func keepsEveryRecordOfTheFourthVersionButNoNumberOfAProcess() async throws {
@@ -71,7 +71,7 @@ struct SchemaTests {
         let written = records
         try await queue.write { database in
             for record in written { try record.insert(database) }
-            try ProgressRecord(written[0].id, Mark(written: 9, synced: 4), bootID: "boot 1").insert(database)
+            try ProgressRecord(written[0].id, PersistedRanges(written: 9, synced: 4), bootID: "boot 1").insert(database)
         }
         try queue.close()
         let store = try store()
@@ -81,14 +81,15 @@ struct SchemaTests {
             #expect(try await store.find(id: record.id)?.record == expected)
         }
         #expect(
-            try await store.find(id: written[0].id)?.progress?.mark(bootID: "boot 1") == Mark(written: 9, synced: 4)
+            try await store.find(id: written[0].id)?.progress?.persisted(bootID: "boot 1")
+                == PersistedRanges(written: 9, synced: 4)
         )
     }
 
     @Test func makesNothingOfASegmentWithoutBytes() async throws {
         try leaveAFirstStore(written: 0, synced: 0, bootID: "boot 1")
         let saved = try #require(try await store().all().first)
-        #expect(saved.progress?.mark(bootID: "boot 1") == .zero)
+        #expect(saved.progress?.persisted(bootID: "boot 1") == .zero)
     }
 
     @Test func keepsHolesMirrorsAndPieces() async throws {
@@ -97,11 +98,11 @@ struct SchemaTests {
         request.pieces = PieceHashes(.sha1, pieceLength: 5, digests: [Array(0..<20), Array(20..<40)])
         (request.size, request.bytesPerSecond) = (9, 1000)
         let record = DownloadRecord(DownloadID(), request, createdAt: Date(timeIntervalSince1970: 2))
-        let mark = Mark(written: ByteSet([0..<2, 4..<9]), synced: ByteSet([4..<5]))
-        try await store().commit(record, mark, durably: true)
+        let persisted = PersistedRanges(written: ByteSet([0..<2, 4..<9]), synced: ByteSet([4..<5]))
+        try await store().commit(record, persisted, durably: true)
         let saved = try #require(try await store().find(request))
         #expect(saved.record.request == request)
-        #expect(saved.progress?.mark(bootID: "boot 1") == mark)
+        #expect(saved.progress?.persisted(bootID: "boot 1") == persisted)
     }
 
     @Test(

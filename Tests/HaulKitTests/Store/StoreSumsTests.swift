@@ -19,7 +19,7 @@ struct StoreSumsTests {
         return record
     }
 
-    private func mark(_ bytes: Int64) -> Mark { Mark(written: bytes, synced: bytes) }
+    private func persisted(_ bytes: Int64) -> PersistedRanges { PersistedRanges(written: bytes, synced: bytes) }
 
     @Test func addsUpWhatFilesTakeWithTheRestThatIsSetAside() async throws {
         let folder = try ScratchFolder()
@@ -27,8 +27,9 @@ struct StoreSumsTests {
         #expect(try await store.storedBytes() == DownloadStore.Sums())
         let half = try record(3, .paused, total: 1000)
         try await store.commit([
-            (try record(1, .completed, total: 7, size: 100), mark(100)), (try record(2, .completed, total: 50), nil),
-            (half, mark(400)), (try record(4, .queued, total: 9000), nil), (try record(5, .failed), mark(30)),
+            (try record(1, .completed, total: 7, size: 100), persisted(100)),
+            (try record(2, .completed, total: 50), nil),
+            (half, persisted(400)), (try record(4, .queued, total: 9000), nil), (try record(5, .failed), persisted(30)),
         ])
         let sums = try await store.storedBytes()
         #expect(sums.finishedFiles == 2 && sums.finished == 150)
@@ -40,7 +41,7 @@ struct StoreSumsTests {
     @Test func survivesLengthsThatNoDiskHas() async throws {
         let folder = try ScratchFolder()
         let store = try DownloadStore(folder: folder.path, name: "s", isExclusive: true, bootID: "b")
-        for number in 0..<4 { try await store.commit(try record(number, .paused, total: .max), mark(1)) }
+        for number in 0..<4 { try await store.commit(try record(number, .paused, total: .max), persisted(1)) }
         #expect(try await store.storedBytes().all >= 1 << 62)
     }
 }

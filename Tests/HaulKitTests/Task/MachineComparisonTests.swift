@@ -15,7 +15,7 @@ struct MachineComparisonTests {
         var driver = MachineDriver(change)
         driver.connect()
         driver.answer(head)
-        driver.send(.bytesLanded(driver.mark(3_000_000)))
+        driver.send(.bytesLanded(driver.persisted(3_000_000)))
         driver.breakOff(at: 3_000_000)
         driver.wakeUp()
         return driver
@@ -26,7 +26,7 @@ struct MachineComparisonTests {
     @discardableResult
     private func agree(_ driver: inout MachineDriver) -> [DownloadMachine.Action] {
         driver.send(.headReceived(driver.id, .block(of: driver.question, total: 4_000_000), retryAfter: nil))
-        return driver.send(.connectionEnded(driver.id, .finished(driver.mark(3_000_000))))
+        return driver.send(.connectionEnded(driver.id, .finished(driver.persisted(3_000_000))))
     }
 
     @Test func comparesEveryBlockAndThenAsksForTheRest() throws {
@@ -41,8 +41,8 @@ struct MachineComparisonTests {
             let head = ResponseHead.block(of: driver.question, total: 4_000_000)
             let actions = driver.send(.headReceived(driver.id, head, retryAfter: nil))
             let length = block.upperBound - block.lowerBound
-            #expect(actions == [.admit(driver.id, at: block.upperBound, compare: length, limit: 0)])
-            driver.send(.connectionEnded(driver.id, .finished(driver.mark(3_000_000))))
+            #expect(actions == [.startBody(driver.id, at: block.upperBound, compare: length, limit: 0)])
+            driver.send(.connectionEnded(driver.id, .finished(driver.persisted(3_000_000))))
         }
         #expect(driver.place == .connecting && !driver.question.isComparison && driver.question.isCompared)
         #expect(driver.question.first == 2_983_616 && driver.question.end == nil)
@@ -58,16 +58,16 @@ struct MachineComparisonTests {
         driver.send(.headReceived(driver.id, .block(of: driver.question, total: 4_000_000), retryAfter: nil))
         driver.send(.connectionEnded(driver.id, .overlapDiffers))
         #expect(driver.place == .connecting && driver.question == .whole(link: driver.question.link))
-        #expect(driver.machine.mark.count == 3_000_000)
+        #expect(driver.machine.persisted.count == 3_000_000)
         driver.answer(Self.weakWhole)
-        #expect(driver.machine.mark.count == 0 && driver.place == .transferring)
+        #expect(driver.machine.persisted.count == 0 && driver.place == .transferring)
     }
 
     @Test func takesAWholeAnswerToABlockForTheNewBeginning() {
         var driver = interrupted()
         driver.send(.blocksChosen(driver.choice, blocks))
         driver.answer(.answer(200, ["Content-Length": "4000000", "ETag": "W/\"b\""]))
-        #expect(driver.place == .transferring && driver.machine.mark.count == 0)
+        #expect(driver.place == .transferring && driver.machine.persisted.count == 0)
     }
 
     @Test(arguments: ["W/\"b\"", nil])
@@ -84,7 +84,7 @@ struct MachineComparisonTests {
         driver.send(.blocksChosen(driver.choice, blocks))
         agree(&driver)
         driver.breakOff()
-        #expect(driver.place == .resting)
+        #expect(driver.place == .backingOff)
         driver.wakeUp()
         #expect(driver.place == .connecting && driver.question.first == 500_000 && driver.question.isComparison)
         agree(&driver)
@@ -97,7 +97,7 @@ struct MachineComparisonTests {
         agree(&driver)
         agree(&driver)
         driver.answer(.answer(206, ["Content-Range": "bytes 2983616-3999999/4000000", "ETag": "W/\"a\""]))
-        driver.send(.bytesLanded(driver.mark(3_100_000)))
+        driver.send(.bytesLanded(driver.persisted(3_100_000)))
         driver.breakOff(at: 3_100_000)
         driver.wakeUp()
         #expect(driver.place == .choosing)
@@ -108,7 +108,7 @@ struct MachineComparisonTests {
     @Test func failsAndKeepsEverythingWhenTheDiskCannotBeRead() {
         var driver = interrupted()
         driver.send(.blocksUnreadable(driver.choice, DownloadError(.diskFailed, "read error")))
-        #expect(driver.place == .failed && driver.machine.mark.count == 3_000_000)
+        #expect(driver.place == .failed && driver.machine.persisted.count == 3_000_000)
     }
 
     @Test func pausesAtOnceWhileItCompares() {
@@ -119,7 +119,7 @@ struct MachineComparisonTests {
             #expect(driver.place == .paused)
             #expect(driver.send(.blocksChosen(choice, blocks)).isEmpty)
             #expect(driver.send(.connectionEnded(id, .overlapDiffers)).isEmpty)
-            #expect(driver.machine.mark.count == 50_000)
+            #expect(driver.machine.persisted.count == 50_000)
         }
     }
 
@@ -167,17 +167,17 @@ struct MachineComparisonTests {
         driver.send(.blocksChosen(driver.choice, blocks))
         driver.send(.headReceived(driver.id, .block(of: driver.question, tag: nil, total: 4_000_000), retryAfter: nil))
         #expect(driver.place == .comparing)
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(3_000_000))))
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(3_000_000))))
         driver.send(.headReceived(driver.id, .block(of: driver.question, tag: nil, total: 4_000_000), retryAfter: nil))
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(3_000_000))))
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(3_000_000))))
         driver.answer(unnamed)
         #expect(driver.place == .transferring)
     }
 }
 
-extension RangeQuestion {
-    fileprivate static func whole(link: Int) -> RangeQuestion {
-        var question = RangeQuestion.whole
+extension RangeRequest {
+    fileprivate static func whole(link: Int) -> RangeRequest {
+        var question = RangeRequest.whole
         question.link = link
         return question
     }

@@ -17,13 +17,13 @@ struct MachineHoldTests {
         let actions = driver.send(.held(reason))
         switch place {
         case .queued, .choosing: #expect(actions == rest)
-        case .asking: #expect(actions.suffix(3) == rest)
+        case .awaitingURL: #expect(actions.suffix(3) == rest)
         case .comparing, .connecting, .transferring: #expect(actions == [.close(id)] + rest)
-        case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
+        case .backingOff: #expect(actions == [.cancelTimer(timer)] + rest)
         case .preparing:
             #expect(actions == [.close(id)])
             #expect(driver.send(.prepared(id)) == rest)
-        case .recovering:
+        case .inspectingDisk:
             #expect(actions.isEmpty)
             #expect(driver.send(.recovered(nil)) == rest)
         case .verifying where reason.isOfDisk: #expect(actions == [.cancelVerification] + rest)
@@ -76,18 +76,18 @@ struct MachineHoldTests {
 
     // MARK: During a step that must not be torn
 
-    @Test(arguments: [Place.recovering, .preparing])
+    @Test(arguments: [Place.inspectingDisk, .preparing])
     func goesBackToTheQueueWhenTheHoldEndsBeforeTheStepDoes(_ place: Place) {
         for event in [DownloadMachine.Event.holdEnded(.offline), .resumeRequested] {
             var driver = MachineDriver(at: place)
             driver.send(.held(.offline))
             driver.send(event)
-            driver.send(place == .recovering ? .recovered(nil) : .prepared(driver.id))
+            driver.send(place == .inspectingDisk ? .recovered(nil) : .prepared(driver.id))
             #expect(driver.state == .queued && driver.machine.hold == nil)
         }
     }
 
-    @Test(arguments: [Place.recovering, .preparing])
+    @Test(arguments: [Place.inspectingDisk, .preparing])
     func theUsersWishGoesBeforeTheHold(_ place: Place) {
         for events in [
             [DownloadMachine.Event.held(.offline), .pauseRequested], [.pauseRequested, .held(.offline)],
@@ -95,13 +95,13 @@ struct MachineHoldTests {
         ] {
             var driver = MachineDriver(at: place)
             for event in events { driver.send(event) }
-            driver.send(place == .recovering ? .recovered(nil) : .prepared(driver.id))
+            driver.send(place == .inspectingDisk ? .recovered(nil) : .prepared(driver.id))
             #expect(driver.state == .paused && driver.machine.hold == nil, "\(events)")
         }
     }
 
     @Test func staysCancelledThroughAHold() {
-        var driver = MachineDriver(at: .recovering)
+        var driver = MachineDriver(at: .inspectingDisk)
         driver.send(.cancelRequested)
         driver.send(.held(.offline))
         driver.send(.holdEnded(.offline))
@@ -121,14 +121,14 @@ struct MachineHoldTests {
     @Test func waitsForRoomWhenTheDiskIsFull() {
         var driver = MachineDriver(at: .failed) { $0.waitsForSpace = true }
         #expect(driver.state == .paused && driver.machine.hold == .diskFull)
-        #expect(driver.machine.mark.count == 500)
+        #expect(driver.machine.persisted.count == 500)
         driver.send(.holdEnded(.diskFull))
         driver.send(.slotGranted)
         driver.send(.recovered(.init(written: 500, synced: 500)))
         #expect(driver.question.offset == 500)
     }
 
-    @Test(arguments: [Place.recovering, .preparing, .publishing])
+    @Test(arguments: [Place.inspectingDisk, .preparing, .publishing])
     func waitsForRoomWhenAStepFindsNone(_ place: Place) {
         for event in [DownloadMachine.Event.stepFailed(noRoom), .spaceMissing(.diskFull, noRoom)] {
             var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
@@ -137,14 +137,14 @@ struct MachineHoldTests {
         }
     }
 
-    @Test(arguments: [Place.recovering, .preparing, .transferring, .publishing])
+    @Test(arguments: [Place.inspectingDisk, .preparing, .transferring, .publishing])
     func failsWhereItIsNotToWait(_ place: Place) {
         var driver = MachineDriver(at: place)
         driver.send(.spaceMissing(.quota, noRoom))
         #expect(driver.state == .failed(noRoom) && driver.machine.hold == nil)
     }
 
-    @Test(arguments: [Place.recovering, .preparing, .transferring])
+    @Test(arguments: [Place.inspectingDisk, .preparing, .transferring])
     func failsWhereThereNeverWillBeRoom(_ place: Place) {
         var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
         driver.send(.spaceMissing(nil, noRoom))

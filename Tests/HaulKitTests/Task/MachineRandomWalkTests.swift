@@ -46,8 +46,8 @@ struct MachineRandomWalkTests {
         switch shadow.machine.state {
         case .cancelled: break
         case .completed("/done"):
-            let mark = shadow.machine.mark
-            #expect(mark.prefix == shadow.machine.resource?.total, story(shadow, seed))
+            let persisted = shadow.machine.persisted
+            #expect(persisted.prefix == shadow.machine.resource?.total, story(shadow, seed))
         case .completed: #expect(wasSkipped, story(shadow, seed))
         case .failed where mayFail(shadow): break
         default: Issue.record("comes to no end. \(story(shadow, seed))")
@@ -111,19 +111,20 @@ struct MachineRandomWalkTests {
     private func anything(_ server: inout ShadowServer, _ random: inout SplitMix64) -> DownloadMachine.Event {
         let id = DownloadMachine.ConnectionID(number: Int.random(in: 0..<8, using: &random))
         let (lower, written) = (Int64.random(in: 0..<20, using: &random), Int64.random(in: 0..<50, using: &random))
-        let mark = Mark(written: ByteSet(min(lower, written)..<written), synced: ByteSet())
-        let question = RangeQuestion.resuming(Resource(total: 50), at: written, resumesUnverified: true)
+        let persisted = PersistedRanges(written: ByteSet(min(lower, written)..<written), synced: ByteSet())
+        let question = RangeRequest.resuming(Resource(total: 50), at: written, resumesUnverified: true)
         let error = DownloadError(.diskFailed, "any")
         let events: [DownloadMachine.Event] = [
-            .slotGranted, .pauseRequested, .resumeRequested, .resumeRequested, .recovered(mark), .recovered(nil),
+            .slotGranted, .pauseRequested, .resumeRequested, .resumeRequested, .recovered(persisted), .recovered(nil),
             .headReceived(id, server.answer(question, &random).head, retryAfter: nil), .prepared(id),
-            .bytesLanded(mark),
-            .connectionEnded(id, .finished(mark)), .connectionEnded(id, .failed(TransportError(.stalled), mark)),
+            .bytesLanded(persisted),
+            .connectionEnded(id, .finished(persisted)),
+            .connectionEnded(id, .failed(TransportError(.stalled), persisted)),
             .connectionEnded(id, .overlapDiffers), .timerFired(.init(number: id.number)), .verified(.right),
             .blocksChosen(.init(number: id.number), [0..<5, 7..<9]), .blocksUnreadable(.init(number: id.number), error),
             .verified(.mismatch(expected: ShadowServer.digest(of: 1), actual: ShadowServer.digest(of: 2))),
             .published(path: "/x"), .stepFailed(error),
-            .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), mark)),
+            .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), persisted)),
             .connectionEnded(id, .noRoom), .connectionWanted([Origin(ShadowServer.url)]),
             .pieceChecked(Int.random(in: -1..<10, using: &random), isRight: Bool.random(using: &random)),
             .sourceFound(.init(number: id.number), .init(url: link("https://cdn1.example/\(id.number)?s=1"))),

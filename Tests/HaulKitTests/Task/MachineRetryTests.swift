@@ -15,7 +15,7 @@ struct MachineRetryTests {
         driver.connect()
         for _ in 0..<budget {
             driver.breakOff(.nameNotResolved)
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
             driver.wakeUp()
         }
         driver.breakOff(.nameNotResolved)
@@ -44,7 +44,7 @@ struct MachineRetryTests {
         }
         // The server restarts for real now; it has shown that it is the right one.
         driver.breakOff(.connectionRefused)
-        #expect(driver.place == .resting)
+        #expect(driver.place == .backingOff)
         driver.wakeUp()
         driver.breakOff(.connectionRefused)
         #expect(driver.place == .failed)
@@ -56,7 +56,7 @@ struct MachineRetryTests {
         driver.answer(.whole)
         for step in 1...20 as ClosedRange<Int64> {
             driver.breakOff(at: step)
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
             driver.wakeUp()
             driver.answer(.rest(from: step))
         }
@@ -73,7 +73,7 @@ struct MachineRetryTests {
         driver.answer(.whole)
         driver.breakOff(at: 400)
         var attempts = 0
-        while driver.place == .resting, attempts < 50 {
+        while driver.place == .backingOff, attempts < 50 {
             attempts += 1
             driver.wakeUp()
             // No ranges here: from the start again, and never farther.
@@ -93,7 +93,7 @@ struct MachineRetryTests {
         driver.answer(.whole(of: "b"))
         for step in [10, 20, 30, 40] as [Int64] {
             driver.breakOff(at: step)
-            #expect(driver.place == .resting, "at \(step)")
+            #expect(driver.place == .backingOff, "at \(step)")
             driver.wakeUp()
             driver.answer(.rest(from: step, of: "b"))
         }
@@ -121,7 +121,7 @@ struct MachineRetryTests {
         var driver = MachineDriver(at: .connecting)
         driver.answer(.answer(503), retryAfter: .seconds(asked))
         #expect(driver.wait == .seconds(waited))
-        guard case .resting(let until, _) = driver.state else {
+        guard case .backingOff(let until, _) = driver.state else {
             Issue.record("\(driver.state)")
             return
         }
@@ -129,7 +129,7 @@ struct MachineRetryTests {
     }
 
     @Test func pausesAndCancelsItsWait() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         let timer = driver.timer
         #expect(driver.send(.pauseRequested).first == .cancelTimer(timer))
         #expect(driver.wakeUp().isEmpty)
@@ -140,9 +140,9 @@ struct MachineRetryTests {
     @Test func renewsAnExpiredLinkBehindARedirectTwice() {
         let expired = ResponseHead.answer(403, from: "https://cdn.example/a.iso?signature=old")
         var driver = MachineDriver(at: .connecting)
-        for _ in 0..<Patience.mostRenewals {
+        for _ in 0..<RetryBudget.mostRenewals {
             driver.answer(expired)
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
             driver.wakeUp()
         }
         driver.answer(expired)
@@ -151,14 +151,14 @@ struct MachineRetryTests {
 
     @Test func takesAGoodAnswerAsTheEndOfTheRenewals() {
         let expired = ResponseHead.answer(410, from: "https://cdn.example/a.iso?signature=old")
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         for step in 501...510 as ClosedRange<Int64> {
             driver.wakeUp()
             driver.answer(expired)
             driver.wakeUp()
             driver.answer(.rest(from: step - 1))
             driver.breakOff(at: step)
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
         }
     }
 
@@ -172,8 +172,8 @@ struct MachineRetryTests {
     // MARK: Another version
 
     @Test func followsAFewChangesAndNoMore() {
-        var driver = MachineDriver(at: .resting)
-        for change in 1...Patience.mostChanges {
+        var driver = MachineDriver(at: .backingOff)
+        for change in 1...RetryBudget.mostChanges {
             driver.wakeUp()
             driver.answer(.whole(of: "v\(change)"))
             #expect(driver.place == .transferring)
@@ -183,7 +183,7 @@ struct MachineRetryTests {
         driver.answer(.whole(of: "v4"))
         #expect(driver.place == .failed && driver.error?.code == .contentChanged)
         // What arrived is still there, and is still called by its own name.
-        #expect(driver.machine.mark.count == 10)
+        #expect(driver.machine.persisted.count == 10)
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"v3\"")
     }
 
@@ -192,27 +192,27 @@ struct MachineRetryTests {
         .answer(416, ["Content-Range": "bytes */9"]),
     ])
     func failsOnAChangeIfTheUserWantsNoOtherVersion(_ head: ResponseHead) {
-        var driver = MachineDriver(at: .resting) { $0.failsOnChange = true }
+        var driver = MachineDriver(at: .backingOff) { $0.failsOnChange = true }
         driver.wakeUp()
         let id = driver.id
         #expect(driver.answer(head) == [.close(id), .checkpoint, .releaseFile, .report])
-        #expect(driver.error?.code == .contentChanged && driver.machine.mark.count == 500)
+        #expect(driver.error?.code == .contentChanged && driver.machine.persisted.count == 500)
     }
 
     @Test func startsOverWhenTheOverlapDiffers() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.answer(.rest(from: 500))
         driver.send(.connectionEnded(driver.id, .overlapDiffers))
         #expect(driver.place == .connecting && driver.question == .whole)
         // What is there stays until the new answer can replace it.
-        #expect(driver.machine.mark.count == 500)
+        #expect(driver.machine.persisted.count == 500)
     }
 
     // MARK: Ranges that do not work
 
     @Test func doesNotAskABrokenServerForRangesForEver() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.answer(.answer(206, ["Content-Range": "bytes 0-999/1000", "ETag": "\"a\""]))
         #expect(driver.place == .connecting && driver.question == .whole)
@@ -221,24 +221,24 @@ struct MachineRetryTests {
         driver.wakeUp()
         #expect(driver.question == .whole)
         driver.answer(.answer(206, ["Content-Range": "bytes 0-999/1000", "ETag": "\"a\""]))
-        #expect(driver.place == .resting && driver.error?.code == .malformedResponse)
+        #expect(driver.place == .backingOff && driver.error?.code == .malformedResponse)
     }
 
     @Test func asksOnceMoreWithoutACondition() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         #expect(driver.question.condition == .ifRange("\"a\""))
         driver.answer(.whole)
         #expect(driver.place == .connecting && driver.question.offset == 500 && driver.question.condition == .none)
         driver.answer(.whole)
-        #expect(driver.place == .transferring && driver.machine.mark == .zero)
+        #expect(driver.place == .transferring && driver.machine.persisted == .zero)
     }
 
     @Test func asksForTheRestWhenTheServerSendsLessThanAsked() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.answer(.rest(from: 500, to: 599))
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(600))))
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(600))))
         #expect(driver.place == .connecting && driver.question.offset == 600)
     }
 
@@ -254,7 +254,7 @@ struct MachineRetryTests {
 
     @Test func asksForMoreAfterAPartOfAnUnknownWhole() {
         var driver = partOfAnUnknownWhole()
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(600))))
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(600))))
         #expect(driver.place == .connecting && driver.question.offset == 600)
         driver.answer(.answer(416, ["Content-Range": "bytes */600", "ETag": "\"a\""]))
         #expect(driver.place == .verifying && driver.machine.resource?.total == 600)
@@ -262,16 +262,16 @@ struct MachineRetryTests {
 
     @Test func doesNotTakeAnAnswerWithoutTheBytesThatItNamesForTheEnd() {
         var driver = partOfAnUnknownWhole()
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(500))))
-        #expect(driver.place == .resting && driver.machine.resource?.total == nil)
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(500))))
+        #expect(driver.place == .backingOff && driver.machine.resource?.total == nil)
     }
 
     @Test func looksAtTheDiskAgainWhenAnotherLinkComesWhileItWaitsForDescriptors() {
         var driver = MachineDriver(at: .transferring)
         driver.send(.stepFailed(DownloadError(.tooManyOpenFiles, "Too many files are open.")))
-        #expect(driver.place == .resting)
+        #expect(driver.place == .backingOff)
         let actions = driver.send(.sourceReplaced(.init(url: link("https://other.example/a.iso"))))
-        #expect(driver.place == .recovering && actions.contains(.recover))
+        #expect(driver.place == .inspectingDisk && actions.contains(.recover))
     }
 
     // MARK: The wrong digest
@@ -282,11 +282,11 @@ struct MachineRetryTests {
         driver.send(.verified(.mismatch(expected: good, actual: bad)))
         #expect(driver.place == .connecting && driver.question == .whole)
         driver.answer(.whole)
-        driver.send(.connectionEnded(driver.id, .finished(driver.mark(1000))))
+        driver.send(.connectionEnded(driver.id, .finished(driver.persisted(1000))))
         let actions = driver.send(.verified(.mismatch(expected: good, actual: bad)))
         #expect(actions == [.setAside, .releaseFile, .report])
-        #expect(driver.error?.code == .checksumMismatch && driver.machine.mark == .zero)
-        #expect(driver.send(.bytesLanded(driver.mark(1000))).isEmpty && driver.machine.mark == .zero)
+        #expect(driver.error?.code == .checksumMismatch && driver.machine.persisted == .zero)
+        #expect(driver.send(.bytesLanded(driver.persisted(1000))).isEmpty && driver.machine.persisted == .zero)
     }
 
     @Test func verifiesTheUsersChecksumRatherThanTheServers() {
@@ -295,7 +295,7 @@ struct MachineRetryTests {
             var driver = MachineDriver { $0.checksum = checksum }
             driver.connect()
             driver.answer(.answer(200, ["Content-Length": "3", "Repr-Digest": "sha-256=:\(theirs):"]))
-            let actions = driver.send(.connectionEnded(driver.id, .finished(driver.mark(3))))
+            let actions = driver.send(.connectionEnded(driver.id, .finished(driver.persisted(3))))
             #expect(actions.first == .verify(checksum ?? ShadowServer.digest(of: 2)))
         }
     }
@@ -306,7 +306,7 @@ struct MachineRetryTests {
         driver.answer(.whole)
         driver.breakOff(.malformedResponse, at: 400)
         var attempts = 1
-        while driver.place == .resting, attempts < 20 {
+        while driver.place == .backingOff, attempts < 20 {
             driver.wakeUp()
             driver.answer(.rest(from: 400))
             // What happens in between does not make it better.
@@ -314,7 +314,7 @@ struct MachineRetryTests {
             attempts += 1
         }
         #expect(driver.place == .failed && driver.error?.code == .malformedResponse)
-        #expect(attempts == Patience.mostMalformed + 2)
+        #expect(attempts == RetryBudget.mostMalformed + 2)
     }
 
     @Test func bearsWithMalformedAnswersThatBringSomethingNew() {
@@ -323,7 +323,7 @@ struct MachineRetryTests {
         driver.answer(.whole)
         for step in 1...12 as ClosedRange<Int64> {
             driver.breakOff(.malformedResponse, at: step)
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
             driver.wakeUp()
             driver.answer(.rest(from: step))
         }

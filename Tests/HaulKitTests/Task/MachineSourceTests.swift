@@ -47,7 +47,7 @@ struct MachineSourceTests {
         var driver = driver("haul-source:lesson")
         driver.send(.slotGranted)
         #expect(driver.send(.recovered(nil)) == [.askForSource(driver.ask, .noneYet), .report])
-        #expect(driver.place == .asking)
+        #expect(driver.place == .awaitingURL)
         let actions = find(&driver)
         #expect(actions == [.open(driver.id, driver.question), .report] && !driver.question.goesOn)
         #expect(driver.machine.sources.url == link(Self.fresh) && driver.machine.settings.url == link(Self.fresh))
@@ -64,17 +64,17 @@ struct MachineSourceTests {
     @Test func asksAgainAWhileAfterNobodyKnewOne() {
         var driver = driver("haul-source:lesson") { $0.retry.attemptsBeforeFirstAnswer = 9 }
         driver.connect()
-        for _ in 0..<Patience.mostLinks {
+        for _ in 0..<RetryBudget.mostLinks {
             driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
-            #expect(driver.place == .resting)
+            #expect(driver.place == .backingOff)
             driver.wakeUp()
-            #expect(driver.place == .asking)
+            #expect(driver.place == .awaitingURL)
         }
         driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no")))
         #expect(driver.place == .failed && driver.error?.code == .sourceFailed)
         driver.send(.resumeRequested)
         driver.connect()
-        #expect(driver.place == .asking)
+        #expect(driver.place == .awaitingURL)
     }
 
     // MARK: Refused
@@ -90,7 +90,7 @@ struct MachineSourceTests {
         #expect(driver.question.offset == 500 && driver.question.overlap == 0)
         #expect(driver.question.condition == .ifRange("\"a\""))
         driver.answer(.rest(from: 500))
-        #expect(driver.machine.mark.count == 500 && driver.place == .transferring)
+        #expect(driver.machine.persisted.count == 500 && driver.place == .transferring)
     }
 
     @Test(arguments: [402, 405, 406, 409, 451, 501])
@@ -116,20 +116,20 @@ struct MachineSourceTests {
             asked: Self.old
         )
         driver.send(.headReceived(driver.id, page, retryAfter: nil))
-        #expect(driver.place == .asking && driver.reason == .refused(status: 200))
+        #expect(driver.place == .awaitingURL && driver.reason == .refused(status: 200))
     }
 
     @Test func failsWithTheServersWordWhenEveryLinkIsRefused() {
         var driver = half()
         var asks = 0
         _ = refuse(&driver)
-        while driver.place == .asking, asks < 50 {
+        while driver.place == .awaitingURL, asks < 50 {
             asks += 1
             _ = find(&driver, "https://files.example/a.iso?s=\(asks + 1)")
             driver.send(.headReceived(driver.id, .answer(410), retryAfter: nil))
         }
         #expect(driver.place == .failed && driver.error?.status == 410 && driver.error?.code == .refusedByServer)
-        #expect(asks == Patience.mostLinks && driver.machine.mark.count == 500)
+        #expect(asks == RetryBudget.mostLinks && driver.machine.persisted.count == 500)
     }
 
     @Test func saysBothWhatTheServerSaidAndThatThereIsNoOther() {
@@ -176,9 +176,11 @@ struct MachineSourceTests {
         #expect(driver.place == .transferring)
         // Nothing more is asked over a link that is not taken.
         driver.now = driver.now + .seconds(1)
-        #expect(!driver.send(.bytesLanded(driver.mark(100))).contains { if case .open = $0 { true } else { false } })
+        #expect(
+            !driver.send(.bytesLanded(driver.persisted(100))).contains { if case .open = $0 { true } else { false } }
+        )
         _ = find(&driver)
-        #expect(driver.question.link == 1 && driver.id != second && driver.machine.transfer.lines.count == 2)
+        #expect(driver.question.link == 1 && driver.id != second && driver.machine.transfer.active.count == 2)
     }
 
     // MARK: Expiring
@@ -189,10 +191,10 @@ struct MachineSourceTests {
         _ = find(&driver, lasting: .seconds(60))
         driver.answer(.whole)
         driver.now = driver.now + .seconds(54)
-        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.persisted(100))).isEmpty)
         driver.now = driver.now + .seconds(2)
-        #expect(driver.send(.bytesLanded(driver.mark(200))) == [.askForSource(driver.ask, .expiring)])
-        #expect(driver.send(.bytesLanded(driver.mark(300))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.persisted(200))) == [.askForSource(driver.ask, .expiring)])
+        #expect(driver.send(.bytesLanded(driver.persisted(300))).isEmpty)
         // The connection goes on over the old one.
         #expect(find(&driver, lasting: .seconds(60)).isEmpty && driver.place == .transferring)
         driver.breakOff(at: 300)
@@ -206,9 +208,9 @@ struct MachineSourceTests {
         _ = find(&driver, lasting: .seconds(2))
         driver.answer(.whole)
         driver.now = driver.now + .milliseconds(1400)
-        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.persisted(100))).isEmpty)
         driver.now = driver.now + .milliseconds(200)
-        #expect(driver.send(.bytesLanded(driver.mark(200))) == [.askForSource(driver.ask, .expiring)])
+        #expect(driver.send(.bytesLanded(driver.persisted(200))) == [.askForSource(driver.ask, .expiring)])
     }
 
     @Test func asksBeforeItOpensAConnectionOverALinkThatHasExpired() {
@@ -224,7 +226,7 @@ struct MachineSourceTests {
         _ = find(&driver, lasting: .seconds(-600))
         #expect(driver.place == .connecting)
         driver.answer(.whole)
-        #expect(driver.send(.bytesLanded(driver.mark(200))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.persisted(200))).isEmpty)
     }
 
     /// A server that cuts what runs when the link expires.
@@ -235,7 +237,7 @@ struct MachineSourceTests {
         driver.answer(.whole)
         driver.now = driver.now + .seconds(1)
         let actions = driver.breakOff(at: 300)
-        #expect(actions == [.askForSource(driver.ask, .expiring), .report] && driver.place == .asking)
+        #expect(actions == [.askForSource(driver.ask, .expiring), .report] && driver.place == .awaitingURL)
         _ = find(&driver)
         #expect(driver.question.offset == 300)
     }
@@ -247,7 +249,7 @@ struct MachineSourceTests {
         driver.answer(.whole)
         driver.now = driver.now + .seconds(1)
         driver.breakOff(at: 0)
-        #expect(driver.place == .resting)
+        #expect(driver.place == .backingOff)
     }
 
     @Test func carriesOnWhenNobodyKnowsTheNextLinkInTime() {
@@ -256,14 +258,15 @@ struct MachineSourceTests {
         _ = find(&driver, lasting: .seconds(40))
         driver.answer(.whole)
         driver.now = driver.now + .seconds(38)
-        driver.send(.bytesLanded(driver.mark(100)))
+        driver.send(.bytesLanded(driver.persisted(100)))
         #expect(driver.send(.sourceFailed(driver.ask, DownloadError(.sourceFailed, "no"))).isEmpty)
-        #expect(driver.send(.bytesLanded(driver.mark(200))).isEmpty)
+        #expect(driver.send(.bytesLanded(driver.persisted(200))).isEmpty)
         // And asks again after a while.
         driver.now = driver.now + .seconds(11)
-        #expect(driver.send(.bytesLanded(driver.mark(300))) == [.askForSource(driver.ask, .expiring)])
+        #expect(driver.send(.bytesLanded(driver.persisted(300))) == [.askForSource(driver.ask, .expiring)])
         #expect(
-            driver.send(.connectionEnded(driver.id, .finished(driver.mark(1000)))).first == .cancelSource(driver.ask)
+            driver.send(.connectionEnded(driver.id, .finished(driver.persisted(1000)))).first
+                == .cancelSource(driver.ask)
         )
         #expect(driver.place == .verifying)
     }
@@ -280,7 +283,7 @@ struct MachineSourceTests {
             _ = find(&driver)
             driver.answer(.answer(status, fields, from: Self.fresh, asked: Self.fresh))
             #expect(driver.place == .failed && driver.error?.code == .contentChanged, "\(status)")
-            #expect(driver.machine.mark.count == 500)
+            #expect(driver.machine.persisted.count == 500)
         }
     }
 
@@ -289,7 +292,7 @@ struct MachineSourceTests {
         _ = refuse(&driver)
         _ = find(&driver)
         driver.answer(.whole(of: "b"))
-        #expect(driver.place == .transferring && driver.machine.mark == .zero)
+        #expect(driver.place == .transferring && driver.machine.persisted == .zero)
     }
 
     @Test func comparesBytesWhereThePlaceIsAnother() {
@@ -304,17 +307,17 @@ struct MachineSourceTests {
             asked: Self.elsewhere
         )
         let actions = driver.answer(head)
-        #expect(actions.contains(.admit(driver.id, at: 500, compare: 500, limit: 500)))
+        #expect(actions.contains(.startBody(driver.id, at: 500, compare: 500, limit: 500)))
         // Until the bytes have been compared, it is the old version that is here.
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"a\"")
-        driver.send(.bytesLanded(driver.mark(600)))
+        driver.send(.bytesLanded(driver.persisted(600)))
         #expect(driver.machine.resource?.validator.entityTag?.text == "\"other\"")
         driver.breakOff(at: 600)
         driver.wakeUp()
         #expect(driver.question.condition == .ifRange("\"other\"") && driver.question.overlap == 0)
         head.headers.replaceOrAdd(name: "Content-Range", value: "bytes 600-999/1000")
         driver.answer(head)
-        #expect(driver.machine.mark.count == 600)
+        #expect(driver.machine.persisted.count == 600)
     }
 
     @Test func startsOverWhereTheBytesOfAnotherPlaceDiffer() {
@@ -326,7 +329,7 @@ struct MachineSourceTests {
         #expect(
             driver.question
                 == {
-                    var whole = RangeQuestion.whole; whole.link = 1; return whole
+                    var whole = RangeRequest.whole; whole.link = 1; return whole
                 }()
         )
     }
@@ -341,7 +344,7 @@ struct MachineSourceTests {
         let actions = driver.answer(
             .answer(206, ["Content-Range": "bytes 0-999/1000"], from: Self.fresh, asked: Self.fresh)
         )
-        #expect(actions.contains(.admit(driver.id, at: 500, compare: 500, limit: 500)))
+        #expect(actions.contains(.startBody(driver.id, at: 500, compare: 500, limit: 500)))
     }
 
     @Test func remembersAfterARestartWhereTheBytesCameFrom() {
@@ -351,7 +354,7 @@ struct MachineSourceTests {
         let machine = DownloadMachine(
             first.machine.settings,
             resource: first.machine.resource,
-            mark: first.machine.mark,
+            persisted: first.machine.persisted,
             seed: 2
         )
         #expect(machine.isFromOtherPlace)
@@ -370,11 +373,11 @@ struct MachineSourceTests {
         let actions = replace(&driver)
         switch place {
         case .completed, .cancelled: #expect(driver.machine == before && actions.isEmpty)
-        case .asking: #expect(actions == [.cancelSource(ask), .open(driver.id, driver.question), .report])
+        case .awaitingURL: #expect(actions == [.cancelSource(ask), .open(driver.id, driver.question), .report])
         case .connecting: #expect(actions == [.close(id), .open(driver.id, driver.question), .report])
         // Of the same place the comparison goes on.
         case .comparing: #expect(actions == [.close(id), .open(driver.id, driver.question)])
-        case .resting: #expect(actions == [.cancelTimer(timer), .open(driver.id, driver.question), .report])
+        case .backingOff: #expect(actions == [.cancelTimer(timer), .open(driver.id, driver.question), .report])
         // What brings bytes goes on.
         default: #expect(actions.isEmpty && driver.place == place)
         }
@@ -402,11 +405,11 @@ struct MachineSourceTests {
     @Test func waitsForOtherFilesToBeClosedWithoutCountingThat() {
         var driver = driver("haul-source:lesson")
         driver.connect()
-        for _ in 0..<Patience.mostLinks * 3 {
+        for _ in 0..<RetryBudget.mostLinks * 3 {
             driver.send(.sourceFailed(driver.ask, DownloadError(.tooManyOpenFiles, "too many")))
-            #expect(driver.place == .resting && driver.error?.code == .tooManyOpenFiles)
+            #expect(driver.place == .backingOff && driver.error?.code == .tooManyOpenFiles)
             driver.wakeUp()
-            #expect(driver.place == .asking)
+            #expect(driver.place == .awaitingURL)
         }
         _ = find(&driver)
         #expect(driver.place == .connecting)

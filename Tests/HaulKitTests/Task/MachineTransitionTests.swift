@@ -29,12 +29,12 @@ struct MachineTransitionTests {
         }
         #expect(preparation.startsOver && preparation.resource.total == 1000)
         #expect(actions == [.prepare(driver.id, preparation)])
-        #expect(driver.send(.prepared(driver.id)) == [.admit(driver.id, at: 0, compare: 0, limit: 1000), .report])
+        #expect(driver.send(.prepared(driver.id)) == [.startBody(driver.id, at: 0, compare: 0, limit: 1000), .report])
     }
 
     @Test func verifiesThenPublishesThenReleases() {
         var driver = MachineDriver(at: .transferring)
-        let end = DownloadMachine.ConnectionEnd.finished(driver.mark(1000))
+        let end = DownloadMachine.ConnectionEnd.finished(driver.persisted(1000))
         #expect(driver.send(.connectionEnded(driver.id, end)) == [.verify(nil), .report])
         #expect(driver.send(.verified(.right)) == [.publish])
         #expect(driver.send(.published(path: "/f")) == [.releaseFile, .report])
@@ -49,14 +49,14 @@ struct MachineTransitionTests {
     }
 
     @Test func goesOnFromTheMarkThatTheDiskConfirms() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.send(.pauseRequested)
         driver.send(.resumeRequested)
         driver.send(.slotGranted)
         driver.send(.recovered(.init(written: 300, synced: 200)))
         #expect(driver.question.offset == 300 && driver.question.condition == .ifRange("\"a\""))
         let actions = driver.answer(.rest(from: 300))
-        #expect(actions.contains(.admit(driver.id, at: 300, compare: 0, limit: 700)))
+        #expect(actions.contains(.startBody(driver.id, at: 300, compare: 0, limit: 700)))
     }
 
     @Test func verifiesAtOnceWhatIsCompleteAlready() {
@@ -68,24 +68,24 @@ struct MachineTransitionTests {
     }
 
     @Test func asksForTheWholeWhenTheDiskHasNothing() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.send(.pauseRequested)
         driver.send(.resumeRequested)
         driver.send(.slotGranted)
         driver.send(.recovered(nil))
         #expect(driver.question == .whole)
-        #expect(driver.machine.mark == .zero && driver.machine.resource == nil)
+        #expect(driver.machine.persisted == .zero && driver.machine.resource == nil)
     }
 
     @Test func leavesAStandingFileAlone() {
-        var driver = MachineDriver(at: .recovering)
+        var driver = MachineDriver(at: .inspectingDisk)
         #expect(driver.send(.skipped(path: "/there")) == [.releaseFile, .report])
         var other = MachineDriver(at: .preparing)
         #expect(other.send(.skipped(path: "/there")) == [.close(other.id), .releaseFile, .report])
         #expect(driver.state == .completed(path: "/there") && other.state == driver.state)
     }
 
-    @Test(arguments: [Place.recovering, .preparing, .verifying, .publishing])
+    @Test(arguments: [Place.inspectingDisk, .preparing, .verifying, .publishing])
     func failsWithTheErrorOfAStep(_ place: Place) {
         var driver = MachineDriver(at: place)
         let id = driver.id
@@ -98,40 +98,40 @@ struct MachineTransitionTests {
     // MARK: A connection that ends before its body was let in
 
     @Test func keepsItsBytesWhenTheConnectionBreaksWhileTheFileIsMadeReady() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.send(.headReceived(driver.id, .rest(from: 500), retryAfter: nil))
         // The worker has let nothing in, and so knows of no byte.
         driver.breakOff(at: 0)
         driver.send(.prepared(driver.id))
-        #expect(driver.place == .resting)
-        #expect(driver.machine.mark.count == 500)
+        #expect(driver.place == .backingOff)
+        #expect(driver.machine.persisted.count == 500)
     }
 
     @Test func claimsNothingOfAVersionThatWasDroppedDuringAPause() {
-        var driver = MachineDriver(at: .resting)
+        var driver = MachineDriver(at: .backingOff)
         driver.wakeUp()
         driver.send(.headReceived(driver.id, .whole(of: "b"), retryAfter: nil))
         driver.send(.pauseRequested)
         driver.send(.resumeRequested)
         driver.send(.prepared(driver.id))
-        #expect(driver.place == .resting)
-        #expect(driver.machine.mark == .zero)
+        #expect(driver.place == .backingOff)
+        #expect(driver.machine.persisted == .zero)
         driver.wakeUp()
         #expect(driver.question == .whole)
     }
 
     // MARK: A sync that failed
 
-    @Test(arguments: [Place.paused, .failed, .queued, .recovering])
+    @Test(arguments: [Place.paused, .failed, .queued, .inspectingDisk])
     func takesBackWhatAFailedSyncLost(_ place: Place) {
         var driver = MachineDriver(at: place == .failed ? .failed : .transferring)
         if place != .failed { driver.send(.pauseRequested) }
-        if place == .queued || place == .recovering { driver.send(.resumeRequested) }
-        if place == .recovering { driver.send(.slotGranted) }
+        if place == .queued || place == .inspectingDisk { driver.send(.resumeRequested) }
+        if place == .inspectingDisk { driver.send(.slotGranted) }
         #expect(driver.place == place)
-        #expect(driver.send(.bytesLanded(driver.mark(100))).isEmpty)
-        #expect(driver.machine.mark.count == 100)
+        #expect(driver.send(.bytesLanded(driver.persisted(100))).isEmpty)
+        #expect(driver.machine.persisted.count == 100)
     }
 
     // MARK: Late events
@@ -140,31 +140,34 @@ struct MachineTransitionTests {
     func ignoresLateEvents(_ place: Place) {
         let driver = MachineDriver(at: place)
         let stale = DownloadMachine.ConnectionID(number: driver.id.number - 1)
-        let mark = driver.mark(77)
+        let persisted = driver.persisted(77)
         var late: [DownloadMachine.Event] = [
-            .headReceived(stale, .whole, retryAfter: nil), .prepared(stale), .connectionEnded(stale, .finished(mark)),
+            .headReceived(stale, .whole, retryAfter: nil), .prepared(stale),
+            .connectionEnded(stale, .finished(persisted)),
             .connectionEnded(stale, .overlapDiffers), .timerFired(.init(number: driver.timer.number - 1)),
             .timerFired(.init(number: driver.timer.number + 1)),
         ]
         if place != .queued { late.append(.slotGranted) }
-        if place != .recovering { late += [.recovered(mark), .recovered(nil)] }
+        if place != .inspectingDisk { late += [.recovered(persisted), .recovered(nil)] }
         if place != .verifying { late += [.verified(.right), .verified(.unchecked)] }
         if place != .publishing { late.append(.published(path: "/x")) }
-        if place != .resting { late.append(.timerFired(driver.timer)) }
-        if ![.recovering, .preparing].contains(place) { late.append(.skipped(path: "/x")) }
+        if place != .backingOff { late.append(.timerFired(driver.timer)) }
+        if ![.inspectingDisk, .preparing].contains(place) { late.append(.skipped(path: "/x")) }
         let fresh = DownloadMachine.Link(url: link("https://files.example/a.iso?s=2"), expiresAt: nil)
         let (staleAsk, asked) = (DownloadMachine.AskID(number: driver.ask.number - 1), driver.ask)
         late += [.sourceFound(staleAsk, fresh), .sourceFailed(staleAsk, DownloadError(.sourceFailed, ""))]
-        if place != .asking {
+        if place != .awaitingURL {
             late += [.sourceFound(asked, fresh), .sourceFailed(asked, DownloadError(.sourceFailed, ""))]
         }
         if place != .connecting { late.append(.headReceived(driver.id, .whole, retryAfter: nil)) }
         if place != .preparing { late.append(.prepared(driver.id)) }
         if ![.comparing, .connecting, .preparing, .transferring].contains(place) {
-            late.append(.connectionEnded(driver.id, .finished(mark)))
+            late.append(.connectionEnded(driver.id, .finished(persisted)))
         }
         if [.completed, .cancelled].contains(place) {
-            late += [.pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(mark), .sourceReplaced(fresh)]
+            late += [
+                .pauseRequested, .resumeRequested, .cancelRequested, .bytesLanded(persisted), .sourceReplaced(fresh),
+            ]
         }
         for event in late {
             var machine = driver.machine
@@ -183,14 +186,14 @@ struct MachineTransitionTests {
         let actions = driver.send(.pauseRequested)
         switch place {
         case .queued, .choosing: #expect(actions == rest)
-        case .asking: #expect(actions == [.cancelSource(ask)] + rest)
+        case .awaitingURL: #expect(actions == [.cancelSource(ask)] + rest)
         case .comparing, .connecting, .transferring: #expect(actions == [.close(id)] + rest)
-        case .resting: #expect(actions == [.cancelTimer(timer)] + rest)
+        case .backingOff: #expect(actions == [.cancelTimer(timer)] + rest)
         case .verifying: #expect(actions == [.cancelVerification] + rest)
         case .preparing:
             #expect(actions == [.close(id)])
             #expect(driver.send(.prepared(id)) == rest)
-        case .recovering:
+        case .inspectingDisk:
             #expect(actions.isEmpty)
             #expect(driver.send(.recovered(nil)) == rest)
         case .publishing:
@@ -209,7 +212,7 @@ struct MachineTransitionTests {
     func cancelsInEveryState(_ place: Place) {
         var driver = MachineDriver(at: place)
         var actions = driver.send(.cancelRequested)
-        if place == .recovering { actions = driver.send(.recovered(nil)) }
+        if place == .inspectingDisk { actions = driver.send(.recovered(nil)) }
         if place == .preparing { actions = driver.send(.prepared(driver.id)) }
         if place == .publishing { actions = driver.send(.stepFailed(DownloadError(.diskFull, ""))) }
         guard place != .completed, place != .cancelled else {
@@ -220,7 +223,7 @@ struct MachineTransitionTests {
         #expect(driver.state == .cancelled)
     }
 
-    @Test(arguments: [Place.recovering, .preparing])
+    @Test(arguments: [Place.inspectingDisk, .preparing])
     func staysCancelledWhenItIsPausedOrResumedBeforeTheStepIsDone(_ place: Place) {
         var driver = MachineDriver(at: place)
         driver.send(.cancelRequested)
@@ -231,7 +234,7 @@ struct MachineTransitionTests {
     }
 
     @Test func runsOnWhenResumedBeforeTheStepIsDone() {
-        var driver = MachineDriver(at: .recovering)
+        var driver = MachineDriver(at: .inspectingDisk)
         driver.send(.pauseRequested)
         driver.send(.resumeRequested)
         driver.send(.recovered(nil))

@@ -7,7 +7,7 @@ import Testing
 struct PartFileTests {
     private let disk = SimulatedDisk(seed: 4)
 
-    private func part() throws -> PartFile { PartFile(try disk.create("/d/a.haulpart"), mark: .zero) {} }
+    private func part() throws -> PartFile { PartFile(try disk.create("/d/a.haulpart"), persisted: .zero) {} }
 
     private func write(_ count: Int, to part: PartFile, at offset: Int64) async -> DiskError? {
         await withCheckedContinuation { continuation in
@@ -20,7 +20,7 @@ struct PartFileTests {
         #expect(await write(100, to: part, at: 0) == nil)
         disk.cut("/d/a.haulpart", to: length)
         #expect(await write(100, to: part, at: 100)?.kind == .cutShort)
-        #expect(part.mark == .zero && disk.content("/d/a.haulpart")?.count == length)
+        #expect(part.persisted == .zero && disk.content("/d/a.haulpart")?.count == length)
         // Nor may anything that comes after it be believed.
         #expect(await write(100, to: part, at: 0)?.kind == .cutShort)
         let failure = await #expect(throws: DiskError.self) { try await part.sync() }
@@ -33,7 +33,7 @@ struct PartFileTests {
         try await part.checkLength(100)
         disk.cut("/d/a.haulpart", to: 99)
         let failure = await #expect(throws: DiskError.self) { try await part.checkLength(100) }
-        #expect(failure?.kind == .cutShort && part.mark == .zero)
+        #expect(failure?.kind == .cutShort && part.persisted == .zero)
     }
 
     /// The kernel reports a lost page once: a version begun or bytes forgotten meanwhile do not make it whole.
@@ -46,7 +46,7 @@ struct PartFileTests {
             group.addTask { part.forget(0..<10) }
         }
         await #expect(throws: DiskError.self) { try await part.sync() }
-        #expect(part.mark.synced.isEmpty && part.mark.written.isEmpty)
+        #expect(part.persisted.synced.isEmpty && part.persisted.written.isEmpty)
     }
 
     @Test func cutsOffWhatNoSyncHasVouchedFor() async throws {
@@ -62,6 +62,6 @@ struct PartFileTests {
         let part = try part()
         #expect(await write(10, to: part, at: 90) == nil)
         #expect(await write(10, to: part, at: 0) == nil)
-        #expect(part.mark.count == 20)
+        #expect(part.persisted.count == 20)
     }
 }

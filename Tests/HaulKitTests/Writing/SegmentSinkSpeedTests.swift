@@ -9,10 +9,10 @@ import Testing
 struct SegmentSinkSpeedTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.any()
     private let clock = HandClock()
-    private let limit: SpeedLimit
+    private let limit: RateLimiter
 
     init() {
-        limit = SpeedLimit(1_000_000) { [clock] in clock.read() }
+        limit = RateLimiter(1_000_000) { [clock] in clock.read() }
     }
 
     private func at(_ seconds: Double) -> Instant { .start + .seconds(seconds) }
@@ -22,7 +22,7 @@ struct SegmentSinkSpeedTests {
     }
 
     private func part(_ file: MemoryFile, onMilestone: @escaping @Sendable () -> Void = {}) -> PartFile {
-        PartFile(file, mark: .zero, onMilestone: onMilestone)
+        PartFile(file, persisted: .zero, onMilestone: onMilestone)
     }
 
     private func finish(_ sink: SegmentSink) async -> DiskError? {
@@ -63,7 +63,7 @@ struct SegmentSinkSpeedTests {
         let future = hold(body, sink)
         clock.set(at(0.008))
         for await _ in milestones { break }
-        #expect(part.mark.count == 8000)
+        #expect(part.persisted.count == 8000)
         clock.set(at(0.02))
         try await future?.get()
         #expect(await finish(sink) == nil && file.bytes == body)
@@ -112,7 +112,7 @@ struct SegmentSinkSpeedTests {
             return
         }
         #expect(await finish(sink) == nil && file.bytes == Array(body.prefix(50_000)))
-        var turn: SpeedLimit.Turn?
+        var turn: RateLimiter.Turn?
         clock.set(at(0.05))
         #expect(limit.admit(6000, &turn) == .init(bytes: 0, wait: .milliseconds(6)))
     }
@@ -122,7 +122,7 @@ struct SegmentSinkSpeedTests {
         let sink = sink(part(file))
         let body = someBytes(30_000, seed: 7)
         let future = hold(Array(body.prefix(20_000)), sink)
-        sink.narrow(to: 25_000)
+        sink.shorten(to: 25_000)
         clock.set(at(1))
         try await future?.get()
         guard case .enough = sink.take(ByteBuffer(bytes: body.dropFirst(20_000)), on: loop) else {
@@ -148,12 +148,12 @@ struct SegmentSinkSpeedTests {
     @Test(arguments: 0..<4 as Range<UInt64>)
     func writesTheBodyWhateverItsPiecesAndTheDisksPace(_ seed: UInt64) async throws {
         let clock = HandClock(step: .milliseconds(15))
-        let limit = SpeedLimit(1_000_000) { clock.read() }
+        let limit = RateLimiter(1_000_000) { clock.read() }
         let body = someBytes(300_000, seed: seed)
         var random = SplitMix64(seed: seed)
         let (overlap, offset) = (Int.random(in: 0...20_000, using: &random), 20_000)
         let file = MemoryFile(Array(body.prefix(offset)))
-        let part = PartFile(file, mark: .init(written: Int64(offset), synced: Int64(offset))) {}
+        let part = PartFile(file, persisted: .init(written: Int64(offset), synced: Int64(offset))) {}
         let sink = SegmentSink(
             part,
             at: Int64(offset),

@@ -9,7 +9,7 @@ struct SegmentSinkTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.any()
 
     private func part(_ file: MemoryFile, written: Int64 = 0) -> PartFile {
-        PartFile(file, mark: .init(written: written, synced: written)) {}
+        PartFile(file, persisted: .init(written: written, synced: written)) {}
     }
 
     private func finish(_ sink: SegmentSink) async -> DiskError? {
@@ -49,7 +49,7 @@ struct SegmentSinkTests {
         }
         #expect(await finish(sink) == nil)
         #expect(file.bytes == body && sink.hasComparedAll, "seed \(seed)")
-        #expect(part.mark == .init(written: Int64(body.count), synced: Int64(offset)))
+        #expect(part.persisted == .init(written: Int64(body.count), synced: Int64(offset)))
     }
 
     @Test func cutsWhatIsTooMuch() async throws {
@@ -67,7 +67,7 @@ struct SegmentSinkTests {
             }
         }
         #expect(await finish(sink) == nil)
-        #expect(file.bytes == [1, 2, 3] + someBytes(50, seed: 1).prefix(7) && part.mark.count == 10)
+        #expect(file.bytes == [1, 2, 3] + someBytes(50, seed: 1).prefix(7) && part.persisted.count == 10)
     }
 
     @Test(arguments: [0, 1, 49, 98])
@@ -87,7 +87,7 @@ struct SegmentSinkTests {
         }
         #expect(hasDiffered && !sink.hasComparedAll)
         #expect(await finish(sink) == nil)
-        #expect(file.bytes == there && part.mark.count == 99)
+        #expect(file.bytes == there && part.persisted.count == 99)
     }
 
     @Test func knowsWhenTheBodyEndedWithinTheOverlap() async throws {
@@ -120,20 +120,20 @@ struct SegmentSinkTests {
         try await future.get()
         gate.signal()
         #expect(await finish(sink) == nil)
-        #expect(part.mark.count == 200)
+        #expect(part.persisted.count == 200)
     }
 
     @Test func writesWhatCameWhileTheDiskWasBehindAlsoWhenNothingMoreComes() async throws {
         let gate = DispatchSemaphore(value: 0)
         let (milestones, milestone) = AsyncStream.makeStream(of: Void.self)
-        let part = PartFile(MemoryFile { gate.wait() }, mark: .zero) { milestone.yield() }
+        let part = PartFile(MemoryFile { gate.wait() }, persisted: .zero) { milestone.yield() }
         let sink = SegmentSink(part, at: 0, limit: nil, expecting: [], batchSize: 100)
         for _ in 0..<2 { _ = sink.take(ByteBuffer(repeating: 7, count: 100), on: loop) }
         // Less than a batch, while two are under way.
         _ = sink.take(ByteBuffer(repeating: 7, count: 50), on: loop)
         for _ in 0..<3 { gate.signal() }
         for await _ in milestones { break }
-        while part.mark.count < 250 { try await Task.sleep(for: .milliseconds(1)) }
+        while part.persisted.count < 250 { try await Task.sleep(for: .milliseconds(1)) }
     }
 
     @Test func writesAllThatCameWhenItIsShutWhileTheDiskIsBehind() async throws {
@@ -147,13 +147,13 @@ struct SegmentSinkTests {
         if case .failed = sink.take(ByteBuffer(bytes: [1]), on: loop) {} else { Issue.record("takes more") }
         for _ in 0..<3 { gate.signal() }
         #expect(await finish(sink) == nil)
-        #expect(part.mark.count == 250 && file.bytes.count == 250)
+        #expect(part.persisted.count == 250 && file.bytes.count == 250)
     }
 
     @Test func keepsTheOrderOfWhatIsHeldAndWhatIsEnough() async throws {
         let (file, body) = (MemoryFile(), someBytes(60_000, seed: 8))
         let clock = HandClock(step: .milliseconds(15))
-        let limit = SpeedLimit(10_000) { clock.read() }
+        let limit = RateLimiter(10_000) { clock.read() }
         let sink = SegmentSink(part(file), at: 0, limit: 50_000, expecting: [], batchSize: 1 << 20, speedLimit: limit)
         // Gathered before there was a sink: it is handed over at once, and nobody waits in between.
         for start in stride(from: 0, to: 60_000, by: 20_000) {
@@ -169,7 +169,7 @@ struct SegmentSinkTests {
         for _ in 0..<20 { _ = try await take(someBytes(10, seed: 4), sink) }
         let failure = await finish(sink)
         #expect(failure?.kind == .full)
-        #expect(part.mark.count == 20 && file.bytes.count == 20)
+        #expect(part.persisted.count == 20 && file.bytes.count == 20)
         guard case .failed = sink.take(ByteBuffer(bytes: [1]), on: loop) else {
             Issue.record("goes on")
             return

@@ -48,8 +48,8 @@ public final class TestServer: Sendable {
         let channel = try await listen(host: host, port: port) { channel in
             guard let number = log.opened(channel) else { return channel.closeTransport() }
             let pipeline = channel.pipeline.syncOperations
-            let verdict = onAccept?(number) ?? .serve
-            guard case .serve = verdict else { return try pipeline.addHandler(VerdictHandler(verdict)) }
+            let decision = onAccept?(number) ?? .serve
+            guard case .serve = decision else { return try pipeline.addHandler(VerdictHandler(decision)) }
             if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
             try pipeline.addHandler(ConnectionHandler(number: number, log: log, answers: answers, handler: handler))

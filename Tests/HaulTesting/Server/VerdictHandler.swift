@@ -4,14 +4,14 @@ internal import NIOCore
 final class VerdictHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let verdict: AcceptVerdict
+    private let decision: AcceptVerdict
 
-    init(_ verdict: AcceptVerdict) {
-        self.verdict = verdict
+    init(_ decision: AcceptVerdict) {
+        self.decision = decision
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        switch verdict {
+        switch decision {
         case .serve: break
         case .reset:
             // At once, the RST may reach a client that has not yet looked whether it is connected, which then reports
@@ -24,7 +24,7 @@ final class VerdictHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // Whatever the peer says is dropped.
-        if case .reset = verdict { context.channel.resetNow() }
+        if case .reset = decision { context.channel.resetNow() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -7,16 +7,16 @@ extension Downloader {
     /// Nothing has to be looked at for a download that is new: its record is ours, and nothing of it is on the disk.
     ///
     /// - Returns: false where something has to be looked at.
-    func recoverAtOnce(_ entry: Entry) -> Bool {
-        guard entry.isUntouched, entry.part == nil, entry.record.partPath == nil, entry.pendingSteps == 0 else {
+    func recoverAtOnce(_ task: DownloadTask) -> Bool {
+        guard task.hasNoDiskState, task.part == nil, task.record.partPath == nil, task.pendingSteps == 0 else {
             return false
         }
         // A named file that is there may decide the matter.
-        guard entry.record.file == nil || entry.record.conflictPolicy == .overwrite else { return false }
-        guard !mayLackRoom(entry) else { return false }
-        entry.record.startedAt = entry.record.startedAt ?? time.date()
-        entry.lastSync = time.now()
-        send(.recovered(nil), to: entry)
+        guard task.record.file == nil || task.record.conflictPolicy == .overwrite else { return false }
+        guard !mayLackRoom(task) else { return false }
+        task.record.startedAt = task.record.startedAt ?? time.date()
+        task.lastSync = time.now()
+        send(.recovered(nil), to: task)
         return true
     }
 
@@ -25,67 +25,68 @@ extension Downloader {
     /// A file that is not complete soon moves to the disk: a crash costs it no more than any download.
     ///
     /// - Returns: false when the file belongs on the disk from the beginning.
-    func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ entry: Entry) -> Bool
+    func gather(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation, _ task: DownloadTask)
+        -> Bool
     {
-        guard entry.isUntouched, entry.part == nil, preparation.startsOver, entry.pendingSteps == 0,
-            entry.machine.settings.pieces == nil, entry.record.wishes.root == nil,
-            let total = preparation.resource.total, GatheredFile.isFor(total)
+        guard task.hasNoDiskState, task.part == nil, preparation.startsOver, task.pendingSteps == 0,
+            task.machine.settings.pieces == nil, task.record.wishes.root == nil,
+            let total = preparation.resource.total, BufferedFile.isFor(total)
         else { return false }
         // The other policies want to know of a file that is there before a byte comes.
-        let policy = entry.record.conflictPolicy
-        guard policy == .rename || policy == .overwrite, let path = entry.record.path(preparation),
-            hasPlentyOfRoom(entry)
+        let policy = task.record.conflictPolicy
+        guard policy == .rename || policy == .overwrite, let path = task.record.path(preparation),
+            hasPlentyOfRoom(task)
         else { return false }
-        entry.record.resource = preparation.resource
-        entry.record.finalPath = path
-        entry.gatheringSince = time.now()
-        let file = GatheredFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
-        hold(file, .zero, entry)
-        if let checksum = entry.machine.settings.checksum ?? preparation.resource.digest {
-            entry.part?.keepDigest(checksum.algorithm)
+        task.record.resource = preparation.resource
+        task.record.finalPath = path
+        task.gatheringSince = time.now()
+        let file = BufferedFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
+        hold(file, .zero, task)
+        if let checksum = task.machine.settings.checksum ?? preparation.resource.digest {
+            task.part?.keepDigest(checksum.algorithm)
         }
-        send(.prepared(id), to: entry)
+        send(.prepared(id), to: task)
         return true
     }
 
     /// A file that is still not complete three quarters of a mark interval after it began is from here on one like any other.
-    func gathers(_ entry: Entry, at now: Instant) {
+    func gathers(_ task: DownloadTask, at now: Instant) {
         // One that has just turned out to be complete may be on its way to the disk with others.
-        guard case .transferring = entry.machine.state, entry.pendingSteps == 0, !entry.isRefusedByDisk,
-            now - entry.gatheringSince >= configuration.markInterval * 3 / 4
+        guard case .transferring = task.machine.state, task.pendingSteps == 0, !task.isRefusedByDisk,
+            now - task.gatheringSince >= configuration.markInterval * 3 / 4
         else { return }
-        entry.lastSync = now
-        bringToDisk(entry)
+        task.lastSync = now
+        bringToDisk(task)
     }
 
     /// Puts on the disk what has gathered, and claims it.
-    func bringToDisk(_ entry: Entry) {
-        step(entry) { downloader, entry in
+    func bringToDisk(_ task: DownloadTask) {
+        step(task) { downloader, task in
             // Where the disk does not want it, publishing will say so.
-            if await downloader.tryToMoveToDisk(entry), let part = entry.part { downloader.note(part, entry) }
+            if await downloader.tryToMoveToDisk(task), let part = task.part { downloader.note(part, task) }
         }
     }
 
     /// Puts what has gathered on the disk. Nothing happens where it is there already.
-    func moveToDisk(_ entry: Entry) async throws(DownloadError) {
-        guard let gathered = entry.part?.file as? GatheredFile, gathered.isInMemory,
-            let path = entry.record.finalPath
+    func moveToDisk(_ task: DownloadTask) async throws(DownloadError) {
+        guard let gathered = task.part?.file as? BufferedFile, gathered.isInMemory,
+            let path = task.record.finalPath
         else { return }
-        try await createFolder(of: path, entry.record)
-        let file = try await createPart(path, entry.record.conflictPolicy, entry)
+        try await createFolder(of: path, task.record)
+        let file = try await createPart(path, task.record.conflictPolicy, task)
         do throws(DownloadError) {
             // As for every file: the store knows it before a byte goes into it.
-            try await store.commit(entry.record, .zero, durably: true)
+            try await store.commit(task.record, .zero, durably: true)
             try await onDisk { () throws(DiskError) in try gathered.move(into: file) }
         } catch {
             // The bytes are in memory still: publishing tries again, with a file of its own.
-            entry.isRefusedByDisk = true
+            task.isRefusedByDisk = true
             let publication = publication
             do throws(DownloadError) {
                 try await onDisk { () throws(DiskError) in try publication.remove(file) }
-                entry.record.forgetPart()
-                entry.record.finalPath = path
-                store.note(entry.record)
+                task.record.forgetPart()
+                task.record.finalPath = path
+                store.note(task.record)
             } catch { logger.debug("\(error)") }
             throw error
         }
@@ -93,10 +94,10 @@ extension Downloader {
 
     /// - Returns: false when nothing of the file is on the disk.
     @discardableResult
-    func tryToMoveToDisk(_ entry: Entry) async -> Bool {
-        if let part = entry.part, part.file.isInMemory, part.mark.count == 0 { return false }
+    func tryToMoveToDisk(_ task: DownloadTask) async -> Bool {
+        if let part = task.part, part.file.isInMemory, part.persisted.count == 0 { return false }
         do throws(DownloadError) {
-            try await moveToDisk(entry)
+            try await moveToDisk(task)
             return true
         } catch {
             logger.debug("\(error)")

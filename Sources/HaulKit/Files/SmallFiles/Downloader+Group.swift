@@ -2,9 +2,9 @@ internal import Foundation
 internal import NIOCore
 
 /// Small files that are complete and have not been published yet.
-struct PublicationGroup {
+struct BufferedFileGroup {
     /// In the order in which they were completed.
-    var entries: [DownloadID] = []
+    var tasks: [DownloadID] = []
     /// Bytes of those and of the ones under way.
     var bytes = 0
     var isRunning = false
@@ -20,15 +20,15 @@ struct PublicationGroup {
 /// Publishing small files in groups: whatever completes while one group is brought to the disk is the next.
 extension Downloader {
     /// - Returns: false when the file is not one that gathers in memory.
-    func publishInGroup(_ entry: Entry) -> Bool {
-        guard let gathered = entry.part?.file as? GatheredFile, entry.isUntouched, entry.pendingSteps == 0,
-            let bytes = gathered.bytes, Int64(bytes.readableBytes) == entry.machine.mark.prefix
+    func publishInGroup(_ task: DownloadTask) -> Bool {
+        guard let gathered = task.part?.file as? BufferedFile, task.hasNoDiskState, task.pendingSteps == 0,
+            let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix
         else { return false }
-        entry.bytesInGroup = bytes.readableBytes
-        group.entries.append(entry.id)
+        task.bytesInGroup = bytes.readableBytes
+        group.tasks.append(task.id)
         group.bytes += bytes.readableBytes
         // The connection is free, and what remains is the disk's business: the next download may begin.
-        if group.bytes < PublicationGroup.mostBytes { queue.leave(entry.id) }
+        if group.bytes < BufferedFileGroup.mostBytes { queue.leave(task.id) }
         if !group.isRunning {
             group.isRunning = true
             Task { await publishGroups() }
@@ -37,58 +37,58 @@ extension Downloader {
     }
 
     private func publishGroups() async {
-        while !group.entries.isEmpty {
-            let next = group.entries.prefix(PublicationGroup.mostFiles)
-            group.entries.removeFirst(next.count)
-            await publish(next.compactMap { entries[$0] }.compactMap(job))
+        while !group.tasks.isEmpty {
+            let next = group.tasks.prefix(BufferedFileGroup.mostFiles)
+            group.tasks.removeFirst(next.count)
+            await publish(next.compactMap { tasks[$0] }.compactMap(job))
             let waiting = group.waiting
             group.waiting = []
             for continuation in waiting { continuation.resume() }
-            askQueue()
+            startQueuedDownloads()
         }
         group.isRunning = false
     }
 
-    private func job(_ entry: Entry) -> GroupPublication.Job? {
-        guard let gathered = entry.part?.file as? GatheredFile, let bytes = gathered.bytes,
-            let path = entry.record.finalPath
+    private func job(_ task: DownloadTask) -> BufferedFilePlacement.Job? {
+        guard let gathered = task.part?.file as? BufferedFile, let bytes = gathered.bytes,
+            let path = task.record.finalPath
         else {
-            leaveGroup(entry)
-            send(.stepFailed(DownloadError(.internalFault, "The bytes of a small file are gone.")), to: entry)
+            leaveGroup(task)
+            send(.stepFailed(DownloadError(.internalFault, "The bytes of a small file are gone.")), to: task)
             return nil
         }
         let modified =
-            entry.record.wishes.setsModificationTime
-            ? entry.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+            task.record.wishes.setsModificationTime
+            ? task.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
         return .init(
-            id: entry.id,
+            id: task.id,
             path: path,
-            policy: entry.record.conflictPolicy,
+            policy: task.record.conflictPolicy,
             bytes: bytes,
             modified: modified?.timeIntervalSince1970
         )
     }
 
-    private func publish(_ jobs: [GroupPublication.Job]) async {
-        let work = GroupPublication(disk: disk, publication: publication)
-        var made: [GroupPublication.Made] = []
-        for (job, creation) in zip(jobs, await offActor { work.create(jobs) }) {
-            guard let entry = entries[job.id] else { continue }
+    private func publish(_ jobs: [BufferedFilePlacement.Job]) async {
+        let work = BufferedFilePlacement(disk: disk, publication: publication)
+        var made: [BufferedFilePlacement.Made] = []
+        for (job, creation) in zip(jobs, await runBlocking { work.create(jobs) }) {
+            guard let task = tasks[job.id] else { continue }
             switch creation {
             case .made(let one):
-                entry.record.status = .publishing
-                entry.record.partPath = one.file.path
-                entry.record.finalPath = one.name
-                entry.record.part = one.identity
-                entry.isUntouched = false
+                task.record.status = .publishing
+                task.record.partPath = one.file.path
+                task.record.finalPath = one.name
+                task.record.part = one.identity
+                task.hasNoDiskState = false
                 made.append(one)
             case .inTheWay:
-                leaveGroup(entry)
-                step(entry) { await $0.publish($1) }
-            case .later: group.entries.append(job.id)
+                leaveGroup(task)
+                step(task) { await $0.publish($1) }
+            case .later: group.tasks.append(job.id)
             case .failed(let error):
-                leaveGroup(entry)
-                send(.stepFailed(error), to: entry)
+                leaveGroup(task)
+                send(.stepFailed(error), to: task)
             }
         }
         do throws(DownloadError) {
@@ -96,55 +96,55 @@ extension Downloader {
             // it: a crash before the renaming leaves a partial file that the store knows, with no mark, to be begun anew;
             // one after it leaves the finished file under its name, known by its identity.
             try await store.commit(
-                made.compactMap { made in entries[made.job.id].map { ($0.record, nil) } },
+                made.compactMap { made in tasks[made.job.id].map { ($0.record, nil) } },
                 durably: true
             )
         } catch {
             let unused = made
-            await offActor { work.discard(unused) }
+            await runBlocking { work.discard(unused) }
             for one in made { withdraw(one, error) }
             return
         }
         // Files close where they were written, not here.
         let ready = made
-        let endings = await offActor { work.publish(ready) }
+        let endings = await runBlocking { work.publish(ready) }
         for (one, ending) in zip(made, endings) { finish(one, ending) }
     }
 
-    private func finish(_ made: GroupPublication.Made, _ ending: GroupPublication.Ending) {
-        guard let entry = entries[made.job.id] else { return }
-        leaveGroup(entry)
+    private func finish(_ made: BufferedFilePlacement.Made, _ ending: BufferedFilePlacement.Ending) {
+        guard let task = tasks[made.job.id] else { return }
+        leaveGroup(task)
         let count = Int64(made.job.bytes.readableBytes)
         switch ending {
         case .published(let status):
-            entry.part = nil
-            entry.record.partPath = nil
-            entry.record.finished = status
-            send(.published(path: made.name), to: entry)
+            task.part = nil
+            task.record.partPath = nil
+            task.record.finished = status
+            send(.published(path: made.name), to: task)
             // No step follows that would do it.
-            letGo(entry)
+            evict(task)
         case .nameTaken(let file):
-            hold(file, Mark(written: count, synced: count), entry)
-            step(entry) { await $0.publish($1) }
+            hold(file, PersistedRanges(written: count, synced: count), task)
+            step(task) { await $0.publish($1) }
         case .failed(let error, let file, let isSynced):
-            hold(file, isSynced ? Mark(written: count, synced: count) : .zero, entry)
-            send(.stepFailed(DownloadError(error)), to: entry)
+            hold(file, isSynced ? PersistedRanges(written: count, synced: count) : .zero, task)
+            send(.stepFailed(DownloadError(error)), to: task)
         }
     }
 
     /// The store could not be told of it: it is as if its file had never been made.
-    private func withdraw(_ made: GroupPublication.Made, _ error: DownloadError) {
-        guard let entry = entries[made.job.id] else { return }
-        leaveGroup(entry)
-        entry.record.status = .queued
-        entry.record.forgetPart()
-        entry.record.finalPath = entry.record.finalPath ?? made.job.path
-        entry.isUntouched = true
-        send(.stepFailed(error), to: entry)
+    private func withdraw(_ made: BufferedFilePlacement.Made, _ error: DownloadError) {
+        guard let task = tasks[made.job.id] else { return }
+        leaveGroup(task)
+        task.record.status = .queued
+        task.record.forgetPart()
+        task.record.finalPath = task.record.finalPath ?? made.job.path
+        task.hasNoDiskState = true
+        send(.stepFailed(error), to: task)
     }
 
-    private func leaveGroup(_ entry: Entry) {
-        group.bytes -= entry.bytesInGroup ?? 0
-        entry.bytesInGroup = nil
+    private func leaveGroup(_ task: DownloadTask) {
+        group.bytes -= task.bytesInGroup ?? 0
+        task.bytesInGroup = nil
     }
 }

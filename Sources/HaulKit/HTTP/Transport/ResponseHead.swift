@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The head of a final response: what `RangeAnswer` judges.
+/// The head of a final response: what `RangeResponse` judges.
 struct ResponseHead: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders

@@ -35,7 +35,7 @@ struct TransportRequest: Sendable, Equatable {
     /// The byte after the last one wanted; nil for everything from ``firstByte`` on. From 0 on without an end, no Range header
     /// is sent.
     var end: Int64?
-    var condition = RangeQuestion.Condition.none
+    var condition = RangeRequest.Condition.none
     var allowsInsecureRedirects: Bool
     /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
     /// that name its host go there.

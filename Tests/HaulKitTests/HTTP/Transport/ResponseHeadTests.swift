@@ -81,15 +81,15 @@ struct ResponseHeadTests {
             "Last-Modified", "Date", "Transfer-Encoding", "Retry-After", "Content-Disposition",
         ]
         let known = Resource(total: 5, validator: Validator(entityTag: EntityTag("\"a\"")))
-        let question = RangeQuestion.resuming(known, at: 2, resumesUnverified: true)
+        let question = RangeRequest.resuming(known, at: 2, resumesUnverified: true)
         var accepted = 0
         let values = Array(HostileStrings(of: alphabet, count: 6000, upTo: 4, seed: 11))
         for (index, value) in values.enumerated() {
             var head = head([(names[index % names.count], value), (names[(index / 7) % names.count], value)])
             head.status = [200, 206, 416, 503][index % 4]
             #expect((head.contentLength ?? 0) >= 0)
-            if case .accept = RangeAnswer.judge(head, to: .whole) { accepted += 1 }
-            if case .accept(_, let offset, let compare) = RangeAnswer.judge(head, to: question) {
+            if case .accept = RangeResponse.judge(head, to: .whole) { accepted += 1 }
+            if case .accept(_, let offset, let compare) = RangeResponse.judge(head, to: question) {
                 #expect(offset == 2 && compare <= 2, "\(value.debugDescription)")
             }
         }

@@ -9,7 +9,8 @@ struct MachineDriver {
 
     /// The states by name, for tables.
     enum Place: String, CaseIterable {
-        case queued, recovering, asking, choosing, comparing, connecting, preparing, transferring, resting, verifying,
+        case queued, inspectingDisk, awaitingURL, choosing, comparing, connecting, preparing, transferring, backingOff,
+            verifying,
             publishing
         case paused, completed, failed, cancelled
     }
@@ -25,11 +26,11 @@ struct MachineDriver {
 
     init(at place: Place, _ change: (inout DownloadMachine.Settings) -> Void = { _ in }) {
         self.init(change)
-        let upToTransferring: [Place] = [.transferring, .resting, .verifying, .publishing, .completed, .failed]
+        let upToTransferring: [Place] = [.transferring, .backingOff, .verifying, .publishing, .completed, .failed]
         if place == .paused { send(.pauseRequested) }
         if place == .cancelled { send(.cancelRequested) }
-        if place == .recovering { send(.slotGranted) }
-        if place == .asking {
+        if place == .inspectingDisk { send(.slotGranted) }
+        if place == .awaitingURL {
             machine.link.canAsk = true
             machine.link.learn(expiresAt: now, at: now)
             connect()
@@ -38,7 +39,7 @@ struct MachineDriver {
         if place == .choosing || place == .comparing {
             connect()
             answer(.answer(200, ["Content-Length": "100000", "ETag": "W/\"a\""]))
-            send(.bytesLanded(mark(50_000)))
+            send(.bytesLanded(persisted(50_000)))
             breakOff(at: 50_000)
             wakeUp()
         }
@@ -52,12 +53,13 @@ struct MachineDriver {
         }
         guard upToTransferring.contains(place) else { return }
         send(.prepared(id))
-        send(.bytesLanded(mark(500)))
+        send(.bytesLanded(persisted(500)))
         switch place {
-        case .resting: breakOff(at: 500)
-        case .failed: send(.connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/p"), mark(500))))
+        case .backingOff: breakOff(at: 500)
+        case .failed:
+            send(.connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/p"), persisted(500))))
         case .verifying, .publishing, .completed:
-            send(.connectionEnded(id, .finished(mark(1000))))
+            send(.connectionEnded(id, .finished(persisted(1000))))
             if place != .verifying { send(.verified(.unchecked)) }
             if place == .completed { send(.published(path: "/a.iso")) }
         default: break
@@ -69,14 +71,14 @@ struct MachineDriver {
     var place: Place {
         switch machine.state {
         case .queued: .queued
-        case .recovering: .recovering
-        case .asking: .asking
+        case .inspectingDisk: .inspectingDisk
+        case .awaitingURL: .awaitingURL
         case .choosing: .choosing
         case .comparing: .comparing
         case .connecting: .connecting
         case .preparing: .preparing
         case .transferring: .transferring
-        case .resting: .resting
+        case .backingOff: .backingOff
         case .verifying: .verifying
         case .publishing: .publishing
         case .paused: .paused
@@ -88,7 +90,7 @@ struct MachineDriver {
 
     var error: DownloadError? {
         switch machine.state {
-        case .failed(let error), .resting(_, let error): error
+        case .failed(let error), .backingOff(_, let error): error
         default: nil
         }
     }
@@ -96,7 +98,7 @@ struct MachineDriver {
     /// The last connection that was opened, and the last timer that was started.
     private(set) var id = DownloadMachine.ConnectionID(number: 0)
     private(set) var timer = DownloadMachine.TimerID(number: 0)
-    private(set) var question = RangeQuestion.whole
+    private(set) var question = RangeRequest.whole
     private(set) var wait = Duration.zero
     /// The last choice of blocks, and what they were to be chosen from.
     private(set) var choice = DownloadMachine.ChoiceID(number: 0)
@@ -105,7 +107,7 @@ struct MachineDriver {
     private(set) var ask = DownloadMachine.AskID(number: 0)
     private(set) var reason: SourceQuery.Reason?
 
-    func mark(_ written: Int64) -> Mark { Mark(written: written, synced: 0) }
+    func persisted(_ written: Int64) -> PersistedRanges { PersistedRanges(written: written, synced: 0) }
 
     @discardableResult
     mutating func send(_ event: DownloadMachine.Event) -> [Action] {
@@ -137,7 +139,7 @@ struct MachineDriver {
 
     @discardableResult
     mutating func breakOff(_ kind: TransportError.Kind = .connectionLost, at written: Int64 = 0) -> [Action] {
-        send(.connectionEnded(id, .failed(TransportError(kind), mark(written))))
+        send(.connectionEnded(id, .failed(TransportError(kind), persisted(written))))
     }
 
     @discardableResult
@@ -153,7 +155,7 @@ extension ResponseHead {
     }
 
     /// The answer to the question for a block of 100,000 bytes under a weak tag.
-    static func block(of question: RangeQuestion, tag: String? = "W/\"a\"", total: Int64 = 100_000) -> ResponseHead {
+    static func block(of question: RangeRequest, tag: String? = "W/\"a\"", total: Int64 = 100_000) -> ResponseHead {
         var head = ResponseHead.answer(
             206,
             ["Content-Range": "bytes \(question.first)-\((question.end ?? total) - 1)/\(total)"]

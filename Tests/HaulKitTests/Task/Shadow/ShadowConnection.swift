@@ -4,17 +4,17 @@ import Foundation
 
 /// A connection as the world sees it.
 struct ShadowConnection {
-    enum Stage { case asking, held, flowing }
+    enum Stage { case awaitingURL, held, flowing }
 
     let id: DownloadMachine.ConnectionID
-    let question: RangeQuestion
+    let question: RangeRequest
     /// Where it was asked.
     let url: URL
     /// Most bytes that come at once.
     let pace: Int64
     /// Nothing comes any more, and nobody says so.
     let isFrozen: Bool
-    var stage = Stage.asking
+    var stage = Stage.awaitingURL
     var preparation: DownloadMachine.Preparation?
     var isPrepared = false
     var isAdmitted = false

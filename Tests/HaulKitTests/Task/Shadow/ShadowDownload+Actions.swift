@@ -19,8 +19,8 @@ extension ShadowDownload {
             if connections[id]?.preparation != nil { complain("prepares twice for \(id)") }
             connections[id]?.preparation = preparation
             steps.append(.prepare(id, preparation))
-        case .admit(let id, let offset, let compare, let limit): admit(id, offset, compare, limit)
-        case .narrow(let id, let end): narrow(id, end)
+        case .startBody(let id, let offset, let compare, let limit): startBody(id, offset, compare, limit)
+        case .shorten(let id, let end): shorten(id, end)
         case .close(let id):
             guard connections[id] != nil else { return complain("closes \(id), which is not open") }
             // What it had taken in is still written.
@@ -32,7 +32,7 @@ extension ShadowDownload {
         case .forget(let range):
             if !isOpen { complain("forgets bytes of no file") }
             file.forget(range)
-            store.mark = file.mark
+            store.persisted = file.persisted
         case .learnLimit(let limit):
             if limit < 1 { complain("learns that the host allows \(limit) connections") }
         case .checkpoint: steps.append(.checkpoint)
@@ -74,10 +74,10 @@ extension ShadowDownload {
         }
     }
 
-    private mutating func open(_ id: ConnectionID, _ question: RangeQuestion) {
+    private mutating func open(_ id: ConnectionID, _ question: RangeRequest) {
         if id.number <= lastConnection { complain("uses \(id) again") }
         if isReleased { complain("opens \(id) without the file") }
-        if timer != nil, case .resting? = log.dropLast().last?.state { timer = nil }
+        if timer != nil, case .backingOff? = log.dropLast().last?.state { timer = nil }
         if timer != nil { complain("opens \(id) while a timer runs") }
         lastConnection = max(lastConnection, id.number)
         let paces: [Int64] = [server.current.total / 200, server.current.total / 20, server.current.total]
@@ -91,7 +91,7 @@ extension ShadowDownload {
         if case .connecting(id, _) = machine.state { checkFirst(id, question) } else { checkFurther(id, question) }
     }
 
-    private mutating func admit(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
+    private mutating func startBody(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
         guard let open = connections[id], open.stage == .held, !open.isAdmitted else {
             return complain("admits \(id), which is not open")
         }
@@ -110,10 +110,10 @@ extension ShadowDownload {
             checkFurtherBody(open, offset, limit)
         }
         connections[id]?.isAdmitted = true
-        steps.append(.admit(id, at: offset, compare: compare, limit: limit))
+        steps.append(.startBody(id, at: offset, compare: compare, limit: limit))
     }
 
-    private mutating func narrow(_ id: ConnectionID, _ end: Int64) {
+    private mutating func shorten(_ id: ConnectionID, _ end: Int64) {
         guard connections[id] != nil else { return complain("narrows \(id), which is not open") }
         // What was taken in before is written, even beyond the new end.
         if chance(30) { flow(id) }

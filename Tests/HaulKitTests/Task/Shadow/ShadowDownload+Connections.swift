@@ -7,10 +7,10 @@ extension ShadowDownload {
         if open.isFrozen {
             // Nobody notices for long that the server has fallen silent.
             guard isBenevolent || chance(5) else { return }
-            return end(id, .failed(TransportError(.stalled), open.stage == .flowing ? file.mark : nil))
+            return end(id, .failed(TransportError(.stalled), open.stage == .flowing ? file.persisted : nil))
         }
         switch open.stage {
-        case .asking: ask(open)
+        case .awaitingURL: ask(open)
         case .held:
             if fails(10) { return end(id, .failed(TransportError(.connectionLost, "no body"), nil)) }
             if !steps.isEmpty { finishStep() }
@@ -47,12 +47,12 @@ extension ShadowDownload {
         if fails(2) {
             if chance(50) {
                 file.failSync()
-                store.mark = file.mark
+                store.persisted = file.persisted
             }
-            return end(open.id, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), file.mark))
+            return end(open.id, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), file.persisted))
         }
-        if fails(10) { return end(open.id, .failed(anyFailure(), file.mark)) }
-        guard !open.rest.isEmpty else { return end(open.id, .finished(file.mark)) }
+        if fails(10) { return end(open.id, .failed(anyFailure(), file.persisted)) }
+        guard !open.rest.isEmpty else { return end(open.id, .finished(file.persisted)) }
         flow(open.id)
     }
 
@@ -61,8 +61,8 @@ extension ShadowDownload {
         connections[id] = nil
         // Those whose bytes are all here may be closed at any time.
         let others = connections.keys.filter { id in
-            guard let owed = machine.transfer.plan?.segments[id]?.owed else { return false }
-            return file.mark.written.firstMissing(in: owed) < owed.upperBound
+            guard let remainingRange = machine.transfer.plan?.segments[id]?.remainingRange else { return false }
+            return file.persisted.written.firstMissing(in: remainingRange) < remainingRange.upperBound
         }
         send(.connectionEnded(id, end))
         guard wasTransferring else { return }

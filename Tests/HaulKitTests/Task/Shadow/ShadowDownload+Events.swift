@@ -85,8 +85,8 @@ extension ShadowDownload {
     private mutating func tick() {
         if fails(1) { return send(.spaceMissing(anyReason(), ShadowDownload.noRoom)) }
         if chance(20) { file.sync() }
-        store.mark = file.mark
-        send(.bytesLanded(file.mark))
+        store.persisted = file.persisted
+        send(.bytesLanded(file.persisted))
     }
 
     private mutating func fireTimer() {
@@ -107,18 +107,18 @@ extension ShadowDownload {
         guard let expected = verification else { return }
         verification = nil
         if fails(3) { return send(.stepFailed(DownloadError(.diskFailed, "read error"))) }
-        let versions = file.versions(in: file.mark.written)
+        let versions = file.versions(in: file.persisted.written)
         let version = versions.count == 1 ? versions.first.flatMap { server.versions[$0] } : nil
-        let isWhole = version.map { $0.total == file.mark.prefix } ?? false
+        let isWhole = version.map { $0.total == file.persisted.prefix } ?? false
         let actual = ShadowServer.digest(of: isWhole ? version?.number ?? 0 : 0xFFFF)
         // Nothing at all has the digest of whatever version has no bytes.
         let isRight = actual == expected || (versions.isEmpty && server.current.total == 0)
         answer(isRight ? .right : .mismatch(expected: expected, actual: actual))
     }
 
-    mutating func answer(_ verdict: DownloadMachine.Verdict) {
-        if machine.state == .verifying { lastVerdict = verdict }
-        send(.verified(verdict))
+    mutating func answer(_ decision: DownloadMachine.Decision) {
+        if machine.state == .verifying { lastVerdict = decision }
+        send(.verified(decision))
     }
 
     // MARK: Late events
@@ -142,12 +142,12 @@ extension ShadowDownload {
         ]
         let state = machine.state
         if state != .queued { useless.append(.slotGranted) }
-        if state != .recovering { useless += [.recovered(junk), .recovered(nil)] }
+        if state != .inspectingDisk { useless += [.recovered(junk), .recovered(nil)] }
         if state != .verifying { useless += [.verified(.right), .verified(.unchecked)] }
         if state != .publishing { useless.append(.published(path: "/elsewhere")) }
         if state != .transferring { useless.append(.connectionWanted([anyHost()])) }
         // During a short step it may take back what was asked for.
-        let isTorn = [.recovering, .publishing].contains(state) || steps.contains(where: \.isPreparation)
+        let isTorn = [.inspectingDisk, .publishing].contains(state) || steps.contains(where: \.isPreparation)
         if !isTorn, let reason = HoldReason.allCases.first(where: { $0 != machine.hold }) {
             useless.append(.holdEnded(reason))
             if state != .transferring { useless.append(.spaceMissing(reason, ShadowDownload.noRoom)) }
@@ -161,7 +161,7 @@ extension ShadowDownload {
             useless += [.prepared(present), .skipped(path: "/x")]
             let flowing = openIDs.filter { connections[$0]?.stage == .flowing }
             useless += flowing.map { .headReceived($0, head, retryAfter: nil) }
-        case .resting:
+        case .backingOff:
             useless += [.bytesLanded(junk), .prepared(present), .connectionEnded(present, .finished(junk))]
         case .verifying, .publishing:
             useless += [.bytesLanded(junk), .connectionEnded(present, .overlapDiffers), .skipped(path: "/x")]
@@ -180,8 +180,9 @@ extension ShadowDownload {
                 .sourceReplaced(.init(url: ShadowServer.url)),
             ]
         case .queued: useless.append(.resumeRequested)
-        case .asking: useless += [.bytesLanded(junk), .prepared(present), .connectionEnded(present, .finished(junk))]
-        case .recovering: break
+        case .awaitingURL:
+            useless += [.bytesLanded(junk), .prepared(present), .connectionEnded(present, .finished(junk))]
+        case .inspectingDisk: break
         }
         return useless.randomElement(using: &random) ?? .prepared(stale)
     }
@@ -192,8 +193,8 @@ extension ShadowDownload {
         return chance(20) || connections[id] != nil ? ConnectionID(number: 9999) : id
     }
 
-    private mutating func junkMark() -> Mark {
+    private mutating func junkMark() -> PersistedRanges {
         let lower = Int64.random(in: 0...200_000, using: &random)
-        return Mark(written: ByteSet(lower..<lower + 5000), synced: ByteSet())
+        return PersistedRanges(written: ByteSet(lower..<lower + 5000), synced: ByteSet())
     }
 }

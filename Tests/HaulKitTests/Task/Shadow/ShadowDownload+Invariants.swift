@@ -34,9 +34,9 @@ extension ShadowDownload {
     }
 
     /// A body is about to be joined to what is on disk.
-    mutating func checkJoin(_ question: RangeQuestion, _ version: Int) {
+    mutating func checkJoin(_ question: RangeRequest, _ version: Int) {
         guard question.goesOn, question.offset > 0, !isProvable, !joinsBlindly, !isExcused else { return }
-        let written = file.mark.written
+        let written = file.persisted.written
         if agrees(file.origins(in: written), with: version) { return }
         // What differs lies where nothing was compared: excepted, if the version has no strong name and enough was compared.
         guard let known = question.known,
@@ -58,7 +58,7 @@ extension ShadowDownload {
         if offset != open.question.offset || compare != open.question.overlap || limit != 0 {
             complain("admits \(limit as Any) bytes at \(offset) behind a block")
         }
-        if !file.mark.written.containsAll(of: offset - compare..<offset) { complain("compares what it lacks") }
+        if !file.persisted.written.containsAll(of: offset - compare..<offset) { complain("compares what it lacks") }
     }
 
     /// Whether a piece that is here has the right digest: all of it is of the version that the digests were made of.
@@ -92,31 +92,31 @@ extension ShadowDownload {
         let isMet =
             switch machine.state {
             case .queued, .paused, .completed, .failed, .cancelled: connections.isEmpty && timer == nil
-            case .recovering: steps.contains(.recover)
-            case .asking(let id): ask == id && connections.isEmpty && timer == nil
+            case .inspectingDisk: steps.contains(.recover)
+            case .awaitingURL(let id): ask == id && connections.isEmpty && timer == nil
             case .choosing(let id):
                 connections.isEmpty && timer == nil
                     && steps.contains { if case .chooseBlocks(id, _) = $0 { true } else { false } }
             case .comparing(let id, _): openIDs == [id] && connections[id]?.isAdmitted == true
-            case .connecting(let id, _): openIDs == [id] && connections[id]?.stage == .asking
+            case .connecting(let id, _): openIDs == [id] && connections[id]?.stage == .awaitingURL
             case .preparing(let id, let preparation, _):
                 steps.contains(.prepare(id, preparation)) && (openIDs == [id] || connections.isEmpty)
             case .transferring:
-                Set(machine.transfer.lines.keys) == Set(connections.keys)
+                Set(machine.transfer.active.keys) == Set(connections.keys)
                     && !(connections.isEmpty && uncheckedPieces.isEmpty)
-            case .resting: timer != nil && connections.isEmpty
+            case .backingOff: timer != nil && connections.isEmpty
             case .verifying: connections.isEmpty && (verification != nil || steps.contains(.answerUnchecked))
             case .publishing: connections.isEmpty && steps.contains(.publish)
             }
         if !isMet {
-            let lines = machine.transfer.lines.keys.map(\.number).sorted()
+            let lines = machine.transfer.active.keys.map(\.number).sorted()
             complain("waits for something that cannot come: open \(openIDs.map(\.number)), lines \(lines)")
         }
         if ask != machine.link.asked {
             complain("believes that \(machine.link.asked as Any) is out, it is \(ask as Any)")
         }
         switch machine.state {
-        case .asking, .choosing, .comparing, .connecting, .preparing, .transferring, .resting: break
+        case .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff: break
         default: if ask != nil { complain("asks for a link that it does not need") }
         }
         if connections.count > max(1, machine.settings.limits.connections) {
@@ -125,21 +125,23 @@ extension ShadowDownload {
     }
 
     mutating func checkMarks() {
-        let mark = machine.mark
-        if !mark.synced.subtracting(mark.written).isEmpty || (mark.written.ranges.first?.lowerBound ?? 0) < 0 {
-            complain("has the impossible mark \(mark)")
+        let persisted = machine.persisted
+        if !persisted.synced.subtracting(persisted.written).isEmpty
+            || (persisted.written.ranges.first?.lowerBound ?? 0) < 0
+        {
+            complain("has the impossible mark \(persisted)")
         }
         switch machine.state {
-        case .connecting, .transferring, .resting, .verifying, .publishing:
-            if !mark.written.subtracting(file.mark.written).isEmpty
-                || !mark.synced.subtracting(file.mark.synced).isEmpty
+        case .connecting, .transferring, .backingOff, .verifying, .publishing:
+            if !persisted.written.subtracting(file.persisted.written).isEmpty
+                || !persisted.synced.subtracting(file.persisted.synced).isEmpty
             {
-                complain("claims \(mark.written.text), the disk has \(file.mark.written.text)")
+                complain("claims \(persisted.written.text), the disk has \(file.persisted.written.text)")
             }
         case .paused, .failed:
             guard steps.isEmpty, hasPart else { return }
-            if file.versions(in: mark.written).contains(ShadowFile.garbage) || !file.has(mark.written) {
-                complain("claims \(mark.written.text), which the disk does not have")
+            if file.versions(in: persisted.written).contains(ShadowFile.garbage) || !file.has(persisted.written) {
+                complain("claims \(persisted.written.text), which the disk does not have")
             }
         default: break
         }
@@ -149,48 +151,59 @@ extension ShadowDownload {
     mutating func checkPlan() {
         guard case .transferring = machine.state, let plan = machine.transfer.plan else { return }
         if plan.total != machine.resource?.total { complain("plans \(plan.total) bytes") }
-        var owed = ByteSet()
+        var remainingRange = ByteSet()
         for (id, segment) in plan.segments.sorted(by: { $0.key.number < $1.key.number }) {
             if connections[id] == nil { complain("expects bytes of \(id), which is not open") }
-            if segment.owed.isEmpty || segment.end > plan.total { complain("expects \(segment.owed) of \(id)") }
-            if !segment.isHedge, owed.intersects(segment.owed) { complain("expects the same bytes twice") }
-            if !segment.isHedge { owed.insert(contentsOf: segment.owed) }
+            if segment.remainingRange.isEmpty || segment.end > plan.total {
+                complain("expects \(segment.remainingRange) of \(id)")
+            }
+            if !segment.isHedge, remainingRange.intersects(segment.remainingRange) {
+                complain("expects the same bytes twice")
+            }
+            if !segment.isHedge { remainingRange.insert(contentsOf: segment.remainingRange) }
             // Bytes that it owes lie in what it may still bring.
             if let open = connections[id], open.stage == .flowing, !open.isFrozen, !file.isBroken {
-                let left = ByteSet(segment.owed).subtracting(file.mark.written)
+                let left = ByteSet(segment.remainingRange).subtracting(file.persisted.written)
                 let isComing = left.subtracting(ByteSet(open.rest)).isEmpty || open.rest.upperBound == open.body?.end
-                if !isComing { complain("expects \(segment.owed) of \(id), which brings \(open.rest)") }
+                if !isComing { complain("expects \(segment.remainingRange) of \(id), which brings \(open.rest)") }
             }
         }
-        for segment in plan.segments.values where segment.isHedge && !ByteSet(segment.owed).subtracting(owed).isEmpty {
+        for segment in plan.segments.values
+        where segment.isHedge && !ByteSet(segment.remainingRange).subtracting(remainingRange).isEmpty {
             complain("has a hedge of nothing")
         }
-        if !plan.landed.subtracting(file.mark.written).isEmpty, !file.isBroken {
-            complain("counts on \(plan.landed.text), the disk has \(file.mark.written.text)")
+        if !plan.receivedRanges.subtracting(file.persisted.written).isEmpty, !file.isBroken {
+            complain("counts on \(plan.receivedRanges.text), the disk has \(file.persisted.written.text)")
         }
-        if plan.missing != owed.subtracting(plan.landed).union(plan.unassigned) { complain("has lost sight of bytes") }
+        if plan.missing != remainingRange.subtracting(plan.receivedRanges).union(plan.unassigned) {
+            complain("has lost sight of bytes")
+        }
     }
 
     /// Without a digest that will show it, no bytes of two versions ever stand in the file.
     mutating func checkVersions() {
         guard !isProvable, !joinsBlindly, !isExcused, hasPart else { return }
-        guard !isOfOneVersion(file.mark.written) else { return }
-        complain("joined bytes of the versions \(file.versions(in: file.mark.written).sorted())")
+        guard !isOfOneVersion(file.persisted.written) else { return }
+        complain("joined bytes of the versions \(file.versions(in: file.persisted.written).sorted())")
     }
 
     // MARK: Connections
 
     /// The first connection asks for what the file lacks, and of the version that it has.
-    mutating func checkFirst(_ id: ConnectionID, _ question: RangeQuestion) {
+    mutating func checkFirst(_ id: ConnectionID, _ question: RangeRequest) {
         if connections.count > 1 { complain("begins with \(id) while connections are open") }
         guard question.goesOn else { return }
         let wanted = question.offset..<max(question.offset, question.end ?? machine.resource?.total ?? .max)
-        if machine.mark.written.intersects(wanted) { complain("asks for \(wanted) with \(machine.mark.written.text)") }
-        if !file.mark.written.containsAll(of: question.first..<question.offset) { complain("compares what it lacks") }
+        if machine.persisted.written.intersects(wanted) {
+            complain("asks for \(wanted) with \(machine.persisted.written.text)")
+        }
+        if !file.persisted.written.containsAll(of: question.first..<question.offset) {
+            complain("compares what it lacks")
+        }
         guard !isExcused, !joinsBlindly, !isProvable, server.mirrors.isEmpty, question.known?.mirror == nil else {
             return
         }
-        let origins = file.origins(in: machine.mark.written)
+        let origins = file.origins(in: machine.persisted.written)
         let named = server.versions.values.filter { agrees(origins, with: $0.number) }
         if named.isEmpty { complain("continues the versions \(origins.keys.sorted())") }
         let known = question.known?.validator
@@ -201,7 +214,7 @@ extension ShadowDownload {
         }
     }
 
-    mutating func checkFurther(_ id: ConnectionID, _ question: RangeQuestion) {
+    mutating func checkFurther(_ id: ConnectionID, _ question: RangeRequest) {
         guard let total = machine.resource?.total, let end = question.end else {
             return complain("opens \(id) without an end")
         }
@@ -217,7 +230,7 @@ extension ShadowDownload {
             complain("admits \(limit) bytes at \(offset), it owes \(end as Any)")
         }
         guard !isProvable, !joinsBlindly, !isExcused else { return }
-        if !agrees(file.origins(in: file.mark.written), with: body.version.number) {
+        if !agrees(file.origins(in: file.persisted.written), with: body.version.number) {
             complain("admits a body of the version \(body.version.number)")
         }
     }
@@ -227,13 +240,13 @@ extension ShadowDownload {
     /// What is verified is whole, and where nothing is left to compare it with, it is right.
     mutating func checkWhole(_ checksum: Checksum?) {
         if !connections.isEmpty { complain("verifies while a connection is open") }
-        let count = machine.mark.prefix
+        let count = machine.persisted.prefix
         if count != machine.resource?.total { complain("verifies \(count) of \(machine.resource?.total as Any) bytes") }
         if checksum == nil { checkResult(0..<count) }
     }
 
     mutating func checkResult(_ bytes: Range<Int64>) {
-        if !file.mark.written.containsAll(of: bytes) { complain("takes \(file.mark.written.text) for whole") }
+        if !file.persisted.written.containsAll(of: bytes) { complain("takes \(file.persisted.written.text) for whole") }
         let versions = file.versions(in: bytes)
         if versions.contains(ShadowFile.garbage) { complain("takes bytes that were lost") }
         if !joinsBlindly, !isExcused, !isOfOneVersion(ByteSet(bytes)) {

@@ -39,7 +39,7 @@ extension ShadowDownload {
             .randomElement(using: &random) ?? ""
         // One that the server does not take, or that leads to another file.
         if machine.link.canAsk, fails(20) { number = server.revoked }
-        if machine.mark.count > 0, fails(5) { host = ShadowServer.wrongHost + "/z" }
+        if machine.persisted.count > 0, fails(5) { host = ShadowServer.wrongHost + "/z" }
         let life = Int.random(in: -1000...4000, using: &random)
         let isKnown = chance(50) && !isBenevolent
         return .init(

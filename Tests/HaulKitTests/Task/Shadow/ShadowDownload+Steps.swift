@@ -8,17 +8,17 @@ extension ShadowDownload {
         case .recover: recover()
         case .prepare(let id, let preparation): prepare(id, preparation)
         case .chooseBlocks(let id, let plan): chooseBlocks(id, plan)
-        case .admit(let id, let offset, let compare, let limit): admit(id, offset, compare, limit)
+        case .startBody(let id, let offset, let compare, let limit): startBody(id, offset, compare, limit)
         case .checkpoint:
             guard isOpen else { return }
             if fails(10) { file.failSync() } else { file.sync() }
-            send(.bytesLanded(file.mark))
-            store.mark = file.mark
+            send(.bytesLanded(file.persisted))
+            store.persisted = file.persisted
         case .answerUnchecked: answer(.unchecked)
         case .publish: publish()
         case .setAside, .discard:
             (hasPart, isOpen, isExcused, file) = (false, false, false, ShadowFile())
-            store.mark = .zero
+            store.persisted = .zero
         case .release:
             isOpen = false
             uncheckedPieces = []
@@ -37,7 +37,7 @@ extension ShadowDownload {
         }
         isOpen = true
         machine.learn(store.resource)
-        let claim = store.mark
+        let claim = store.persisted
         let isThere = claim.count > 0 && file.has(claim.written)
         file.reopen(isThere ? claim : .zero)
         send(.recovered(isThere ? claim : nil))
@@ -58,7 +58,7 @@ extension ShadowDownload {
         send(.prepared(id))
     }
 
-    private mutating func admit(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
+    private mutating func startBody(_ id: ConnectionID, _ offset: Int64, _ compare: Int64, _ limit: Int64?) {
         guard let open = connections[id], let body = open.body else { return }
         if !isOpen { complain("admits a body into no file") }
         if offset - compare != body.first { complain("admits at \(offset) what begins at \(body.first)") }
@@ -81,22 +81,22 @@ extension ShadowDownload {
         if !isOpen { complain("chooses blocks of no file") }
         if fails(2) { return send(.blocksUnreadable(id, DownloadError(.diskFailed, "read error"))) }
         // Some of what is on disk is zeros.
-        let zeros = chance(30) ? 0..<Int64.random(in: 0...file.mark.prefix, using: &random) : 0..<0
+        let zeros = chance(30) ? 0..<Int64.random(in: 0...file.persisted.prefix, using: &random) : 0..<0
         let blocks = plan.blocks { !zeros.contains($0.lowerBound) }
-        if !file.mark.written.containsAll(blocks) { complain("compares what it lacks: \(blocks)") }
+        if !file.persisted.written.containsAll(blocks) { complain("compares what it lacks: \(blocks)") }
         send(.blocksChosen(id, blocks))
     }
 
     private mutating func publish() {
         if fails(5) {
             file.failSync()
-            store.mark = file.mark
+            store.persisted = file.persisted
             return send(.stepFailed(DownloadError(chance(50) ? .diskFailed : .diskFull, "fsync")))
         }
         file.sync()
-        let total = machine.mark.prefix
+        let total = machine.persisted.prefix
         checkResult(0..<total)
-        if let number = file.versions(in: file.mark.written).first, let version = server.versions[number],
+        if let number = file.versions(in: file.persisted.written).first, let version = server.versions[number],
             version.total != total, !isExcused, !joinsBlindly
         {
             complain("publishes \(total) of \(version.total) bytes")

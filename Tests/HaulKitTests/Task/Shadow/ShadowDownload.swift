@@ -15,7 +15,7 @@ struct ShadowDownload {
         case recover, checkpoint, answerUnchecked, publish, setAside, discard, release
         case chooseBlocks(DownloadMachine.ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, DownloadMachine.Preparation)
-        case admit(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
+        case startBody(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
 
         var isPreparation: Bool {
             if case .prepare = self { return true }
@@ -39,7 +39,7 @@ struct ShadowDownload {
     var file = ShadowFile()
     var hasPart = false
     var isOpen = false
-    var store: (resource: Resource?, mark: Mark) = (nil, .zero)
+    var store: (resource: Resource?, persisted: PersistedRanges) = (nil, .zero)
     var connections: [ConnectionID: ShadowConnection] = [:]
     var steps: [Step] = []
     /// Pieces that wait to be compared with their digests.
@@ -50,7 +50,7 @@ struct ShadowDownload {
     var ask: DownloadMachine.AskID?
     /// How many links it has named.
     var links = 0
-    var lastVerdict: DownloadMachine.Verdict?
+    var lastVerdict: DownloadMachine.Decision?
     var lastConnection = 0
     var isReleased = true
     var lastReported: DownloadMachine.State?
@@ -136,14 +136,14 @@ struct ShadowDownload {
         if afterPowerCut {
             file.loseUnsynced()
             // Of another boot: only what was synced counts, now and later.
-            store.mark.written = store.mark.synced
+            store.persisted.written = store.persisted.synced
         }
         var settings = machine.settings
         settings.isLinkVouchedFor = machine.link.isVouchedFor
         machine = DownloadMachine(
             settings,
             resource: store.resource,
-            mark: store.mark,
+            persisted: store.persisted,
             seed: random.next(),
             isFromReplacedSource: fromReplacedSource
         )

@@ -8,29 +8,29 @@ struct ShadowFile: Equatable {
     /// Which bytes are of which version.
     private var origins: [Int: ByteSet] = [:]
     /// What the engine's `PartFile` would say.
-    private(set) var mark = Mark.zero
+    private(set) var persisted = PersistedRanges.zero
     /// A sync failed: nothing more is taken.
     private(set) var isBroken = false
 
     /// What is there and claimed already stays as it is: it may have been compared with a digest.
     mutating func write(_ range: Range<Int64>, of version: Int) {
         guard !range.isEmpty, !isBroken else { return }
-        let fresh = ByteSet(range).subtracting(mark.written)
+        let fresh = ByteSet(range).subtracting(persisted.written)
         for other in origins.keys where other != version { origins[other]?.subtract(fresh) }
         origins[version, default: ByteSet()].formUnion(fresh)
-        mark.written.formUnion(fresh)
+        persisted.written.formUnion(fresh)
     }
 
     /// The bytes stay where they are, and are claimed no more.
     mutating func forget(_ range: Range<Int64>) {
-        mark.written.remove(contentsOf: range)
-        mark.synced.remove(contentsOf: range)
+        persisted.written.remove(contentsOf: range)
+        persisted.synced.remove(contentsOf: range)
     }
 
     mutating func startOver() { self = ShadowFile() }
 
     mutating func sync() {
-        if !isBroken { mark.synced = mark.written }
+        if !isBroken { persisted.synced = persisted.written }
     }
 
     /// A sync failed: what was not synced may be anything.
@@ -41,15 +41,15 @@ struct ShadowFile: Equatable {
 
     /// The power went: what was not synced is anything now.
     mutating func loseUnsynced() {
-        let lost = everything.subtracting(mark.synced)
+        let lost = everything.subtracting(persisted.synced)
         for version in origins.keys { origins[version]?.subtract(lost) }
         origins[Self.garbage, default: ByteSet()].formUnion(lost)
-        mark.written = mark.synced
+        persisted.written = persisted.synced
     }
 
     /// Opened anew with what the store claims.
-    mutating func reopen(_ claim: Mark) {
-        mark = claim
+    mutating func reopen(_ claim: PersistedRanges) {
+        persisted = claim
         isBroken = false
     }
 

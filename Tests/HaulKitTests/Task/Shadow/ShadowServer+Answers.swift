@@ -18,13 +18,13 @@ extension ShadowServer {
         var body: Body?
     }
 
-    mutating func answer(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {
+    mutating func answer(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         guard Int.random(in: 0..<100, using: &random) < badness else { return proper(question) }
         return bad(question, &random)
     }
 
     /// The answer to one connection too many.
-    func refusal(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {
+    func refusal(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: Answer(head: head(429, nil), retryAfter: .seconds(1))
         case 1: Answer(head: head(503, nil))
@@ -33,7 +33,7 @@ extension ShadowServer {
         }
     }
 
-    func proper(_ question: RangeQuestion, honoursCondition: Bool = true) -> Answer {
+    func proper(_ question: RangeRequest, honoursCondition: Bool = true) -> Answer {
         guard let version = version(at: question.source) else { return Answer(head: head(404, nil)) }
         let hasTag = { (tag: String) in tags == .strong && tag == version.tag }
         if honoursCondition, !ignoresConditions {
@@ -108,7 +108,7 @@ extension ShadowServer {
         return ResponseHead(status: status, headers: headers, url: from.map(link) ?? asked, requested: asked)
     }
 
-    private mutating func bad(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {
+    private mutating func bad(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         guard let version = version(at: question.source) else { return proper(question) }
         let cdn = "https://cdn.example/x/a.iso?signature=secret"
         let first = question.first
@@ -163,7 +163,7 @@ extension ShadowServer {
     }
 
     /// RFC 9110 wants the tag in an answer to a condition, and some leave it out. Or the digest is that of something else.
-    private func odd(_ question: RangeQuestion, _ random: inout SplitMix64) -> Answer {
+    private func odd(_ question: RangeRequest, _ random: inout SplitMix64) -> Answer {
         var answer = proper(question, honoursCondition: Bool.random(using: &random))
         switch question.condition {
         case .ifRange where answer.head.status == 206, .ifMatch where answer.head.status == 206:

@@ -1,0 +1,228 @@
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Somebody who is told what happens to one download.
+protocol EventReceiver: AnyObject, Sendable {
+    /// - Parameter outcome: how the run has ended with this event; nothing comes after it.
+    func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?)
+}
+
+/// Passes what happens to one download on to however many listeners there are. Never waits for any of them.
+final class EventBroadcaster: Sendable {
+    private struct State {
+        var snapshot: DownloadSnapshot
+        var outcome: DownloadOutcome?
+        var listeners: [Int: any EventReceiver] = [:]
+        var next = 0
+        var isClosed = false
+
+        /// - Returns: who is to be told.
+        mutating func change(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) -> [any EventReceiver] {
+            self.snapshot = snapshot
+            self.outcome = outcome
+            defer { if outcome != nil { listeners = [:] } }
+            return Array(listeners.values)
+        }
+    }
+    private let state: Mutex<State>
+    private let onGone: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - outcome: how the last run ended, where none is under way.
+    ///   - onGone: called when the last holder lets go of it.
+    init(
+        _ snapshot: DownloadSnapshot,
+        outcome: DownloadOutcome? = nil,
+        onGone: @escaping @Sendable () -> Void = {}
+    ) {
+        state = Mutex(State(snapshot: snapshot, outcome: outcome))
+        self.onGone = onGone
+    }
+
+    deinit { onGone() }
+
+    var snapshot: DownloadSnapshot { state.withLock { $0.snapshot } }
+    var outcome: DownloadOutcome? { state.withLock { $0.outcome } }
+
+    /// A change of state; a state that ends the run carries its outcome. A state after an outcome begins a new run.
+    func changed(_ snapshot: DownloadSnapshot, outcome: DownloadOutcome? = nil) {
+        let listeners = state.withLock { $0.isClosed ? [] : $0.change(snapshot, outcome) }
+        for listener in listeners { listener.tell(.changed(snapshot), then: outcome) }
+    }
+
+    /// Nothing changes any more after this. A run that has not ended ends so.
+    func close(_ outcome: DownloadOutcome, _ snapshot: DownloadSnapshot?) {
+        let (last, listeners) = state.withLock { state in
+            let last = snapshot ?? state.snapshot
+            guard !state.isClosed, state.outcome == nil else {
+                state.isClosed = true
+                return (last, [any EventReceiver]())
+            }
+            state.isClosed = true
+            return (last, state.change(last, outcome))
+        }
+        for listener in listeners { listener.tell(.changed(last), then: outcome) }
+    }
+
+    func progressed(_ snapshot: DownloadSnapshot) {
+        let listeners = state.withLock { state in
+            guard !state.isClosed else { return [any EventReceiver]() }
+            state.snapshot = snapshot
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.tell(.progressed(snapshot), then: nil) }
+    }
+
+    /// - Parameter onlyTheEnd: nothing is told before the outcome.
+    func listen(onlyTheEnd: Bool = false) -> Listener {
+        state.withLock { state in
+            let number = state.next
+            state.next += 1
+            let listener = Listener(onlyTheEnd: onlyTheEnd) { [weak self] in self?.leave(number) }
+            listener.tell(.changed(state.snapshot), then: state.outcome)
+            if state.outcome == nil { state.listeners[number] = listener }
+            return listener
+        }
+    }
+
+    /// Tells the receiver the present state, and then all that happens until the run ends. It is held until then.
+    func attach(_ receiver: some EventReceiver) {
+        state.withLock { state in
+            receiver.tell(.changed(state.snapshot), then: state.outcome)
+            guard state.outcome == nil else { return }
+            state.listeners[state.next] = receiver
+            state.next += 1
+        }
+    }
+
+    private func leave(_ number: Int) {
+        state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+    }
+
+    /// A listener that asks for one event after another.
+    final class Listener: EventReceiver {
+        private struct State {
+            var waiting = EventQueue()
+            var hasEnded = false
+            var continuation: CheckedContinuation<DownloadEvent?, Never>?
+        }
+        private let state = Mutex(State())
+        private let onlyTheEnd: Bool
+        private let onLeave: @Sendable () -> Void
+
+        init(onlyTheEnd: Bool, onLeave: @escaping @Sendable () -> Void) {
+            self.onlyTheEnd = onlyTheEnd
+            self.onLeave = onLeave
+        }
+
+        func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
+            if onlyTheEnd, outcome == nil { return }
+            state.withLock { state in
+                guard !state.hasEnded else { return }
+                state.waiting.append(event)
+                if let outcome {
+                    state.waiting.append(.ended(outcome))
+                    state.hasEnded = true
+                }
+                if let continuation = state.continuation {
+                    state.continuation = nil
+                    continuation.resume(returning: state.waiting.popFirst())
+                }
+            }
+        }
+
+        /// The next event; nil after the last one, and when the task is cancelled.
+        func next() async -> DownloadEvent? {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let displaced = state.withLock { state -> CheckedContinuation<DownloadEvent?, Never>? in
+                        if let event = state.waiting.popFirst() {
+                            continuation.resume(returning: event)
+                        } else if state.hasEnded || Task.isCancelled {
+                            continuation.resume(returning: nil)
+                        } else {
+                            // Two tasks in one iterator is a mistake of the caller; the first one is let go.
+                            defer { state.continuation = continuation }
+                            return state.continuation
+                        }
+                        return nil
+                    }
+                    displaced?.resume(returning: nil)
+                }
+            } onCancel: {
+                leave()
+            }
+        }
+
+        /// What has come is told yet, and nothing after it.
+        func finish() {
+            let continuation = state.withLock { state in
+                state.hasEnded = true
+                defer { state.continuation = nil }
+                return state.continuation
+            }
+            continuation?.resume(returning: nil)
+            onLeave()
+        }
+
+        func leave() {
+            let continuation = state.withLock { state in
+                state.hasEnded = true
+                state.waiting.removeAll()
+                defer { state.continuation = nil }
+                return state.continuation
+            }
+            continuation?.resume(returning: nil)
+            onLeave()
+        }
+    }
+}
+
+/// The events of one run of a download: first its present state, last how it ended.
+///
+/// A slow reader loses progress; one that is more than 256 changes of state behind loses the oldest of these; the outcome
+/// reaches every one. Each iteration listens on its own. It also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
+public struct DownloadEvents: AsyncSequence, Sendable {
+    public typealias Element = DownloadEvent
+    public typealias Failure = Never
+
+    private let hub: EventBroadcaster
+    private let onlyTheEnd: Bool
+
+    init(_ hub: EventBroadcaster, onlyTheEnd: Bool = false) {
+        self.hub = hub
+        self.onlyTheEnd = onlyTheEnd
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(Seat(hub.listen(onlyTheEnd: onlyTheEnd))) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let seat: Seat
+
+        fileprivate init(_ seat: Seat) { self.seat = seat }
+
+        /// - Returns: nil after the last event, and when the task is cancelled or shuts down gracefully.
+        public mutating func next() async -> DownloadEvent? { await seat.next() }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
+            await seat.next()
+        }
+    }
+
+    /// Leaves when the last copy of the iterator goes.
+    fileprivate final class Seat: Sendable {
+        private let listener: EventBroadcaster.Listener
+        init(_ listener: EventBroadcaster.Listener) { self.listener = listener }
+
+        func next() async -> DownloadEvent? {
+            await withGracefulShutdownHandler {
+                await listener.next()
+            } onGracefulShutdown: { [listener] in
+                listener.finish()
+            }
+        }
+
+        deinit { listener.leave() }
+    }
+}

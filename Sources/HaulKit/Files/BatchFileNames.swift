@@ -1,0 +1,84 @@
+/// The names that the files of one list would have, told apart before anything is asked of a server.
+///
+/// Where several URLs lead to one name in one folder, the first keeps it and the others are numbered in the order of the
+/// list, `name (1).ext`, so that the same list gives the same names whichever answer comes first. A name that only the
+/// answer brings (`Content-Disposition`, a redirect) is not known here; if it is taken by then, it gets the next number.
+public struct BatchFileNames: Sendable {
+    /// A name that more than one URL of the list leads to.
+    public struct Shared: Sendable, Hashable {
+        public let path: String
+        /// How many URLs lead to it.
+        public let count: Int
+    }
+
+    /// The requests, with ``DownloadRequest/suggestedName`` where they needed one.
+    public private(set) var requests: [DownloadRequest]
+    /// In the order of the list.
+    public private(set) var shared: [Shared] = []
+    /// By position: requests that name the file of an earlier one for another URL, and why they cannot be granted.
+    public private(set) var refused: [Int: DownloadError] = [:]
+
+    public init(_ requests: [DownloadRequest]) {
+        self.requests = requests
+        guard requests.count > 1 else { return }
+        /// The first to lead to each path, and the others.
+        var first: [String: Int] = [:]
+        var others: [(position: Int, path: String)] = []
+        for (position, request) in requests.enumerated() {
+            guard let path = Self.path(request) else { continue }
+            guard let earlier = first[path] else {
+                first[path] = position
+                continue
+            }
+            if requests[earlier].url == request.url, requests[earlier].destination == request.destination { continue }
+            others.append((position, path))
+        }
+        number(others, first)
+    }
+
+    private mutating func number(_ others: [(position: Int, path: String)], _ first: [String: Int]) {
+        var taken = Set(others.isEmpty ? [] : Array(first.keys))
+        var numbers: [String: Int] = [:]
+        /// One URL twice is one download, also where its name was numbered.
+        var given: [DownloadRequest: String] = [:]
+        var counts: [String: Int] = [:]
+        var order: [String] = []
+        for (position, path) in others {
+            guard case .folder(let folder) = requests[position].destination else {
+                refused[position] = DownloadError(
+                    .inUse,
+                    "The list names \(path) twice, for different URLs. Give one of them another name."
+                )
+                continue
+            }
+            if let name = given[requests[position]] {
+                requests[position].isNameNumbered = requests[position].suggestedName == nil
+                requests[position].suggestedName = name
+                continue
+            }
+            if counts[path] == nil { order.append(path) }
+            counts[path, default: 1] += 1
+            var name: String
+            repeat {
+                numbers[path, default: 0] += 1
+                name = FileName.candidate(FilePaths.name(of: path), numbers[path, default: 0])
+            } while !taken.insert(FilePaths.join(folder, name)).inserted
+            given[requests[position]] = name
+            requests[position].isNameNumbered = requests[position].suggestedName == nil
+            requests[position].suggestedName = name
+        }
+        shared = order.map { Shared(path: $0, count: counts[$0] ?? 0) }
+    }
+
+    /// Where the file goes as far as the request says; nil where only the answer can tell.
+    private static func path(_ request: DownloadRequest) -> String? {
+        switch request.destination {
+        case .file(let path): path
+        case .folder(let folder):
+            // As it will be once it is made safe: names may differ in nothing but what must not be in one.
+            (request.suggestedName.flatMap(FileName.safeTitle)
+                ?? (request.needsSource ? nil : FileName.from(url: request.url)))
+                .map { FilePaths.join(folder, $0) }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+internal import Foundation
+
+/// The names of a download's files: finding a free one, taking it, and putting the finished file under it.
+struct FilePlacement: Sendable {
+    let disk: any Disk
+
+    /// Names tried before we give up on finding a free one.
+    private static let mostCandidates = 10_000
+
+    /// What stands in the way of a name.
+    enum Availability: Sendable, Equatable {
+        case free
+        /// Something stands at the final name; another one may be tried.
+        case taken
+        /// A partial file stands beside it: ours, another download's, or nobody's.
+        case hasPart
+    }
+
+    /// Who claims a partial file that stands where ours would.
+    enum Claim: Sendable, Equatable {
+        /// Another record of this same download, which knows the file as `part`.
+        case sameDownload(owner: Int32?, part: FileStatus?)
+        case anotherDownload
+        /// No record that we know of.
+        case unknown
+    }
+
+    enum TakeOver: Sendable {
+        case taken(any DiskFile)
+        /// Another name should be tried.
+        case notOurs
+        case lockedByStranger
+        /// Whoever had it has just published or removed it: what stands at the names now has to be looked at anew.
+        case gone
+    }
+
+    /// Looks whether a name can be had. Throws when something stands there and the policy forbids to go round it.
+    func availability(of name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError) -> Availability {
+        try describing { () throws(DiskError) -> Result<Availability, DownloadError> in
+            if try disk.status(name) != nil {
+                switch policy {
+                case .rename: return .success(.taken)
+                case .fail, .skip: return .failure(Self.exists(name))
+                case .overwrite: try Self.refuseIrreplaceable(name, disk)
+                }
+            }
+            return .success(try disk.status(FilePaths.part(of: name)) == nil ? .free : .hasPart)
+        }.get()
+    }
+
+    /// Creates and locks a partial file; nil when another process was faster.
+    func createPart(_ path: String) throws(DownloadError) -> (file: any DiskFile, status: FileStatus)? {
+        do throws(DiskError) {
+            let file = try disk.create(path)
+            guard case .mine(let status) = try lock(file, at: path) else { return nil }
+            return (file, status)
+        } catch {
+            if error.kind == .alreadyExists { return nil }
+            throw DownloadError(error)
+        }
+    }
+
+    /// Opens and locks a partial file that is there already, if another may take its place: ``replace(_:)`` makes that.
+    ///
+    /// Only a regular file of one name can be Haul's. Whatever else stands there is left alone.
+    func takeOver(_ path: String, claimed claim: Claim, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
+        -> TakeOver
+    {
+        if claim == .anotherDownload {
+            // Its bytes are somebody's progress, whatever is to become of the finished file.
+            if policy == .rename { return .notOurs }
+            throw DownloadError(
+                .inUse,
+                "\(path) holds what arrived of another download. Finish or remove that one first, or choose another name."
+            )
+        }
+        let opened = try describing { () throws(DiskError) -> (any DiskFile, Hold)? in
+            guard let file = try openIfPlain(path) else { return nil }
+            return (file, try lock(file, at: path))
+        }
+        guard let (file, hold) = opened else {
+            guard let existingFile = try describing({ () throws(DiskError) in try disk.status(path) }) else {
+                return .gone
+            }
+            if existingFile.isPlainFile { return .gone }
+            if policy == .rename { return .notOurs }
+            throw DownloadError(
+                .fileExists,
+                "\(path) is there already, and is no regular file of one name: Haul leaves it alone. Move it away, or "
+                    + "choose another name."
+            )
+        }
+        switch (hold, claim) {
+        case (.gone, _): return .gone
+        case (.another, .sameDownload(let owner, _)): throw Self.inUse(path, owner: owner)
+        case (.another, _): return .lockedByStranger
+        case (.mine(let existingFile), .sameDownload(_, let part?)) where part.isSameFile(as: existingFile):
+            return .taken(file)
+        case (.mine(let existingFile), _):
+            // The file that the record knows may have been moved away and replaced by a user's file. An empty file is what a crash
+            // right after the creation leaves.
+            if existingFile.size == 0 || policy == .overwrite { return .taken(file) }
+        }
+        if policy == .rename { return .notOurs }
+        throw DownloadError(
+            .fileExists,
+            "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
+                + "--on-conflict overwrite."
+        )
+    }
+
+    /// Puts a new file in the place of a locked one. The same inode would do as well for this download, but a record of
+    /// another store may name it: what that store claims of it must never be looked for in our bytes.
+    ///
+    /// - Returns: the new file, locked; nil when another process was faster.
+    func replace(_ file: any DiskFile) throws(DownloadError) -> (any DiskFile)? {
+        try describing { () throws(DiskError) in try remove(file) }
+        // The old one is still open: its number cannot be the new one's.
+        return try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(file.path)?.file }
+    }
+
+    /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
+    func reopenPart(_ path: String, expecting identity: FileStatus?, owner: Int32?) throws(DownloadError) -> (
+        any DiskFile
+    )? {
+        guard let identity else { return nil }
+        let opened = try describing { () throws(DiskError) -> (any DiskFile, isMine: Bool)? in
+            guard let file = try openIfPlain(path) else { return nil }
+            switch try lock(file, at: path) {
+            case .another: return (file, false)
+            case .gone: return nil
+            case .mine(let status): return identity.isSameFile(as: status) ? (file, true) : nil
+            }
+        }
+        guard let opened else { return nil }
+        guard opened.isMine else { throw Self.inUse(path, owner: owner) }
+        return opened.0
+    }
+
+    private enum Hold {
+        case mine(FileStatus)
+        case another
+        /// It is not what stands at the path any more: between opening and locking, whoever had the lock may have published
+        /// it or begun a new one. Under its final name it is nobody's to write into.
+        case gone
+    }
+
+    /// Locks a file that was opened at this path.
+    private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
+        guard try file.lock() else { return .another }
+        let status = try file.status()
+        // As long as it is open nobody else's has its number.
+        guard let existingFile = try disk.status(path),
+            (existingFile.device, existingFile.inode) == (status.device, status.inode)
+        else { return .gone }
+        return .mine(status)
+    }
+
+    /// - Returns: nil when nothing stands there, or anything but a regular file of one name.
+    private func openIfPlain(_ path: String) throws(DiskError) -> (any DiskFile)? {
+        // To open a device can have consequences of its own.
+        guard try disk.status(path)?.isPlainFile == true else { return nil }
+        do throws(DiskError) {
+            let file = try disk.open(path)
+            return try file.status().isPlainFile ? file : nil
+        } catch {
+            // It was a file a moment ago.
+            if error.kind == .notFound || error.kind == .isSymbolicLink { return nil }
+            throw error
+        }
+    }
+
+    // MARK: Moving and removing
+
+    /// Whether what stands at a path is this open file.
+    func stands(_ file: any DiskFile, at path: String) throws(DiskError) -> Bool {
+        let status = try file.status()
+        guard let existingFile = try disk.status(path) else { return false }
+        return (existingFile.device, existingFile.inode) == (status.device, status.inode)
+    }
+
+    /// Gives an open file another name, if it is what stands at `path`. What is not ours is left alone, or brought back if
+    /// it came there in the instant between looking and renaming.
+    func move(_ file: any DiskFile, from path: String, to target: String, replacing: Bool) throws(DiskError) {
+        guard try stands(file, at: path) else { throw DiskError(.replaced, call: "rename", path: path) }
+        try disk.rename(path, to: target, replacing: replacing)
+        if try stands(file, at: target) { return }
+        if try disk.status(target) != nil { try disk.rename(target, to: path, replacing: false) }
+        throw DiskError(.replaced, call: "rename", path: path)
+    }
+
+    /// Removes an open file, if it is what stands at its path. What is not ours is left alone.
+    func remove(_ file: any DiskFile) throws(DiskError) {
+        guard try stands(file, at: file.path) else { return }
+        try disk.remove(file.path)
+    }
+
+    /// Opens and locks a finished file that is to be repaired.
+    func lock(_ path: String) throws(DownloadError) -> any DiskFile {
+        let (file, hold, links) = try describing { () throws(DiskError) in
+            let file = try disk.open(path)
+            let status = try file.status()
+            guard status.kind == .file else { throw DiskError(.notAFile, call: "open", path: path) }
+            return (file, try lock(file, at: path), status.links)
+        }
+        // What is written to it would change the file of the other name too.
+        guard links == 1 else {
+            throw DownloadError(.fileExists, "\(path) has \(links) names (hard links). Repair a copy of it.")
+        }
+        // Whoever replaces or removes it at this moment is at it too.
+        guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
+        return file
+    }
+
+    /// The names to try for a finished file, in order.
+    func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
+        let folder = FilePaths.folder(of: path)
+        let name = FilePaths.name(of: path)
+        let count = policy == .rename ? Self.mostCandidates : 1
+        return (0..<count).lazy.map { $0 == 0 ? path : FilePaths.join(folder, FileName.candidate(name, $0)) }
+    }
+
+    /// Puts the synced partial file under a name and makes the name durable.
+    ///
+    /// - Returns: false when the name is taken and another may be tried.
+    func publish(_ part: any DiskFile, as name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
+        -> Bool
+    {
+        do throws(DiskError) {
+            if policy == .overwrite { try Self.refuseIrreplaceable(name, disk) }
+            try move(part, from: part.path, to: name, replacing: policy == .overwrite)
+            try disk.syncFolder(FilePaths.folder(of: name))
+            return true
+        } catch {
+            guard error.kind == .alreadyExists else { throw DownloadError(error) }
+            if policy == .rename { return false }
+            throw Self.exists(name)
+        }
+    }
+
+    /// Moves bytes with the wrong digest to a name that says so. Where the same bytes stand under such a name, from an earlier
+    /// run, one of them is enough.
+    ///
+    /// - Returns: where they are.
+    func setAside(_ file: any DiskFile) throws(DownloadError) -> String {
+        let part = file.path
+        let base = (part.hasSuffix(FilePaths.partSuffix) ? String(part.dropLast(FilePaths.partSuffix.count)) : part)
+        for index in 0..<Self.mostCandidates {
+            let target = base + ".wrong-digest" + (index == 0 ? "" : "-\(index)")
+            do throws(DiskError) {
+                try move(file, from: part, to: target, replacing: false)
+                return target
+            } catch {
+                if error.kind != .alreadyExists { throw DownloadError(error) }
+            }
+            let isThere = try describing { () throws(DiskError) in
+                guard try holdsTheSame(as: file, at: target) else { return false }
+                try remove(file)
+                return true
+            }
+            if isThere { return target }
+        }
+        throw DownloadError(.fileExists, "No free name could be found for the bytes with the wrong digest.")
+    }
+
+    /// Whether a file has the bytes of an open one. One that cannot be looked at has not, as far as anybody knows.
+    private func holdsTheSame(as file: any DiskFile, at path: String) throws(DiskError) -> Bool {
+        let size = try file.size()
+        let other: any DiskFile
+        do throws(DiskError) {
+            guard let existingFile = try disk.status(path), existingFile.kind == .file, existingFile.size == size else {
+                return false
+            }
+            other = try disk.open(path)
+        } catch { return false }
+        var offset: Int64 = 0
+        while offset < size {
+            let block = try file.read(at: offset, count: 1 << 20)
+            let existingFile: [UInt8]
+            do throws(DiskError) { existingFile = try other.read(at: offset, count: block.count) } catch {
+                return false
+            }
+            guard !block.isEmpty, block == existingFile else { return false }
+            offset += Int64(block.count)
+        }
+        return true
+    }
+
+    private func describing<Value>(_ call: () throws(DiskError) -> Value) throws(DownloadError) -> Value {
+        do { return try call() } catch { throw DownloadError(error) }
+    }
+
+    static func exists(_ path: String) -> DownloadError {
+        DownloadError(
+            .fileExists,
+            "\(path) exists already. Choose another name, or say with --on-conflict what is to become of it."
+        )
+    }
+
+    static func noFreeName(_ path: String) -> DownloadError {
+        DownloadError(.fileExists, "No free name could be found for \(path).")
+    }
+
+    static func inUse(_ path: String, owner: Int32?) -> DownloadError {
+        let who = owner.map { "process \($0)" } ?? "another process"
+        return DownloadError(.inUse, "\(path) is being downloaded by \(who) already. Wait for it or stop it first.")
+    }
+
+    /// A rename would replace a device or a FIFO as readily as a file, and what uses it would lose it.
+    static func refuseIrreplaceable(_ path: String, _ disk: any Disk) throws(DiskError) {
+        guard let existingFile = try disk.status(path), !existingFile.isReplaceable else { return }
+        throw DiskError(existingFile.kind == .folder ? .notAFolder : .notAFile, call: "rename", path: path)
+    }
+}

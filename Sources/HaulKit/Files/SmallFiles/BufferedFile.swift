@@ -1,0 +1,108 @@
+internal import NIOCore
+internal import Synchronization
+
+/// A small file whose bytes gather in memory: it is made on the disk when they are all here, together with others, or as
+/// soon as somebody wants it there.
+///
+/// Nothing of it can be claimed while it gathers: it cannot be synced.
+final class BufferedFile: DiskFile {
+    /// Where it is, or is meant to be.
+    var path: String { state.withLock { $0.file?.path ?? planned } }
+    private let planned: String
+    private struct State {
+        var bytes: ByteBuffer
+        /// The file on the disk, once there is one.
+        var file: (any DiskFile)?
+    }
+    private let state: Mutex<State>
+
+    /// Most bytes that a file may have to gather.
+    static let mostBytes: Int64 = 64 << 10
+
+    /// Whether something of this length may gather.
+    static func isFor(_ length: Int64?) -> Bool { length.map { $0 <= mostBytes } ?? false }
+
+    init(_ path: String, capacity: Int) {
+        planned = path
+        state = Mutex(State(bytes: ByteBufferAllocator().buffer(capacity: capacity)))
+    }
+
+    /// False once it is on the disk.
+    var isInMemory: Bool { state.withLock { $0.file == nil } }
+
+    /// The bytes, while they are in memory.
+    var bytes: ByteBuffer? { state.withLock { $0.file == nil ? $0.bytes : nil } }
+
+    /// Writes what has gathered into `file`, and everything further too.
+    func move(into file: any DiskFile) throws(DiskError) {
+        try state.withLock { state throws(DiskError) in
+            guard state.file == nil else { return }
+            if state.bytes.readableBytes > 0 { try file.write([state.bytes], at: 0) }
+            state.file = file
+            state.bytes = ByteBuffer()
+        }
+    }
+
+    // MARK: DiskFile
+
+    func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
+        let file = try state.withLock { state throws(DiskError) -> (any DiskFile)? in
+            guard state.file == nil else { return state.file }
+            let length = buffers.reduce(0) { $0 + Int64($1.readableBytes) }
+            let (end, isTooFar) = offset.addingReportingOverflow(length)
+            guard offset >= 0, !isTooFar, end <= Self.mostBytes else {
+                throw DiskError(.fileTooLarge, call: "write", path: planned)
+            }
+            var index = Int(offset)
+            for buffer in buffers { index += state.bytes.setBuffer(buffer, at: index) }
+            if state.bytes.writerIndex < index { state.bytes.moveWriterIndex(to: index) }
+            return nil
+        }
+        try file?.write(buffers, at: offset)
+    }
+
+    func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8] {
+        let (file, bytes) = state.withLock { state -> ((any DiskFile)?, [UInt8]) in
+            let start = Int(clamping: min(max(0, offset), Int64(state.bytes.writerIndex)))
+            let length = min(count, state.bytes.writerIndex - start)
+            return (state.file, state.bytes.getBytes(at: start, length: length) ?? [])
+        }
+        return try file?.read(at: offset, count: count) ?? bytes
+    }
+
+    func sync() throws(DiskError) {
+        guard let file = onDisk else { throw DiskError(.other, call: "sync", path: path) }
+        try file.sync()
+    }
+
+    func reserve(_ length: Int64) throws(DiskError) { try onDisk?.reserve(length) }
+
+    func truncate(_ length: Int64) throws(DiskError) {
+        let file = state.withLock { state in
+            let length = Int(clamping: length)
+            if length < state.bytes.writerIndex { state.bytes.moveWriterIndex(to: length) }
+            return state.file
+        }
+        try file?.truncate(length)
+    }
+
+    func setModificationTime(secondsSince1970: Double) throws(DiskError) {
+        try onDisk?.setModificationTime(secondsSince1970: secondsSince1970)
+    }
+
+    func status() throws(DiskError) -> FileStatus {
+        if let file = onDisk { return try file.status() }
+        let size = Int64(state.withLock { $0.bytes.writerIndex })
+        return FileStatus(kind: .file, size: size, allocated: 0, device: 0, inode: 0, modified: 0)
+    }
+
+    func size() throws(DiskError) -> Int64 {
+        if let file = onDisk { return try file.size() }
+        return Int64(state.withLock { $0.bytes.writerIndex })
+    }
+
+    func lock() throws(DiskError) -> Bool { try onDisk?.lock() ?? true }
+    func unlock() { onDisk?.unlock() }
+
+    private var onDisk: (any DiskFile)? { state.withLock(\.file) }
+}

@@ -1,0 +1,144 @@
+internal import NIOCore
+
+/// Brings many small files to the disk together: each step of publishing is done for all of them before the next, so that
+/// they share the waiting.
+///
+/// The steps are those of every file, in the same order: made and locked, known to the store, written, synced, renamed
+/// without replacing, the folder synced. Blocks; made to be called off the actor.
+struct BufferedFilePlacement: Sendable {
+    let disk: any Disk
+    let publication: FilePlacement
+
+    /// A complete file in memory.
+    struct Job: Sendable {
+        let id: DownloadID
+        let path: String
+        let policy: DownloadRequest.ConflictPolicy
+        let bytes: ByteBuffer
+        /// Seconds since 1970; nil to leave it.
+        let modified: Double?
+    }
+
+    /// A file that was made, and is empty.
+    struct Made: Sendable {
+        let job: Job
+        let file: any DiskFile
+        /// The name that it is to have.
+        let name: String
+        /// As it will be.
+        var identity: FileStatus
+    }
+
+    enum Creation: Sendable {
+        case made(Made)
+        /// Something stands in the way that has to be looked at more closely.
+        case inTheWay
+        /// Too many files are open: there will be room when others are published.
+        case later
+        case failed(DownloadError)
+    }
+
+    enum Ending: Sendable {
+        case published(FileStatus)
+        /// Complete and synced, but the name has been taken meanwhile.
+        case nameTaken(any DiskFile)
+        /// - Parameter isSynced: whether the bytes are on the disk.
+        case failed(DiskError, any DiskFile, isSynced: Bool)
+    }
+
+    // MARK: Making
+
+    func create(_ jobs: [Job]) -> [Creation] {
+        var folders: Set<String> = []
+        var isAnyMade = false
+        return jobs.map { job in
+            do throws(DownloadError) {
+                let folder = FilePaths.folder(of: job.path)
+                if folders.insert(folder).inserted {
+                    do throws(DiskError) { try disk.createFolder(folder) } catch { throw DownloadError(error) }
+                }
+                guard let made = try create(job) else { return .inTheWay }
+                isAnyMade = true
+                return .made(made)
+            } catch {
+                return isAnyMade && error.code == .tooManyOpenFiles ? .later : .failed(error)
+            }
+        }
+    }
+
+    private func create(_ job: Job) throws(DownloadError) -> Made? {
+        for name in publication.names(for: job.path, policy: job.policy) {
+            do throws(DiskError) {
+                if let existingFile = try disk.status(name) {
+                    if job.policy == .rename { continue }
+                    // Replaced by the renaming, and not before; a folder or a device never.
+                    guard job.policy == .overwrite, existingFile.isReplaceable else { return nil }
+                }
+            } catch { throw DownloadError(error) }
+            guard let (file, status) = try publication.createPart(FilePaths.part(of: name)) else { return nil }
+            var identity = status
+            identity.size = Int64(job.bytes.readableBytes)
+            return Made(job: job, file: file, name: name, identity: identity)
+        }
+        return nil
+    }
+
+    /// Takes back files that were made and have never been written.
+    func discard(_ made: [Made]) {
+        for made in made {
+            // An empty one that stays is replaced by the next who wants its place.
+            try? publication.remove(made.file)
+        }
+    }
+
+    // MARK: Publishing
+
+    /// The store knows these files durably; each gets its bytes and its name.
+    func publish(_ all: [Made]) -> [Ending] {
+        var failures: [DiskError?] = all.map { made in
+            do throws(DiskError) {
+                if made.job.bytes.readableBytes > 0 { try made.file.write([made.job.bytes], at: 0) }
+                if let modified = made.job.modified { try made.file.setModificationTime(secondsSince1970: modified) }
+                return nil
+            } catch { return error }
+        }
+        let written = all.indices.filter { failures[$0] == nil }
+        for (index, failure) in zip(written, disk.sync(written.map { all[$0].file })) { failures[index] = failure }
+        let endings = zip(all, failures).map { made, failure in
+            failure.map { .failed($0, made.file, isSynced: false) } ?? rename(made)
+        }
+        return syncFolders(of: all, endings)
+    }
+
+    private func rename(_ made: Made) -> Ending {
+        do throws(DiskError) {
+            let status = try made.file.status()
+            guard status.size == made.identity.size else {
+                throw DiskError(.cutShort, call: "fstat", path: made.file.path)
+            }
+            let replaces = made.job.policy == .overwrite
+            if replaces { try FilePlacement.refuseIrreplaceable(made.name, disk) }
+            try publication.move(made.file, from: made.file.path, to: made.name, replacing: replaces)
+            return .published(status)
+        } catch {
+            if error.kind == .alreadyExists { return .nameTaken(made.file) }
+            return .failed(error, made.file, isSynced: error.kind != .cutShort)
+        }
+    }
+
+    private func syncFolders(of all: [Made], _ endings: [Ending]) -> [Ending] {
+        var failures: [String: DiskError?] = [:]
+        return zip(all, endings).map { made, ending in
+            guard case .published = ending else { return ending }
+            let folder = FilePaths.folder(of: made.name)
+            if failures[folder] == nil {
+                do throws(DiskError) {
+                    try disk.syncFolder(folder)
+                    failures[folder] = .some(nil)
+                } catch { failures[folder] = error }
+            }
+            guard case .some(.some(let failure)) = failures[folder] else { return ending }
+            return .failed(failure, made.file, isSynced: true)
+        }
+    }
+}

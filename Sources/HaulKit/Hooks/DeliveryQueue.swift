@@ -1,0 +1,102 @@
+internal import DequeModule
+internal import Synchronization
+
+/// A line of deliveries, of which a few are made at once, in order. Who puts one in never waits.
+final class DeliveryQueue: Sendable {
+    typealias Job = @Sendable () async -> Void
+
+    private struct State {
+        var waiting: Deque<Job> = []
+        var running: [Int: Task<Void, Never>] = [:]
+        var isClosed = false
+        var listeners: [Int: CheckedContinuation<Void, Never>] = [:]
+        var numbers = 0
+
+        var isIdle: Bool { waiting.isEmpty && running.isEmpty }
+
+        mutating func number() -> Int {
+            numbers += 1
+            return numbers
+        }
+    }
+
+    private let width: Int
+    private let mostWaiting: Int
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - width: deliveries at once.
+    ///   - mostWaiting: beyond that the oldest that waits is dropped.
+    init(width: Int, mostWaiting: Int) {
+        self.width = max(1, width)
+        self.mostWaiting = max(1, mostWaiting)
+    }
+
+    var isIdle: Bool { state.withLock { $0.isIdle } }
+
+    /// - Returns: false when a delivery was dropped: the oldest for want of room, or this one since the lane is closed.
+    func add(_ job: @escaping Job) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.waiting.append(job)
+            startMore(&state)
+            guard state.waiting.count > mostWaiting else { return true }
+            state.waiting.removeFirst()
+            return false
+        }
+    }
+
+    /// Returns when nothing waits or runs, or the task is cancelled.
+    func idle() async {
+        let number = state.withLock { $0.number() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isIdle || Task.isCancelled { return true }
+                    state.listeners[number] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.listeners.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    /// Drops what waits, cancels what runs, and takes no more.
+    func close() {
+        let (running, listeners) = state.withLock { state in
+            state.isClosed = true
+            state.waiting = []
+            return (state.running.values.map(\.self), takeListeners(&state))
+        }
+        for task in running { task.cancel() }
+        for listener in listeners { listener.resume() }
+    }
+
+    private func startMore(_ state: inout State) {
+        while state.running.count < width, let job = state.waiting.popFirst() {
+            let number = state.number()
+            state.running[number] = Task {
+                await job()
+                ended(number)
+            }
+        }
+    }
+
+    private func ended(_ number: Int) {
+        let listeners = state.withLock { state in
+            state.running[number] = nil
+            startMore(&state)
+            return takeListeners(&state)
+        }
+        for listener in listeners { listener.resume() }
+    }
+
+    /// Those who are to be told that nothing is left; none while something is.
+    private func takeListeners(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        guard state.isIdle else { return [] }
+        defer { state.listeners = [:] }
+        return state.listeners.values.map(\.self)
+    }
+}

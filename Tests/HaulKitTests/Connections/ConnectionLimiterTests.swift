@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import HaulKit
+
+struct ConnectionLimiterTests {
+    private let one = Origin(link("http://one.example/"))
+    private let two = Origin(link("http://two.example/"))
+
+    private func waiter(_ download: DownloadID = DownloadID(), _ number: Int = 1) -> ConnectionLimiter.Waiter {
+        .init(download: download, connection: .init(number: number), question: .whole)
+    }
+
+    @Test func givesEachHostAsManyAsTheLimit() {
+        var budget = ConnectionLimiter(limit: 2)
+        #expect([budget.take(one), budget.take(one), budget.take(one)] == [true, true, false])
+        #expect([budget.take(two), budget.take(two), budget.take(two)] == [true, true, false])
+        budget.release(one)
+        #expect(budget.take(one) == true)
+        #expect(budget.count(one) == 2)
+    }
+
+    @Test func givesAllHostsTogetherNoMoreThanTheProcessMayHave() {
+        var budget = ConnectionLimiter(limit: 2, total: 2)
+        #expect([budget.take(one), budget.take(two), budget.take(two)] == [true, true, false])
+        #expect(budget.room(one) == 0 && budget.room(two) == 0 && budget.isFull)
+        let waiting = waiter()
+        budget.wait(waiting, for: two)
+        #expect(budget.nextHost == nil)
+        // What one host leaves is for whoever waits at another.
+        budget.release(one)
+        #expect(budget.room(one) == 0)
+        #expect(budget.next(one) == nil && budget.nextHost == two)
+        #expect(budget.next(two) == waiting && budget.nextHost == nil)
+        #expect(budget.isFull)
+        budget.release(two)
+        #expect(budget.room(one) == 1)
+    }
+
+    @Test(arguments: [0, -1, Int.min])
+    func allowsOneWhateverTheLimitSays(_ limit: Int) {
+        var budget = ConnectionLimiter(limit: limit)
+        #expect(budget.take(one) == true)
+        #expect(budget.take(one) == false)
+    }
+
+    @Test func letsThoseInFirstWhoWaited() {
+        var budget = ConnectionLimiter(limit: 1)
+        #expect(budget.take(one) == true)
+        let (first, second) = (waiter(), waiter())
+        budget.wait(first, for: one)
+        budget.wait(second, for: one)
+        #expect(budget.next(one) == nil)
+        budget.release(one)
+        // Others may not overtake those who wait.
+        #expect(budget.take(one) == false)
+        #expect(budget.next(one) == first)
+        #expect(budget.next(one) == nil)
+        budget.release(one)
+        #expect(budget.next(one) == second)
+        budget.release(one)
+        #expect(budget.next(one) == nil)
+        #expect(budget.count(one) == 0)
+        #expect(budget.take(one) == true)
+    }
+
+    @Test func forgetsWhoWaitsNoMore() {
+        var budget = ConnectionLimiter(limit: 1)
+        #expect(budget.take(one) == true)
+        let (gone, stays) = (waiter(), waiter())
+        budget.wait(gone, for: one)
+        budget.wait(stays, for: one)
+        budget.wait(gone, for: two)
+        budget.forget(gone.download)
+        budget.release(one)
+        #expect(budget.next(one) == stays)
+        // Nobody waits for the other host any more.
+        #expect(budget.take(two) == true)
+    }
+
+    @Test func doesNotCountBelowNothing() {
+        var budget = ConnectionLimiter(limit: 1)
+        budget.release(one)
+        budget.release(one)
+        #expect(budget.count(one) == 0)
+        #expect(budget.take(one) == true)
+        #expect(budget.take(one) == false)
+    }
+}

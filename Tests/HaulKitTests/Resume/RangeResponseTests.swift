@@ -1,0 +1,484 @@
+import NIOHTTP1
+import Testing
+
+@testable import HaulKit
+
+struct RangeResponseTests {
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let otherDate = "Sun, 06 Nov 1994 08:49:38 GMT"
+
+    private func known(tag: String? = nil, date: String? = nil, total: Int64? = 100_000) -> Resource {
+        var known = Resource(
+            total: total,
+            validator: Validator(entityTag: tag.flatMap { EntityTag($0) }, lastModified: date)
+        )
+        known.contentType = "application/octet-stream"
+        return known
+    }
+
+    private func ask(
+        _ known: Resource,
+        at offset: Int64 = 50_000,
+        isPlain: Bool = false,
+        isReplaced: Bool = false,
+        isCompared: Bool = true
+    ) -> RangeRequest {
+        var question = RangeRequest.resuming(
+            known,
+            at: offset,
+            resumesUnverified: true,
+            isPlain: isPlain,
+            isFromReplacedSource: isReplaced
+        )
+        question.isCompared = isCompared
+        return question
+    }
+
+    private func known(strongDate date: String) -> Resource {
+        var known = known(date: date)
+        known.validator.lastModifiedIsStrong = true
+        return known
+    }
+
+    private func part(_ range: String, _ more: KeyValuePairs<String, String> = [:]) -> ResponseHead {
+        var head = ResponseHead.answer(206, more)
+        head.headers.add(name: "Content-Range", value: range)
+        return head
+    }
+
+    // MARK: The whole file
+
+    @Test(arguments: [200, 203])
+    func takesTheFirstAnswerFromByteZero(_ status: Int) {
+        let head = ResponseHead.answer(status, ["Content-Length": "5", "ETag": "\"a\""])
+        #expect(RangeResponse.judge(head, to: .whole) == .accept(Resource(whole: head), at: 0, compare: 0))
+    }
+
+    @Test func neverWritesAWholeAnswerInTheMiddle() {
+        let wholes: [KeyValuePairs<String, String>] = [
+            ["Content-Length": "100000", "ETag": "\"a\""], ["Content-Length": "100000"], ["ETag": "\"b\""], [:],
+            ["Content-Length": "50000", "ETag": "\"a\""],
+            ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""],
+        ]
+        for fields in wholes {
+            for isPlain in [false, true] {
+                let answer = RangeResponse.judge(.answer(200, fields), to: ask(known(tag: "\"a\""), isPlain: isPlain))
+                if case .accept = answer { Issue.record("\(fields) \(isPlain)") }
+            }
+        }
+    }
+
+    @Test func asksWithoutTheConditionWhenTheSameVersionComesWhole() {
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "ETag": "\"a\""])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)
+        guard
+            case .restart(let resource, .noUsableRange) = RangeResponse.judge(
+                head,
+                to: ask(known(tag: "\"a\""), isPlain: true)
+            )
+        else {
+            Issue.record("no restart")
+            return
+        }
+        #expect(!resource.hasUsableRanges)
+    }
+
+    @Test(arguments: [
+        ["ETag": "\"b\"", "Content-Length": "100000"], ["ETag": "\"b\"", "Content-Length": "99999"],
+        ["ETag": "W/\"b\""], ["Content-Length": "5"], ["Last-Modified": otherDate],
+    ])
+    func restartsWhenAnotherVersionComesWhole(_ fields: [String: String]) {
+        var head = ResponseHead.answer(200)
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        let answer = RangeResponse.judge(head, to: ask(known(tag: "\"a\"", date: Self.date)))
+        guard case .restart(let resource, .changed) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(resource == Resource(whole: head))
+    }
+
+    @Test func restartsWhenTheServerAnswers200ToARange() {
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "Last-Modified": Self.date])
+        guard case .restart(let resource, .noUsableRange) = RangeResponse.judge(head, to: ask(known(date: Self.date)))
+        else {
+            Issue.record("no restart")
+            return
+        }
+        #expect(!resource.hasUsableRanges)
+    }
+
+    @Test func keepsRangesInUseWhenTheOverlapReachedBackToTheStart() {
+        // Nothing was asked by Range then, so a whole answer is no refusal of ranges.
+        let head = ResponseHead.answer(200, ["Content-Length": "100000", "Last-Modified": Self.date])
+        let question = ask(known(date: Self.date), at: 300)
+        #expect(question.first == 0)
+        #expect(RangeResponse.judge(head, to: question) == .restart(Resource(whole: head), nil))
+    }
+
+    @Test(arguments: [
+        // The rest, by what it says, by its length, or by the one length that its tag has.
+        ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""],
+        ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"b\""], ["Content-Range": "bytes 50000-99999/*"],
+        ["Content-Length": "50000", "ETag": "\"a\""], ["Content-Length": "50000"],
+        ["Content-Length": "50000", "ETag": "\"b\""], ["Content-Length": "99999", "ETag": "\"a\""],
+        ["Content-Length": "100001", "ETag": "\"a\""], ["Content-Range": "bytes", "Content-Length": "100000"],
+    ])
+    func dropsNothingForAWholeAnswerThatMayBeAPart(_ fields: [String: String]) {
+        var head = ResponseHead.answer(200)
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        for isPlain in [false, true] {
+            let answer = RangeResponse.judge(head, to: ask(known(tag: "\"a\""), isPlain: isPlain))
+            #expect(answer == .startOver(.noUsableRange), "\(fields)")
+        }
+    }
+
+    @Test func dropsNothingForAnotherLengthUnderTheSameWeakName() {
+        let head = ResponseHead.answer(200, ["Content-Length": "70000", "ETag": "W/\"a\""])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "W/\"a\""))) == .startOver(.changed))
+        // The rest of the file, in answer to the question for a block of it.
+        let rest = ResponseHead.answer(200, ["Content-Length": "80000", "ETag": "W/\"a\""])
+        let block = RangeRequest.comparing(20_000..<30_000, before: ask(known(tag: "W/\"a\"")))
+        #expect(RangeResponse.judge(rest, to: block) == .startOver(.noUsableRange))
+    }
+
+    @Test func asksPlainlyForTheWholeBeforeItTakesAWholeAnswerWithoutALength() {
+        let head = ResponseHead.answer(200, ["ETag": "\"a\"", "Transfer-Encoding": "chunked"])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .askWithoutCondition)
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""), isPlain: true)) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: [
+        ("bytes 40-99/100", "60", false), ("bytes 0-59/100", "60", false), ("bytes 0-99/100", "60", false),
+        ("bytes */100", "60", false), ("bytes 0-99/100", "100", true), ("bytes 0-99/*", "100", true),
+        ("bytes */100", "100", true), ("nonsense", "100", true),
+    ])
+    func takesAWholeAnswerWithARangeOnlyIfItIsTheWhole(_ range: String, _ length: String, _ isWhole: Bool) {
+        let head = ResponseHead.answer(200, ["Content-Range": range, "Content-Length": length])
+        switch RangeResponse.judge(head, to: .whole) {
+        case .accept(_, at: 0, compare: 0): #expect(isWhole, "\(range)")
+        case .refuse(.malformed): #expect(!isWhole, "\(range)")
+        case let answer: Issue.record("\(answer)")
+        }
+    }
+
+    // MARK: Parts
+
+    @Test func takesThePartThatWasAskedFor() {
+        let known = known(tag: "\"a\"")
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Length": "50000"])
+        #expect(RangeResponse.judge(head, to: ask(known)) == .accept(known, at: 50_000, compare: 0))
+        #expect(RangeResponse.judge(head, to: ask(known, isPlain: true)) == .accept(known, at: 50_000, compare: 0))
+    }
+
+    @Test(arguments: [
+        "bytes 50000-50099/100000", "bytes 50000-99999/*", "bytes=50000-99999/100000", "50000-99999/100000",
+    ])
+    func takesLessThanAskedAndSloppyWriting(_ range: String) {
+        let known = known(tag: "\"a\"")
+        var framed = known
+        framed.isFramed = false
+        #expect(
+            RangeResponse.judge(part(range, ["ETag": "\"a\""]), to: ask(known))
+                == .accept(framed, at: 50_000, compare: 0)
+        )
+    }
+
+    @Test(arguments: [
+        "bytes 0-99999/100000", "bytes 49999-99999/100000", "bytes 50001-99999/100000", "bytes 50000-49999/100000",
+        "bytes 50000-100000/100000", "items 50000-99999/100000", "bytes */100000", "", "bytes 50000-", "none",
+        "bytes 50000-99999/100000, bytes 0-1/100000",
+    ])
+    func startsOverOnAnotherRange(_ range: String) {
+        #expect(
+            RangeResponse.judge(part(range, ["ETag": "\"a\""]), to: ask(known(tag: "\"a\"")))
+                == .startOver(.noUsableRange)
+        )
+    }
+
+    @Test func startsOverWithoutExactlyOneContentRange() {
+        let question = ask(known(tag: "\"a\""))
+        #expect(RangeResponse.judge(.answer(206, ["ETag": "\"a\""]), to: question) == .startOver(.noUsableRange))
+        let twice = part("bytes 50000-99999/100000", ["Content-Range": "bytes 50000-99999/100000", "ETag": "\"a\""])
+        #expect(RangeResponse.judge(twice, to: question) == .startOver(.noUsableRange))
+    }
+
+    @Test func startsOverWhenTheLengthContradictsTheRange() {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Length": "49999"])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["gzip", "GZIP", "identity, br", "x-unknown"])
+    func neverJoinsCodedBytes(_ coding: String) {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Encoding": coding])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["multipart/byteranges; boundary=x", "Multipart/ByteRanges", "multipart/byteranges ;boundary=x"])
+    func neverTakesSeveralPartsForOne(_ type: String) {
+        let head = part("bytes 50000-99999/100000", ["ETag": "\"a\"", "Content-Type": type])
+        #expect(RangeResponse.judge(head, to: ask(known(tag: "\"a\""))) == .startOver(.noUsableRange))
+    }
+
+    @Test(arguments: ["bytes 50000-99999/100001", "bytes 50000-100000/*", "bytes 50000-60000/60001"])
+    func noticesAnotherTotal(_ range: String) {
+        #expect(
+            RangeResponse.judge(part(range, ["ETag": "\"a\""]), to: ask(known(tag: "\"a\""))) == .startOver(.changed)
+        )
+    }
+
+    @Test(arguments: [["ETag": "\"b\""], ["ETag": "W/\"b\""], ["Last-Modified": otherDate]])
+    func noticesAnotherVersionInAPart(_ fields: [String: String]) {
+        for known in [known(tag: "\"a\"", date: Self.date), known(tag: "W/\"a\"", date: Self.date)] {
+            for isPlain in [false, true] {
+                let question = ask(known, isPlain: isPlain)
+                var head = part("bytes \(question.first)-99999/100000")
+                for (name, value) in fields { head.headers.add(name: name, value: value) }
+                #expect(RangeResponse.judge(head, to: question) == .startOver(.changed))
+            }
+        }
+    }
+
+    @Test(arguments: [[:], ["ETag": "W/\"a\""], ["Last-Modified": date], ["ETag": "a"]])
+    func joinsNothingToAStrongTagThatTheAnswerDoesNotRepeat(_ fields: [String: String]) {
+        let known = known(tag: "\"a\"", date: Self.date)
+        var head = part("bytes 50000-99999/100000", ["Content-Length": "50000"])
+        for (name, value) in fields { head.headers.add(name: name, value: value) }
+        #expect(RangeResponse.judge(head, to: ask(known)) == .askWithoutCondition)
+        #expect(RangeResponse.judge(head, to: ask(known, isPlain: true)) == .startOver(.noUsableRange))
+    }
+
+    @Test func joinsNothingToAStrongDateThatTheAnswerDoesNotRepeat() {
+        let known = known(strongDate: Self.date)
+        let head = part("bytes 33616-99999/100000")
+        #expect(RangeResponse.judge(head, to: ask(known)) == .askWithoutCondition)
+        #expect(RangeResponse.judge(head, to: ask(known, isPlain: true)) == .startOver(.noUsableRange))
+        let dated = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        for isPlain in [false, true] {
+            let question = ask(known, isPlain: isPlain, isCompared: false)
+            guard
+                case .accept(_, at: 50_000, compare: RangeRequest.overlapLength) = RangeResponse.judge(
+                    dated,
+                    to: question
+                )
+            else {
+                Issue.record("not accepted")
+                continue
+            }
+        }
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func joinsNothingUnderAWeakNameThatTheAnswerDoesNotRepeat(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date))
+        #expect(RangeResponse.judge(part("bytes 33616-99999/100000"), to: question) == .startOver(.noUsableRange))
+    }
+
+    @Test func joinsWithoutAnyNameOnlyAsTheUserWishesAndAfterComparing() {
+        let head = part("bytes 50000-99999/100000")
+        var question = ask(known(tag: "\"a\""), isPlain: true, isCompared: false)
+        question.mayBeUnnamed = true
+        #expect(RangeResponse.judge(head, to: question) == .compareFirst)
+        question.isCompared = true
+        guard case .accept = RangeResponse.judge(head, to: question) else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test func joinsWhateverADigestWillProve() {
+        for fields in [[:], ["ETag": "W/\"a\""]] as [KeyValuePairs<String, String>] {
+            var question = ask(known(tag: "\"a\""), isCompared: false)
+            question.isProvable = true
+            guard
+                case .accept(_, at: 50_000, compare: 0) = RangeResponse.judge(
+                    part("bytes 50000-99999/100000", fields),
+                    to: question
+                )
+            else {
+                Issue.record("\(fields)")
+                continue
+            }
+        }
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func wantsBlocksComparedBeforeItJoinsUnderAWeakName(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date), isCompared: false)
+        var head = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        #expect(RangeResponse.judge(head, to: question) == .compareFirst)
+    }
+
+    @Test func takesAnAnswerThatBringsEverythingAgainForACompletedComparison() {
+        let question = ask(known(tag: "W/\"a\""), at: 9000, isCompared: false)
+        guard
+            case .accept(_, at: 9000, compare: 9000) = RangeResponse.judge(
+                part("bytes 0-99999/100000", ["ETag": "W/\"a\""]),
+                to: question
+            )
+        else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        ("bytes 20000-29999/100000", true), ("bytes 20000-99999/100000", true), ("bytes 20000-29999/*", true),
+        ("bytes 20000-29998/100000", false), ("bytes 19999-29999/100000", false),
+    ])
+    func comparesExactlyTheBlockThatWasAskedFor(_ range: String, _ isOfUse: Bool) {
+        let question = RangeRequest.comparing(20_000..<30_000, before: ask(known(tag: "W/\"a\""), isCompared: false))
+        #expect(
+            question.first == 20_000 && question.end == 30_000 && question.sendsRange && question.condition == .none
+        )
+        switch RangeResponse.judge(part(range, ["ETag": "W/\"a\""]), to: question) {
+        case .accept(_, at: 30_000, compare: 10_000): #expect(isOfUse, "\(range)")
+        case let answer: #expect(answer == .startOver(.noUsableRange) && !isOfUse, "\(range)")
+        }
+        guard isOfUse else { return }
+        #expect(RangeResponse.judge(part(range, ["ETag": "W/\"b\""]), to: question) == .startOver(.changed))
+    }
+
+    @Test(arguments: ["W/\"a\"", nil])
+    func comparesBytesWhereNoStrongTagVouches(_ tag: String?) {
+        let question = ask(known(tag: tag, date: Self.date))
+        var head = part("bytes 33616-99999/100000", ["Last-Modified": Self.date])
+        if let tag { head.headers.add(name: "ETag", value: tag) }
+        guard case .accept(_, 50_000, let compare) = RangeResponse.judge(head, to: question) else {
+            Issue.record("not accepted")
+            return
+        }
+        #expect(compare == RangeRequest.overlapLength)
+    }
+
+    @Test func learnsTheTotalFromAPartButNeverForgetsIt() {
+        let question = ask(known(tag: "\"a\"", total: nil))
+        let heads = [("bytes 50000-59999/70000", Int64(70_000)), ("bytes 50000-59999/*", nil)]
+        for (range, total) in heads {
+            guard case .accept(let resource, _, _) = RangeResponse.judge(part(range, ["ETag": "\"a\""]), to: question)
+            else {
+                Issue.record("\(range)")
+                continue
+            }
+            #expect(resource.total == total)
+        }
+    }
+
+    @Test func doesNotAskForeverForAPartThatBringsNothingNew() {
+        let head = part("bytes 33616-49999/*", ["Last-Modified": Self.date])
+        #expect(RangeResponse.judge(head, to: ask(known(date: Self.date))) == .startOver(.noUsableRange))
+        // Where nobody said how much there is, this is how the end shows.
+        guard case .accept = RangeResponse.judge(head, to: ask(known(date: Self.date, total: nil))) else {
+            Issue.record("not accepted")
+            return
+        }
+    }
+
+    @Test func wantsMoreThanBytesToJoinAnotherSource() {
+        let both = known(tag: "\"a\"", date: Self.date)
+        let question = ask(both, isReplaced: true)
+        let heads: [(KeyValuePairs<String, String>, Bool)] = [
+            (["ETag": "\"a\""], true), (["Last-Modified": Self.date], true), ([:], false),
+            (["ETag": "\"b\"", "Last-Modified": Self.date], false), (["ETag": "W/\"a\""], false),
+        ]
+        let uncompared = ask(both, isReplaced: true, isCompared: false)
+        #expect(
+            RangeResponse.judge(part("bytes 33616-99999/100000", ["Last-Modified": Self.date]), to: uncompared)
+                == .compareFirst
+        )
+        for (fields, isSame) in heads {
+            switch RangeResponse.judge(part("bytes 33616-99999/100000", fields), to: question) {
+            case .accept(_, at: 50_000, compare: RangeRequest.overlapLength): #expect(isSame, "\(fields)")
+            case let answer: #expect(answer == .startOver(.changed) && !isSame, "\(fields)")
+            }
+        }
+    }
+
+    @Test func refusesAPartThatNobodyAskedFor() {
+        guard case .refuse(.malformed) = RangeResponse.judge(part("bytes 0-4/5"), to: .whole) else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    // MARK: 416 and 412
+
+    @Test func takes416AsTheEndOnlyIfEverythingAgrees() {
+        let open = ask(known(tag: "\"a\"", total: nil))
+        var complete = known(tag: "\"a\"", total: nil)
+        complete.total = 50_000
+        let end: KeyValuePairs = ["Content-Range": "bytes */50000", "ETag": "\"a\""]
+        #expect(RangeResponse.judge(.answer(416, end), to: open) == .alreadyComplete(complete))
+        // What ends here may be another version: asked for plainly, the last bytes come with its name.
+        let unnamed = ResponseHead.answer(416, ["Content-Range": "bytes */50000"])
+        #expect(RangeResponse.judge(unnamed, to: open) == .askWithoutCondition)
+        #expect(ask(known(tag: "\"a\"", total: nil), isPlain: true).first == 50_000 - RangeRequest.overlapLength)
+        var provable = open
+        provable.isProvable = true
+        #expect(RangeResponse.judge(unnamed, to: provable) == .alreadyComplete(complete))
+        let changed: [(RangeRequest, KeyValuePairs<String, String>)] = [
+            (open, ["Content-Range": "bytes */50000", "ETag": "\"b\""]), (open, ["Content-Range": "bytes */49999"]),
+            (open, ["Content-Range": "bytes */50001"]), (ask(known(tag: "\"a\"")), end),
+            (ask(known(date: Self.date, total: nil)), ["Content-Range": "bytes */50000"]),
+        ]
+        for (question, fields) in changed {
+            #expect(RangeResponse.judge(.answer(416, fields), to: question) == .startOver(.changed), "\(fields)")
+        }
+        for fields in [[:], ["Content-Range": "bytes */*"], ["Content-Range": "50000"]]
+            as [KeyValuePairs<String, String>]
+        {
+            #expect(RangeResponse.judge(.answer(416, fields), to: open) == .startOver(.noUsableRange))
+        }
+    }
+
+    @Test func takes416And412AsRefusalsWhereNoRangeWasAsked() {
+        for status in [412, 416] {
+            #expect(RangeResponse.judge(.answer(status), to: .whole) == .refuse(.status(status, retryAfter: nil)))
+        }
+        #expect(RangeResponse.judge(.answer(412), to: ask(known(tag: "\"a\""))) == .startOver(.changed))
+    }
+
+    @Test(arguments: [100, 201, 202, 204, 205, 207, 226, 300, 304, 400, 404, 500, 503, 999, -1])
+    func refusesEveryOtherStatus(_ status: Int) {
+        let head = ResponseHead.answer(status, ["Retry-After": "7", "Content-Range": "bytes 50000-99999/100000"])
+        for question in [.whole, ask(known(tag: "\"a\""))] {
+            #expect(RangeResponse.judge(head, to: question) == .refuse(.status(status, retryAfter: "7")))
+        }
+    }
+
+    // MARK: Login pages
+
+    @Test func doesNotTakeAPortalsPageForTheFile() {
+        let page = ResponseHead.answer(200, ["Content-Type": "text/html; charset=utf-8", "Content-Length": "900"])
+        #expect(RangeResponse.judge(page, to: ask(known(tag: "\"a\""))) == .refuse(.webPage))
+        let first = ResponseHead.answer(200, ["Content-Type": "TEXT/HTML"], from: "https://portal.example/login")
+        #expect(RangeResponse.judge(first, to: .whole) == .refuse(.webPage))
+    }
+
+    /// Foundation has no last segment of a path that is not UTF-8.
+    @Test func tellsNamesApartThatAreNoText() {
+        let page = ["Content-Type": "text/html"] as KeyValuePairs
+        let (asked, login) = ("https://h/caf%E9.zip", "https://h/b%E9/login%FF")
+        #expect(
+            RangeResponse.judge(.answer(200, page, from: login, asked: asked), to: .whole) == .refuse(.webPage)
+        )
+        let elsewhere = ResponseHead.answer(200, page, from: "https://m.example/x/caf%e9.zip", asked: asked)
+        guard case .accept = RangeResponse.judge(elsewhere, to: .whole) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        ("https://h/page.html", "https://h/login"), ("https://h/", "https://h/index.html"),
+        ("https://h/a.iso", "https://mirror.example/pub/a.iso"), ("https://h/a.iso", "https://h/a.iso"),
+    ])
+    func takesAPageThatMayBeMeant(_ asked: String, _ answered: String) {
+        let head = ResponseHead.answer(200, ["Content-Type": "text/html"], from: answered, asked: asked)
+        guard case .accept = RangeResponse.judge(head, to: .whole) else {
+            Issue.record("refused")
+            return
+        }
+    }
+}
