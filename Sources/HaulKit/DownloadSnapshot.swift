@@ -167,7 +167,7 @@ public struct CompletedDownload: Sendable, Hashable {
     public enum Proof: String, Sendable, Hashable, Codable {
         /// Its digest is the one that was given, or that the server announced.
         case digest
-        /// Its length is the one that the server announced, and every part bears the same version.
+        /// The framing of the response (its `Content-Length`, or the last chunk) says that it is whole.
         case length
         /// Nothing but the end of the connection said that it is whole.
         case none

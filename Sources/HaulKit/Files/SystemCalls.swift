@@ -1,4 +1,4 @@
-// The only file of HaulKit that may know which platform it runs on: each function is one call, and reports errno.
+// The system calls of HaulKit, as each platform has them: each function is one call, and reports errno.
 internal import CHaulSystem
 internal import Foundation
 

@@ -16,10 +16,10 @@ struct IndexedHeap: Sendable {
 
     var isEmpty: Bool { top < 0 }
     var count: Int { top < 0 ? 0 : rest.count + 1 }
-    /// The one that precedes all others.
     /// All of them, in no order but that the first is the first.
     var numbers: [Int] { top < 0 ? [] : [Int(top)] + rest.map(Int.init) }
 
+    /// The one that precedes all others.
     var first: Int? { top < 0 ? nil : Int(top) }
 
     /// Setting is for one who goes by another number from now on.

@@ -114,6 +114,22 @@ struct TLSFaultTests {
         }
     }
 
+    @Test func asksAServerWithTLS12AndNoneThatHasOnlyAnOlderVersion() async throws {
+        let resource = content.resource()
+        var certificate = try TestCertificate.shared()
+        certificate.newestTLS = .tls12
+        try await run(certificate: certificate, serving: { resource.reply(to: $0) }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+        }
+        certificate.newestTLS = .tls11
+        try await run(certificate: certificate, serving: { resource.reply(to: $0) }) { rig in
+            let error = try await rig.failure()
+            #expect([.connectionLost, .tlsFailed].contains(error.code))
+            #expect(rig.server.requests.isEmpty)
+        }
+    }
+
     @Test func failsWhenTheServerSpeaksNothingButTLS() async throws {
         let resource = content.resource()
         try await run(serving: { resource.reply(to: $0) }) { rig in

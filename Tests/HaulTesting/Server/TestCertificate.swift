@@ -8,6 +8,10 @@ public struct TestCertificate: Sendable {
     /// The certificate as PEM, which a client is told to trust (`curl --cacert`).
     public let certificatePath: String
     private let keyPath: String
+    /// The newest version of TLS that a server with it speaks; nil for every one.
+    public var newestTLS: TLSVersion?
+
+    public enum TLSVersion: Sendable { case tls11, tls12 }
 
     private static let cached = Mutex<TestCertificate?>(nil)
     /// What is to be removed when the process ends.
@@ -37,7 +41,7 @@ public struct TestCertificate: Sendable {
                 "-subj", "/CN=Haul test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
             ]
         )
-        return TestCertificate(certificatePath: certificate, keyPath: key)
+        return TestCertificate(certificatePath: certificate, keyPath: key, newestTLS: nil)
     }
 
     /// What a server needs of it.
@@ -46,6 +50,12 @@ public struct TestCertificate: Sendable {
             certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem))
         )
+        configuration.maximumTLSVersion =
+            switch newestTLS {
+            case .tls11: .tlsv11
+            case .tls12: .tlsv12
+            case nil: nil
+            }
         configuration.applicationProtocols = ["http/1.1"]
         // After its close_notify a server does not wait long for the client's.
         configuration.shutdownTimeout = .milliseconds(200)

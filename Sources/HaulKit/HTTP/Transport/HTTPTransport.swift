@@ -39,6 +39,8 @@ final class HTTPTransport: Transport {
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
         self.options = options
         var tls = TLSConfiguration.makeClientConfiguration()
+        // RFC 8996 §2: older versions must not be used.
+        tls.minimumTLSVersion = .tlsv12
         if let certificateAuthorities {
             do {
                 tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(certificateAuthorities))]
