@@ -123,7 +123,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     }
 
     /// The same download, now in another state of rest.
-    func backingOff(_ state: State) -> DownloadSnapshot {
+    func atRest(_ state: State) -> DownloadSnapshot {
         DownloadSnapshot(self, state)
     }
 

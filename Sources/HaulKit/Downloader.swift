@@ -68,11 +68,7 @@ public actor Downloader {
     var isReadingAhead = false
     var grantsSinceReading = 0
     var queueTimer: (at: Instant, task: Task<Void, Never>)?
-    /// Who waits for room on a disk, and what the files take: see `Downloader+DiskPolicy`.
-    var space = SpaceWatch()
-    var spacePoll: Task<Void, Never>?
-    var lastSpaceLook = Instant.start
-    var stored = QuotaUsage()
+    let space: SpaceMonitor
     let hooks: HookRunner
     var hookBook = HookEventTracker()
     var telling: Task<Void, Never>?
@@ -170,6 +166,7 @@ public actor Downloader {
         self.time = time
         self.executor = executor
         publication = FilePlacement(disk: disk)
+        space = SpaceMonitor(configuration, disk: disk, store: store, time: time, executor: executor)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
         logger = configuration.logger
         cookieCollection = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
@@ -231,7 +228,7 @@ public actor Downloader {
         ticker?.cancel()
         queueTimer?.task.cancel()
         stopWatchingGates()
-        spacePoll?.cancel()
+        space.stopPolling()
         // Paused and waiting ones too: nobody shall wait for what can no longer happen.
         hubs.close(.failed(Self.isShutDown)) { id in tasks[id].map { snapshot(of: $0) } }
         broadcast.close()

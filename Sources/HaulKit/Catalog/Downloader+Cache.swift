@@ -112,7 +112,7 @@ extension Downloader {
         let date = min(date, .distantFuture)
         var passed = 0
         while try await removePage(before: date, behind: &passed, deletingFiles, &result) {}
-        stored.invalidate()
+        space.invalidateUsage()
         return result
     }
 
@@ -140,9 +140,7 @@ extension Downloader {
             for found in await downloader.look(at: rows) {
                 await downloader.take(found, deletingFiles, &page)
             }
-            var gone = StoreCondition.ids(page.removed.map(\.id))
-            gone.add("status = 'completed'")
-            try await downloader.store.remove(gone)
+            try await downloader.store.remove(.ids(page.removed.map(\.id)).only([.completed]))
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
             return (page, count)
         }

@@ -17,7 +17,7 @@ extension Downloader {
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return await tell(.resumeRequested, task) }
-        if try await resume(.ids([id]), from: ["paused", "failed"]) == 0 { try await tellHolderWhoseItIs(id) }
+        if try await resume(.ids([id]), from: [.paused, .failed]) == 0 { try await tellHolderWhoseItIs(id) }
     }
 
     /// Who has a handle of a download that was let go of, and that another process runs by now, hears so.
@@ -72,12 +72,12 @@ extension Downloader {
             var (present, rest) = try await downloader.resolve(selection)
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
-            rest.add("(status = 'queued' OR hold IS NOT NULL)")
+            rest = rest.onlyQueuedOrHeld()
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
             for id in ids { downloader.queue.leave(id) }
             do throws(DownloadError) {
-                try await downloader.store.change("status = 'paused', hold = NULL, error = NULL", rest)
+                try await downloader.store.pause(rest)
             } catch {
                 for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
                 throw error
@@ -94,7 +94,7 @@ extension Downloader {
     /// - Returns: how many.
     @discardableResult
     public func resume(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
-        try await resume(selection, from: ["paused"])
+        try await resume(selection, from: [.paused])
     }
 
     /// Queues every failed download of a selection.
@@ -102,21 +102,20 @@ extension Downloader {
     /// - Returns: how many.
     @discardableResult
     public func retry(_ selection: DownloadSelection = .all) async throws(DownloadError) -> Int {
-        try await resume(selection, from: ["failed"])
+        try await resume(selection, from: [.failed])
     }
 
-    private func resume(_ selection: DownloadSelection, from statuses: Set<String>) async throws(DownloadError) -> Int {
+    private func resume(_ selection: DownloadSelection, from statuses: Set<DownloadRecord.Status>)
+        async throws(DownloadError)
+        -> Int
+    {
         try await withCatalogLock { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(selection)
-            present.removeAll { !statuses.contains($0.restName) }
+            present.removeAll { $0.statusAtRest.map { !statuses.contains($0) } ?? true }
             await downloader.tellAll(.resumeRequested, present)
-            var backingOff = rest
-            backingOff.add("status IN (\(statuses.sorted().map { "'\($0)'" }.joined(separator: ", ")))")
-            let ids = try await downloader.store.ids(backingOff)
-            try await downloader.store.change(
-                "status = 'queued', hold = NULL, error = NULL, finishedAt = NULL",
-                backingOff
-            )
+            let stopped = rest.only(statuses)
+            let ids = try await downloader.store.ids(stopped)
+            try await downloader.store.requeue(stopped)
             for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
             downloader.space.forget(ids)
             downloader.tellHolders(of: ids, .queued)
@@ -137,21 +136,18 @@ extension Downloader {
     }
 
     private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
-        var unfinished = rest
-        unfinished.add("status <> 'completed'")
+        let unfinished = rest.onlyUnfinished()
         // What has bytes on the disk is taken into memory for it.
-        var begun = unfinished
-        begun.add("partPath IS NOT NULL")
         var present = present.filter { !$0.isComplete }
         let count = present.count
-        for id in try await store.ids(begun) {
+        for id in try await store.ids(unfinished.onlyBegun()) {
             if let task = try await load(id) { present.append(task) }
         }
         await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
         for id in ids { queue.leave(id) }
         space.forget(ids)
-        stored.invalidate()
+        space.invalidateUsage()
         let untouched = try await store.remove(unfinished)
         tellHolders(of: ids, .cancelled)
         startQueuedDownloads()
@@ -177,7 +173,7 @@ extension Downloader {
             }
             try await downloader.store.remove(condition)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
-            downloader.stored.invalidate()
+            downloader.space.invalidateUsage()
             return ids.count
         }
     }
@@ -212,7 +208,7 @@ extension Downloader {
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) {
         guard configuration.restoration == .onRequest else { return }
         try await store.forgetDeadOwners()
-        condition.add("(owner IS NULL OR owner = \(store.owner.number))")
+        condition = condition.onlyFree(for: store.owner)
     }
 
     func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
@@ -242,7 +238,7 @@ extension Downloader {
         if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
         for id in ids where tasks[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
-            let snapshot = hub.snapshot.backingOff(state)
+            let snapshot = hub.snapshot.atRest(state)
             hub.changed(stored(snapshot, snapshot.host), outcome: state == .cancelled ? .cancelled : nil)
         }
         lookWhoIsIdle()
@@ -253,7 +249,7 @@ extension Downloader {
     func tellHoldersOfRemovedFiles(_ ids: [DownloadID]) {
         for id in ids {
             guard let hub = hubs.existing(id), case .completed? = hub.outcome else { continue }
-            hub.changed(hub.snapshot.backingOff(.cancelled), outcome: .failed(Self.isRemoved))
+            hub.changed(hub.snapshot.atRest(.cancelled), outcome: .failed(Self.isRemoved))
         }
     }
 
@@ -275,12 +271,12 @@ extension DownloadTask {
         }
     }
 
-    /// As the store calls it.
-    fileprivate var restName: String {
+    /// As the store has it; nil unless it is paused or has failed.
+    fileprivate var statusAtRest: DownloadRecord.Status? {
         switch machine.state {
-        case .paused: "paused"
-        case .failed: "failed"
-        default: ""
+        case .paused: .paused
+        case .failed: .failed
+        default: nil
         }
     }
 }

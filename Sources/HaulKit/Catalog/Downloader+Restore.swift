@@ -15,15 +15,9 @@ extension Downloader {
             if saved.record.status == .publishing { saved.record.status = .queued }
             try await store.commit(saved.record, nil)
         }
-        var held = StoreCondition()
-        held.add("status = 'paused' AND hold IS NOT NULL")
-        // What it waited for is looked at anew.
-        try await store.change("status = 'queued', hold = NULL, error = NULL", held)
-        if !configuration.resumesAtStart {
-            var running = StoreCondition()
-            running.add("status = 'queued'")
-            try await store.change("status = 'paused'", running)
-        }
+        // What they waited for is checked again.
+        try await store.endAllHolds()
+        if !configuration.resumesAtStart { try await store.pauseAllQueued() }
         for item in try await store.queueItems(.all) { queue.enqueue(item) }
     }
 
@@ -82,7 +76,7 @@ extension Downloader {
                 return task(saved, id, request)
             }
             guard isSame || request.key != nil else { return nil }
-            stored.invalidate()
+            space.invalidateUsage()
             // The file is gone or has become another one: it is fetched anew, and whatever stands in its place is left alone.
             saved.record.forgetPart()
             saved.record.finished = nil

@@ -112,7 +112,7 @@ extension Downloader {
         defer { lookWhoIsIdle() }
         // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
         // the watch knows them.
-        guard isAtRest(task), task.record.hold == nil || mayLetGoHeld(task), tasks[task.id] === task else {
+        guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task), tasks[task.id] === task else {
             return
         }
         tasks[task.id] = nil

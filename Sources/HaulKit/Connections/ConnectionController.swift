@@ -7,7 +7,7 @@ struct ConnectionController: Sendable, Equatable {
     private(set) var target: Int
     private let ceiling: Int
     private let start: Int
-    private var host: HostLimit
+    private var host: LearnedHostLimit
     private var phase: Phase = .growing
     /// Nil until what is to be measured flows.
     private var window: FlowWindow?
@@ -75,8 +75,8 @@ struct ConnectionController: Sendable, Equatable {
     ///   - start: what to aim at from the beginning; more than 1 when the user named a number.
     ///   - knownLimit: the most that the host was seen to allow before.
     init(ceiling: Int, start: Int = 1, knownLimit: Int? = nil) {
-        self.ceiling = min(max(ceiling, 1), HostLimit.sane)
-        host = HostLimit(known: knownLimit)
+        self.ceiling = min(max(ceiling, 1), LearnedHostLimit.sane)
+        host = LearnedHostLimit(known: knownLimit)
         self.start = min(max(start, 1), self.ceiling, host.limit ?? .max)
         target = self.start
     }

@@ -7,7 +7,7 @@ extension Downloader {
     func checkMove(_ record: DownloadRecord, to destination: DownloadRequest.Destination) async throws(DownloadError) {
         guard let part = record.partPath else { return }
         let (old, new) = (FilePaths.folder(of: part), destination.folder)
-        let volumes = await freeSpace(near: [old, new]).mapValues(\.volume)
+        let volumes = await space.freeSpace(near: [old, new]).mapValues(\.volume)
         guard record.wishes.isRepair != true, let volume = volumes[new], volume == volumes[old] else {
             throw DownloadError(
                 .alreadyAdded,

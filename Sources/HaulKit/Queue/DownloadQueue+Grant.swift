@@ -59,7 +59,7 @@ extension DownloadQueue {
     private mutating func start(at host: Int, _ number: Int, _ now: Instant) -> DownloadID {
         if limits.hostSpacing > .zero {
             busy[host, default: BusyHost()].startedAt = now
-            backingOff.append(host)
+            pausedHosts.append(host)
         }
         let id = waiting.id(number)
         run(id, waiting.items[number])
@@ -75,9 +75,9 @@ extension DownloadQueue {
     }
 
     private mutating func load(at now: Instant) {
-        while let host = backingOff.first {
+        while let host = pausedHosts.first {
             if let startedAt = busy[host]?.startedAt, startedAt + limits.hostSpacing > now { return }
-            backingOff.removeFirst()
+            pausedHosts.removeFirst()
             busy[host]?.startedAt = nil
             refresh(host)
         }

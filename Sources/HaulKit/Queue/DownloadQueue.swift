@@ -54,7 +54,7 @@ struct DownloadQueue: Sendable {
     /// Hosts at which something runs, the one first that has the download that gives up its slot first.
     var yielding = IndexedHeap()
     /// Hosts at rest, in the order of their last starts.
-    var backingOff: Deque<Int> = []
+    var pausedHosts: Deque<Int> = []
     /// How many have been urged: gives each its place among them.
     private var urges: Int64 = 0
 
@@ -120,11 +120,11 @@ struct DownloadQueue: Sendable {
         let old = self
         (waiting, underWay, hosts, busy) = (QueueTable(), QueueTable(), QueueHosts(), [:])
         (open, closed, waking, yielding) = (IndexedHeap(), IndexedHeap(), IndexedHeap(), IndexedHeap())
-        backingOff = []
-        for host in old.backingOff {
+        pausedHosts = []
+        for host in old.pausedHosts {
             let number = hosts.number(of: old.hosts.name(host))
             busy[number] = BusyHost(startedAt: old.busy[host]?.startedAt)
-            backingOff.append(number)
+            pausedHosts.append(number)
         }
         for (id, item) in zip(old.underWay.all, old.underWay.items) {
             var item = item

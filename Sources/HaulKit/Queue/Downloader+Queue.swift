@@ -22,7 +22,7 @@ extension Downloader {
     public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             let ids = try await downloader.ids(of: selection)
-            try await downloader.store.change("priority = \(priority)", .ids(ids))
+            try await downloader.store.setPriority(priority, of: ids)
             for row in try await downloader.store.places(ids) {
                 downloader.tasks[row.id]?.record.priority = priority
                 downloader.queue.change(row.id, priority: priority, position: row.position)

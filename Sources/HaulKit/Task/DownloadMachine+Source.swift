@@ -82,13 +82,13 @@ extension DownloadMachine {
         guard link.canAsk, sources.home == 0, let connection = transfer.active[id], connection.source == 0,
             let question = connection.question, let status = linkRefusal(head)
         else { return nil }
-        var awaitingURL: [Action] = []
+        var asks: [Action] = []
         if question.link == link.number {
             guard patience.asksForLink() else { return nil }
             link.refuse(status, DownloadError(refusedWith: status))
-            awaitingURL = link.ask(.refused(status: status))
+            asks = link.ask(.refused(status: status))
         }
-        let actions = transfer.drop(id) + awaitingURL + transfer.schedule(&sources, at: now)
+        let actions = transfer.drop(id) + asks + transfer.schedule(&sources, at: now)
         return actions + (transfer.outcome == .noConnections ? open(at: now) : follow(transfer.outcome, at: now))
     }
 

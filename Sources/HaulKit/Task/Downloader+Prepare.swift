@@ -25,7 +25,7 @@ extension Downloader {
                 task.notedMark = .zero
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            if let refusal = try await makeRoom(preparation.resource.total, part, task) {
+            if let refusal = try await space.makeRoom(preparation.resource.total, part, task) {
                 return send(refusal, to: task)
             }
             if let checksum = task.machine.settings.checksum ?? preparation.resource.digest {

@@ -23,7 +23,7 @@ extension Downloader {
             guard let file else {
                 // None, or gone, or another file by now: one will be made, under a name that is free then.
                 task.record.forgetPart()
-                send(try await lacksRoom(task, here: 0) ?? .recovered(nil), to: task)
+                send(try await space.refusal(task.total, here: 0, task) ?? .recovered(nil), to: task)
                 return
             }
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
@@ -37,7 +37,9 @@ extension Downloader {
             let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
             let here = max(persisted?.count ?? 0, status.allocated)
             send(
-                isWhole ? .recovered(persisted) : try await lacksRoom(task, here: here) ?? .recovered(persisted),
+                isWhole
+                    ? .recovered(persisted)
+                    : try await space.refusal(task.total, here: here, task) ?? .recovered(persisted),
                 to: task
             )
         } catch {

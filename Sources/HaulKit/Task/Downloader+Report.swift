@@ -24,7 +24,7 @@ extension Downloader {
             task.record.status = isShuttingDown ? .queued : .paused
             if !isShuttingDown, let hold = task.machine.hold {
                 task.record.hold = hold
-                task.record.error = Self.sentence(hold, task.record)
+                task.record.error = SpaceError.waiting(hold, task.record)
             }
         case .completed:
             task.record.status = .completed

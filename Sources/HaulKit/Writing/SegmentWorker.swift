@@ -8,7 +8,7 @@ final class SegmentWorker: ResponseReceiver {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     private enum Stage {
-        case awaitingURL
+        case requesting
         /// The head is being judged, and the file made ready. What comes of the body meanwhile is kept: a connection that
         /// fails while it is held back loses what had arrived, and a server that always ends soon would bring nothing.
         case gathering(Gathered)
@@ -18,7 +18,7 @@ final class SegmentWorker: ResponseReceiver {
         case closed
     }
     private struct State {
-        var stage = Stage.awaitingURL
+        var stage = Stage.requesting
         var exchange: (any Exchange)?
         /// Why we broke the exchange off ourselves: takes the place of the transport's own account.
         var ending: Ending?
@@ -87,7 +87,7 @@ final class SegmentWorker: ResponseReceiver {
             // It has ended already: held on to, it and we would hold each other.
             case .draining: return false
             case .gathering(let gathered) where gathered.end != nil: return false
-            case .awaitingURL, .gathering, .flowing:
+            case .requesting, .gathering, .flowing:
                 state.exchange = exchange
                 return false
             }
@@ -156,7 +156,7 @@ final class SegmentWorker: ResponseReceiver {
             return switch before {
             case .gathering(let gathered): (state.exchange, gathered.room, nil as SegmentSink?)
             case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
-            case .awaitingURL, .closed: (state.exchange, nil, nil)
+            case .requesting, .closed: (state.exchange, nil, nil)
             }
         }
         promise?.fail(TransportError(.connectionLost, "closed"))
@@ -168,7 +168,7 @@ final class SegmentWorker: ResponseReceiver {
 
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
         let isWanted = state.withLock { state in
-            guard case .awaitingURL = state.stage else { return false }
+            guard case .requesting = state.stage else { return false }
             state.stage = .gathering(Gathered(eventLoop: eventLoop))
             return true
         }
@@ -189,7 +189,7 @@ final class SegmentWorker: ResponseReceiver {
                 }
                 state.stage = .gathering(gathered)
                 return .taken(gathered.room?.futureResult)
-            case .awaitingURL, .draining, .closed: return .nowhere
+            case .requesting, .draining, .closed: return .nowhere
             }
         }
         switch place {
@@ -225,7 +225,7 @@ final class SegmentWorker: ResponseReceiver {
                 gathered.room = nil
                 gathered.end = gathered.end ?? failure.map { .failed($0) } ?? .complete
                 state.stage = .gathering(gathered)
-            case .awaitingURL, .draining, .closed: state.stage = .closed
+            case .requesting, .draining, .closed: state.stage = .closed
             }
             state.exchange = nil
             return (before, state.ending)
@@ -233,7 +233,7 @@ final class SegmentWorker: ResponseReceiver {
         switch stage {
         case .closed, .draining: return
         case .gathering(let gathered): gathered.room?.fail(failure ?? TransportError(.connectionLost))
-        case .awaitingURL:
+        case .requesting:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):
             // What has arrived is written whatever the end was; only then is its extent known.

@@ -13,7 +13,7 @@ extension Downloader {
         }
         // A named file that is there may decide the matter.
         guard task.record.file == nil || task.record.conflictPolicy == .overwrite else { return false }
-        guard !mayLackRoom(task) else { return false }
+        guard !space.mayLackRoom(task) else { return false }
         task.record.startedAt = task.record.startedAt ?? time.date()
         task.lastSync = time.now()
         send(.recovered(nil), to: task)
@@ -35,7 +35,7 @@ extension Downloader {
         // The other policies want to know of a file that is there before a byte comes.
         let policy = task.record.conflictPolicy
         guard policy == .rename || policy == .overwrite, let path = task.record.path(preparation),
-            hasPlentyOfRoom(task)
+            space.hasPlentyOfRoom(task)
         else { return false }
         task.record.resource = preparation.resource
         task.record.finalPath = path

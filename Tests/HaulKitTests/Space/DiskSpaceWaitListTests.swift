@@ -32,7 +32,7 @@ struct SpaceRuleTests {
     }
 }
 
-struct SpaceWatchTests {
+struct DiskSpaceWaitListTests {
     private func waiter(
         _ position: Int64,
         needs needed: Int64?,
@@ -40,7 +40,7 @@ struct SpaceWatchTests {
         folder: String = "/a",
         for reason: HoldReason = .diskFull,
         since: Instant = .start
-    ) -> SpaceWatch.Waiter {
+    ) -> DiskSpaceWaitList.Waiter {
         .init(
             id: DownloadID(),
             reason: reason,
@@ -52,13 +52,14 @@ struct SpaceWatchTests {
         )
     }
 
-    private func watch(_ waiters: SpaceWatch.Waiter...) -> SpaceWatch {
-        var watch = SpaceWatch()
+    private func watch(_ waiters: DiskSpaceWaitList.Waiter...) -> DiskSpaceWaitList {
+        var watch = DiskSpaceWaitList()
         for waiter in waiters { watch.add(waiter) }
         return watch
     }
 
-    private func supply(_ free: [String: Int64], reserve: Int64 = 0, quota: (Int64, Int64)? = nil) -> SpaceWatch.Supply
+    private func supply(_ free: [String: Int64], reserve: Int64 = 0, quota: (Int64, Int64)? = nil)
+        -> DiskSpaceWaitList.Supply
     {
         var disks: [String: VolumeSpace] = [:]
         for (folder, free) in free {
@@ -144,7 +145,7 @@ struct SpaceWatchTests {
         // Once it is seen that there is no room, room is news.
         #expect(watch.ready(supply(["/a": 10]), at: .start + .seconds(now)).isEmpty)
         #expect(watch.ready(supply(["/a": 1 << 30]), at: .start + .seconds(now)).count == 1)
-        #expect(SpaceWatch.patience(1_000_000) == .seconds(256))
+        #expect(DiskSpaceWaitList.patience(1_000_000) == .seconds(256))
     }
 
     @Test func triesNowAndThenWhereTheDiskSaysNothing() {
@@ -160,7 +161,7 @@ struct SpaceWatchTests {
     @Test(arguments: UInt64(0)..<50)
     func givesOutNoMoreThanThereIs(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var watch = SpaceWatch()
+        var watch = DiskSpaceWaitList()
         var needs: [DownloadID: Int64] = [:]
         for step in 0..<200 {
             let now = Instant.start + .seconds(step)

@@ -1,5 +1,5 @@
 /// Who waits for room, and who may go on. Asked once in a while, as long as anybody waits.
-struct SpaceWatch: Sendable {
+struct DiskSpaceWaitList: Sendable {
     struct Waiter: Sendable, Equatable {
         let id: DownloadID
         var reason: HoldReason

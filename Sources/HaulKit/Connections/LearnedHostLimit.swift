@@ -1,5 +1,5 @@
 /// How many connections a host bears, learned from what it refuses and from what it lets flow.
-struct HostLimit: Sendable, Equatable {
+struct LearnedHostLimit: Sendable, Equatable {
     /// The most to have; nil as long as none was refused.
     private(set) var limit: Int?
     /// The most that are known to get bytes all at once, for a while.

@@ -1,0 +1,308 @@
+internal import Foundation
+internal import Logging
+
+/// Room on the disks: refuses what would take the bytes that are to stay free or exceed the quota, and keeps the downloads that wait
+/// for room.
+///
+/// Confined to the actor of its downloader. It reads disk and store and decides; the downloader sends what it returns.
+final class SpaceMonitor {
+    /// A download, and what its machine is to be told.
+    typealias News = (task: DownloadTask, event: DownloadMachine.Event)
+
+    static let interval = Duration.seconds(1)
+    /// Time between two looks whether finished files were removed by another program.
+    private static let recountInterval = Duration.seconds(30)
+
+    private let disk: any Disk
+    private let store: DownloadStore
+    private let time: EngineClock
+    private let executor: BlockingExecutor
+    private let logger: Logger
+    private let rule: SpaceRule
+    private let quota: Int64?
+    private var waitList = DiskSpaceWaitList()
+    private var usage = QuotaUsage()
+    private var poll: Task<Void, Never>?
+    private var lastGrowthCheck = Instant.start
+
+    init(
+        _ configuration: Configuration,
+        disk: any Disk,
+        store: DownloadStore,
+        time: EngineClock,
+        executor: BlockingExecutor
+    ) {
+        self.executor = executor
+        self.disk = disk
+        self.store = store
+        self.time = time
+        logger = configuration.logger
+        rule = SpaceRule(reserve: configuration.reservedDiskSpace)
+        quota = configuration.diskQuota.map { max(0, $0) }
+    }
+
+    /// Bytes of the quota that are in use.
+    var usedBytes: Int64 { usage.used }
+    /// Whether no download waits for room.
+    var isEmpty: Bool { waitList.isEmpty }
+    /// Whether a download waits for room.
+    func holds(_ id: DownloadID) -> Bool { waitList.holds(id) }
+    func forget(_ id: DownloadID) { waitList.forget(id) }
+    func forget(_ ids: [DownloadID]) { waitList.forget(ids) }
+    /// Rows were changed that were not counted one by one.
+    func invalidateUsage() { usage.invalidate() }
+
+    // MARK: Before the body
+
+    /// Checks that the rest of a file will fit, and reserves it.
+    ///
+    /// - Returns: what the machine is to be told in place of success; nil where there is room.
+    nonisolated(nonsending) func makeRoom(_ total: Int64?, _ part: PartFile, _ task: DownloadTask)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        // What is in memory finds its room when it comes to the disk.
+        guard !part.file.isInMemory else { return nil }
+        let here = max(try await allocatedBytes(of: part.file), part.persisted.count)
+        if let refusal = try await refusal(total, here: here, task) { return refusal }
+        guard let total, total > here else { return nil }
+        do throws(DiskError) {
+            try await executor.run { () throws(DiskError) in try part.file.reserve(total) }
+        } catch {
+            if error.kind == .full { await giveBack(part) }
+            throw DownloadError(error)
+        }
+        return nil
+    }
+
+    /// What was reserved before the disk was full is of use to others.
+    private nonisolated(nonsending) func giveBack(_ part: PartFile) async {
+        do throws(DiskError) {
+            try await part.onWriteThread { () throws(DiskError) in try part.file.truncate(part.file.status().size) }
+        } catch { logger.debug("truncate: \(error.sentence)") }
+    }
+
+    private nonisolated(nonsending) func allocatedBytes(of file: any DiskFile) async throws(DownloadError) -> Int64 {
+        do {
+            return try await executor.run { () throws(DiskError) in try file.status().allocated }
+        } catch { throw DownloadError(error) }
+    }
+
+    /// Looks for room, as far as it is known how much is needed.
+    ///
+    /// - Parameter here: bytes of the file that the disk has, or has set aside.
+    /// - Returns: as ``makeRoom(_:_:_:)``.
+    nonisolated(nonsending) func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        if let refusal = try await quotaRefusal(total, here: here, task) { return refusal }
+        let folder = task.record.folderOnDisk
+        let isContended = waitList.isWaiting(in: folder)
+        guard total.map({ $0 > here }) ?? (isContended || rule.reserve > 0) else { return nil }
+        guard let reading = await freeSpace(near: [folder])[folder] else { return nil }
+        waitList.note(rule.available(in: reading), in: folder, at: time.now())
+        let path = task.record.partPath ?? folder
+        switch rule.decision(total: total, here: here, in: reading, isContended: isContended) {
+        case .fits: return nil
+        case .isMissing: return .spaceMissing(.diskFull, SpaceError.full(path))
+        case .isReserved: return .spaceMissing(.diskFull, SpaceError.reserved(path, rule.reserve))
+        case .never: return .spaceMissing(nil, SpaceError.full(path))
+        }
+    }
+
+    private nonisolated(nonsending) func quotaRefusal(_ total: Int64?, here: Int64, _ task: DownloadTask)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        guard let quota else { return nil }
+        try await countUsage()
+        let isTooLarge = total.map { $0 > quota } ?? false
+        let left = quota - usage.used(besides: task.id)
+        guard !isTooLarge, total ?? max(1, task.machine.persisted.count) <= left else {
+            return .spaceMissing(isTooLarge ? nil : .quota, SpaceError.overQuota(quota))
+        }
+        usage.set(task.id, total ?? task.machine.persisted.count, had: task.bytesAtRest)
+        return nil
+    }
+
+    // MARK: Small files
+
+    /// Whether a download that is new should look for room before it sends a request.
+    func mayLackRoom(_ task: DownloadTask) -> Bool {
+        let folder = task.record.folderOnDisk
+        if waitList.isWaiting(in: folder) || (task.record.wishes.size ?? 0) > BufferedFile.mostBytes { return true }
+        return rule.reserve > 0 && !waitList.hasPlenty(in: folder, at: time.now())
+    }
+
+    /// Whether a small file may be buffered in memory without asking for room.
+    func hasPlentyOfRoom(_ task: DownloadTask) -> Bool {
+        let folder = task.record.folderOnDisk
+        if let quota, !usage.isKnown || usage.used > quota - DiskSpaceWaitList.plenty { return false }
+        guard rule.reserve > 0 || waitList.isWaiting(in: folder) else { return true }
+        return waitList.hasPlenty(in: folder, at: time.now())
+    }
+
+    // MARK: While the body comes
+
+    /// Whether it is time to look, once a second, at files that grow.
+    func isGrowthCheckDue() -> Bool {
+        let now = time.now()
+        guard rule.reserve > 0 || quota != nil, now - lastGrowthCheck >= Self.interval else { return false }
+        lastGrowthCheck = now
+        return true
+    }
+
+    /// Files without a known length that have used up the quota.
+    ///
+    /// - Parameter growing: the downloads that write to the disk now.
+    nonisolated(nonsending) func beyondQuota(_ growing: [DownloadTask]) async throws(DownloadError) -> [News] {
+        guard let quota else { return [] }
+        let growing = growing.filter { $0.machine.resource?.total == nil }
+        for task in growing { usage.set(task.id, task.machine.persisted.count, had: task.bytesAtRest) }
+        guard !growing.isEmpty else { return [] }
+        guard usage.isKnown else {
+            try await countUsage()
+            return []
+        }
+        guard usage.used > quota else { return [] }
+        return growing.map { ($0, .spaceMissing(.quota, SpaceError.overQuota(quota))) }
+    }
+
+    /// Files that take of what is to stay free.
+    nonisolated(nonsending) func beyondReserve(_ growing: [DownloadTask]) async -> [News] {
+        guard rule.reserve > 0, !growing.isEmpty else { return [] }
+        var news: [News] = []
+        let readings = await freeSpace(near: Array(Set(growing.map(\.record.folderOnDisk))))
+        for task in growing {
+            guard let reading = readings[task.record.folderOnDisk], rule.available(in: reading) < 0,
+                let part = task.part
+            else { continue }
+            let total = task.machine.resource?.total
+            do throws(DownloadError) {
+                let allocated = try await allocatedBytes(of: part.file)
+                // What has its room takes no more.
+                if let total, allocated >= total { continue }
+            } catch { logger.debug("\(error)") }
+            guard task.part === part, task.machine.state == .transferring else { continue }
+            news.append((task, .spaceMissing(.diskFull, SpaceError.reserved(part.path, rule.reserve))))
+        }
+        return news
+    }
+
+    /// - Returns: by folder; those that say nothing are left out.
+    nonisolated(nonsending) func freeSpace(near folders: [String]) async -> [String: VolumeSpace] {
+        let (disk, logger) = (disk, logger)
+        return await executor.run {
+            var readings: [String: VolumeSpace] = [:]
+            for folder in folders {
+                do throws(DiskError) { readings[folder] = try disk.freeSpace(near: folder) } catch {
+                    // Whatever makes the file will say it better.
+                    logger.debug("\(error.sentence)")
+                }
+            }
+            return readings
+        }
+    }
+
+    // MARK: Counting
+
+    /// Takes over what a change of state means for the room on the disk.
+    func stateChanged(_ task: DownloadTask) {
+        let (received, before) = (task.machine.persisted.count, task.bytesAtRest)
+        switch task.machine.state {
+        case .completed:
+            waitList.forgetSurprises(task.id)
+            let size = task.existingFile == nil ? task.record.finished?.size ?? received : 0
+            if quota != nil { usage.end(task.id, leaving: size, had: before) }
+        case .cancelled:
+            waitList.forgetSurprises(task.id)
+            if quota != nil { usage.end(task.id, leaving: 0, had: before) }
+        case .queued, .paused, .failed:
+            if quota != nil { usage.end(task.id, leaving: before, had: before) }
+        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
+            .verifying, .publishing:
+            if quota != nil { usage.set(task.id, max(task.record.total ?? 0, received), had: before) }
+        }
+    }
+
+    /// Asks the store, where what it said last is not true any more.
+    private nonisolated(nonsending) func countUsage() async throws(DownloadError) {
+        // Each change of what runs meanwhile makes the sum a wrong one; in the end any is better than none.
+        for attempt in 1...5 where !usage.isKnown {
+            let generation = usage.generation
+            let sum = try await store.storedBytes(besides: Array(usage.running.keys)).all
+            usage.settle(sum, at: attempt == 5 ? usage.generation : generation)
+        }
+    }
+
+    /// Whether it is time to look which finished files another program has removed.
+    var isRecountDue: Bool {
+        guard quota != nil, waitList.waitsForQuota else { return false }
+        return usage.recountedAt.map { time.now() - $0 >= Self.recountInterval } ?? true
+    }
+
+    /// Finished files that another program removed take no room, though the store remembers them.
+    private nonisolated(nonsending) func recount(without missingBytes: Int64) async throws(DownloadError) {
+        usage.recountedAt = time.now()
+        let generation = usage.generation
+        let sum = try await store.storedBytes(besides: Array(usage.running.keys)).all
+        usage.settle(sum - missingBytes, at: generation)
+    }
+
+    // MARK: Waiting
+
+    /// Adds a download that waits for room.
+    func wait(_ task: DownloadTask, _ reason: HoldReason) {
+        let record = task.record
+        // Of the quota it has its share already, once it has begun.
+        let has = reason == .quota ? task.bytesAtRest : task.machine.persisted.count
+        waitList.add(
+            .init(
+                id: task.id,
+                reason: reason,
+                folder: record.folderOnDisk,
+                needed: record.total.map { max(0, $0 - has) },
+                priority: record.priority,
+                position: record.position,
+                since: time.now()
+            )
+        )
+    }
+
+    /// Looks once a second, until there is nothing to look for: no kernel tells when a disk has room.
+    ///
+    /// - Parameter look: false to end.
+    func startPolling(_ look: @escaping @Sendable () async -> Bool) {
+        if poll == nil { poll = Self.polling(time.sleep, look) }
+    }
+
+    private static func polling(
+        _ sleep: @escaping @Sendable (Duration) async throws -> Void,
+        _ look: @escaping @Sendable () async -> Bool
+    ) -> Task<Void, Never> {
+        Task {
+            // Ends early only by cancellation: the downloader shuts down.
+            while (try? await sleep(interval)) != nil {
+                guard await look() else { return }
+            }
+        }
+    }
+
+    func stopPolling() {
+        poll?.cancel()
+        poll = nil
+    }
+
+    /// The downloads for which there is room now.
+    ///
+    /// - Parameter missingBytes: the sizes of finished files that are not there any more; nil where ``isRecountDue`` was false.
+    nonisolated(nonsending) func ready(missingBytes: Int64?) async throws(DownloadError)
+        -> [DiskSpaceWaitList.Waiter]
+    {
+        var supply = DiskSpaceWaitList.Supply(rule: rule, disks: await freeSpace(near: waitList.folders))
+        if let quota, waitList.waitsForQuota {
+            if let missingBytes { try await recount(without: missingBytes) }
+            try await countUsage()
+            supply.quota = (quota - usage.used, quota)
+        }
+        return waitList.ready(supply, at: time.now())
+    }
+}
