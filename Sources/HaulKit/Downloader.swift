@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import Foundation
 internal import Logging
 internal import Metrics
@@ -18,65 +17,42 @@ internal import NIOPosix
 /// process would.
 public actor Downloader {
     let configuration: Configuration
-    let transport: any Transport
-    let disk: any Disk
-    let store: DownloadStore
-    let time: EngineClock
-    let executor: BlockingExecutor
-    let descriptors: DescriptorBudget
-    let publication: FilePlacement
-    let openWorkers = WorkerRegistry()
-    let cookieCollection: CookieCollection
-    let arrivals = EventMailbox()
-    let logger: Logger
+    let services: EngineServices
+    let catalog: DownloadCatalog
+    let pool: ConnectionPool
+    let monitor: RunConditionMonitor
+    let space: SpaceMonitor
+    let speed: SpeedControl
+    let metrics: DownloaderMetrics
     var random: SplitMix64
 
-    /// Those in memory: see `Downloader+Roster`.
-    var tasks: [DownloadID: DownloadTask] = [:]
     let hubs = HubRegistry()
     let broadcast = Broadcast()
-    var conditions: RunConditions
-    var networkMonitor: (any NetworkMonitor)?
-    var timetable: Timetable?
-    var timetableTimer: Task<Void, Never>?
+    let hooks: HookRunner
+    var hookBook = HookEventTracker()
+    var telling: Task<Void, Never>?
+    /// Waits for everything, or a group, to come to rest: see `Downloader+Idle`.
+    var idle = IdleWatch()
     /// Whether anything waited or ran when it was last looked at.
     var wasBusy = false
-    /// The place of the download that was added last.
-    var position: Int64 = 0
-    /// Between two places of the queue's order: room for those that are moved there by hand.
-    static let positionStep: Int64 = 1 << 16
+
     var queue: DownloadQueue
-    var hosts: ConnectionLimiter
-    /// Downloads that found no room for a further connection; some may not want it any more.
-    var roomSeekers: Set<DownloadID> = []
-    /// What the application says; hours may have a lower one.
-    var ownSpeedLimit: Int64?
-    /// For all downloads together; each has its own under it.
-    let speedLimit: RateLimiter
-    /// Connections that a host was seen to allow.
-    var hostLimits: [Origin: Int] = [:]
+    var queueTimer: (at: Instant, task: Task<Void, Never>)?
     var ticker: Task<Void, Never>?
     /// Small files that are complete and wait to be brought to the disk together.
     var group = BufferedFileGroup()
+
     var isShuttingDown = false
     /// Under way, or done: however many calls of ``shutDown()`` there are, it happens once.
     private var closing: Task<Void, Never>?
     /// Ends the reading of whole files once the shut-down has begun.
     let isStopping = CancelFlag()
-    var isRosterChanging = false
-    var rosterWaiters: Deque<CheckedContinuation<Void, Never>> = []
-    var isReadingAhead = false
-    var grantsSinceReading = 0
-    var queueTimer: (at: Instant, task: Task<Void, Never>)?
-    let space: SpaceMonitor
-    let hooks: HookRunner
-    var hookBook = HookEventTracker()
-    var telling: Task<Void, Never>?
-    /// Calls under way that add downloads.
-    var pendingAdditions = 0
-    /// Who waits until nothing waits or runs any more: see `Downloader+Idle`.
-    var idle = IdleWatch()
-    let metrics: DownloaderMetrics
+
+    /// The downloads in memory.
+    var tasks: [DownloadID: DownloadTask] {
+        _read { yield catalog.tasks }
+        _modify { yield &catalog.tasks }
+    }
 
     // MARK: Opening and closing
 
@@ -160,35 +136,39 @@ public actor Downloader {
         seed: UInt64
     ) async throws(DownloadError) {
         self.configuration = configuration
-        self.transport = transport
-        self.disk = disk
-        self.store = store
-        self.time = time
-        self.executor = executor
-        publication = FilePlacement(disk: disk)
+        let cookies = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
+        services = EngineServices(
+            transport: transport,
+            disk: disk,
+            store: store,
+            time: time,
+            executor: executor,
+            descriptors: descriptors,
+            publication: FilePlacement(disk: disk),
+            cookieCollection: cookies,
+            logger: configuration.logger
+        )
         space = SpaceMonitor(configuration, disk: disk, store: store, time: time, executor: executor)
+        speed = SpeedControl(configuration.bytesPerSecond, time: time)
+        monitor = RunConditionMonitor(configuration, time: time)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
-        logger = configuration.logger
-        cookieCollection = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
         random = SplitMix64(seed: seed)
-        self.descriptors = descriptors
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
         queue = DownloadQueue(limits)
-        hosts = ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections)
-        ownSpeedLimit = configuration.bytesPerSecond
-        speedLimit = RateLimiter(configuration.bytesPerSecond, now: time.now)
-        conditions = RunConditions(
-            waitsForNetwork: configuration.waitsForNetwork,
-            allowsMetered: configuration.allowsMetered,
-            binding: configuration.binding
-        )
         let poster = transport as? any WebhookPoster
         hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
-        hostLimits = try await store.hostLimits(at: time.date())
-        timetable = configuration.timetable
-        position = try await store.lastPosition()
-        watchGates()
+        pool = ConnectionPool(
+            ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections),
+            learnedLimits: try await store.hostLimits(at: time.date()),
+            transport: transport,
+            store: store,
+            time: time,
+            cookies: cookies,
+            logger: configuration.logger
+        )
+        catalog = DownloadCatalog(position: try await store.lastPosition())
+        watchConditions()
         if configuration.restoration == .everything {
             try await restoreAll()
             startQueuedDownloads()
@@ -227,7 +207,7 @@ public actor Downloader {
         }
         ticker?.cancel()
         queueTimer?.task.cancel()
-        stopWatchingGates()
+        monitor.stop()
         space.stopPolling()
         // Paused and waiting ones too: nobody shall wait for what can no longer happen.
         hubs.close(.failed(Self.isShutDown)) { id in tasks[id].map { snapshot(of: $0) } }
@@ -243,7 +223,6 @@ public actor Downloader {
         // Nobody can ask it for anything any more, but its handles' events may still be listened to.
         hubs.close(.failed(Self.isShutDown)) { _ in nil }
         broadcast.close()
-        networkMonitor?.stop()
     }
 
     /// To be asked first by every public call: after the shut-down the store may be another downloader's.
@@ -299,7 +278,7 @@ public actor Downloader {
     /// - Parameter bytesPerSecond: nil for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
         guard !isShuttingDown else { return }
-        ownSpeedLimit = bytesPerSecond
+        speed.ownLimit = bytesPerSecond
         limitSpeed()
     }
 
@@ -338,9 +317,9 @@ public actor Downloader {
         var next = 0
         // What an action brings about at once is handled after the actions beside it.
         while next < task.inbox.count {
-            if task.machine.mayOpenMore { task.machine.note(room: room(task)) }
+            if task.machine.mayOpenMore { task.machine.note(room: pool.room(task)) }
             let actions = task.machine.handle(task.inbox[next], at: time.now())
-            if task.machine.transfer.wantsRoom { roomSeekers.insert(task.id) }
+            if task.machine.transfer.wantsRoom { pool.waitForRoom(task.id) }
             next += 1
             for action in actions { perform(action, task) }
             if !actions.isEmpty { hasActed = true }

@@ -13,7 +13,7 @@ extension Downloader {
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)
-        pendingAdditions += 1
+        catalog.pendingAdditions += 1
         defer { additionEnded() }
         return try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
@@ -22,7 +22,7 @@ extension Downloader {
 
     /// Nothing is idle as long as something is being added: see ``isIdle``.
     func additionEnded() {
-        pendingAdditions -= 1
+        catalog.pendingAdditions -= 1
         if !isShuttingDown { noteIdle() }
     }
 
@@ -46,8 +46,7 @@ extension Downloader {
         let now = time.date()
         var record = DownloadRecord(DownloadID(at: now, using: &random), request, createdAt: now)
         record.owner = store.owner.number
-        position += Self.positionStep
-        record.position = position
+        record.position = catalog.nextPosition()
         return record
     }
 
@@ -59,7 +58,7 @@ extension Downloader {
                 id,
                 DownloadMachine(settings(request, record), seed: random.next()),
                 record,
-                RateLimiter(request.bytesPerSecond, under: speedLimit, now: time.now),
+                RateLimiter(request.bytesPerSecond, under: speed.limiter, now: time.now),
                 hubs
             )
             task.hasNoDiskState = true

@@ -15,7 +15,7 @@ extension Downloader {
         results.reserveCapacity(requests.count)
         var paths = AbsolutePaths()
         var start = 0
-        pendingAdditions += 1
+        catalog.pendingAdditions += 1
         defer { additionEnded() }
         while start < requests.count {
             // A few first, so that the connections have something to do.

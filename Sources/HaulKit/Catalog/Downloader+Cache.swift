@@ -79,7 +79,7 @@ extension Downloader {
     /// - Returns: nil when there is no such download.
     @discardableResult
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
-        pendingAdditions += 1
+        catalog.pendingAdditions += 1
         defer { additionEnded() }
         return try await withCatalogLock { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request

@@ -44,7 +44,7 @@ extension Downloader {
             isFromReplacedSource: isFromReplacedSource
         )
         if state == .paused { machine.hold = saved.record.hold }
-        let limit = RateLimiter(request.bytesPerSecond, under: speedLimit, now: time.now)
+        let limit = RateLimiter(request.bytesPerSecond, under: speed.limiter, now: time.now)
         let task = DownloadTask(id, machine, saved.record, limit, hubs)
         // Who has the whole store to himself need not ask whose a record is.
         let isAddedHere = saved.record.owner == store.owner.number && saved.record.partPath == nil

@@ -7,12 +7,12 @@ internal import NIOHTTP1
 extension Downloader {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
-    func open(_ id: ConnectionID, _ question: RangeRequest, _ task: DownloadTask) {
-        let host = source(question, task).origin
-        if hosts.take(host) {
-            start(id, question, host, task)
+    func open(_ id: ConnectionID, _ request: RangeRequest, _ task: DownloadTask) {
+        let host = pool.source(request, task).origin
+        if pool.reserve(host) {
+            start(id, request, host, task)
         } else if case .connecting = task.machine.state {
-            hosts.wait(.init(download: task.id, connection: id, question: question), for: host)
+            pool.wait(id, request, of: task.id, for: host)
             makeRoom(host)
         } else {
             // Not at once: the machine is still in the middle of what it decided.
@@ -20,9 +20,13 @@ extension Downloader {
         }
     }
 
+    private func start(_ id: ConnectionID, _ request: RangeRequest, _ host: Origin, _ task: DownloadTask) {
+        pool.start(id, request, host, task) { [weak self] in self?.takeInArrivals() }
+    }
+
     /// Asks the download that has the most connections to a host to give one up.
     private func makeRoom(_ host: Origin) {
-        let hosts = hosts.isFull ? nil : host
+        let hosts = pool.isFull ? nil : host
         let counts = queue.running.compactMap { tasks[$0] }
             .map { task in
                 (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.workers.count)
@@ -33,55 +37,12 @@ extension Downloader {
         send(.connectionWanted(wanted), to: richest.task)
     }
 
-    private func source(_ question: RangeRequest, _ task: DownloadTask) -> SourceSelector.Source {
-        let sources = task.machine.sources.sources
-        // There is always the first: the URL that was asked for.
-        return sources.indices.contains(question.source) ? sources[question.source] : sources[0]
-    }
-
-    private func start(_ id: ConnectionID, _ question: RangeRequest, _ host: Origin, _ task: DownloadTask) {
-        let date = time.date
-        let entryID = task.id
-        let source = source(question, task)
-        let worker = SegmentWorker(
-            id,
-            headEvent: { id, head in
-                let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
-                return .headReceived(id, head, retryAfter: wait)
-            },
-            send: { [weak self, arrivals] event in
-                if arrivals.put(.event(event, of: entryID)) { self?.takeInArrivals() }
-            },
-            onGone: { [weak self, arrivals] in
-                if arrivals.put(.connectionGone(host)) { self?.takeInArrivals() }
-            }
-        )
-        task.workers[id] = worker
-        openWorkers.add(worker, of: entryID)
-        let cookies = task.cookies ?? CookieJar(cookieCollection)
-        task.cookies = cookies
-        let isMirror = host != task.machine.sources.sources[0].origin
-        let call = TransportRequest(
-            url: source.url,
-            target: source.target,
-            // What the user says to one origin is not for another to hear.
-            headers: isMirror ? [] : task.record.headers,
-            firstByte: question.first,
-            end: question.end,
-            condition: question.condition,
-            allowsInsecureRedirects: task.record.wishes.allowsInsecureRedirects,
-            isChosenByOthers: isMirror || task.record.isChosenByOthers(host),
-            cookies: cookies
-        )
-        worker.start(call, over: transport)
-    }
-
     private nonisolated func takeInArrivals() {
         Task { await takeIn() }
     }
 
     private func takeIn() {
-        for arrival in arrivals.take() {
+        for arrival in pool.takeArrivals() {
             switch arrival {
             case .event(let event, let id): receive(event, entryID: id)
             case .connectionGone(let host): gone(host)
@@ -89,28 +50,16 @@ extension Downloader {
         }
     }
 
-    /// A host refused further connections: later downloads, of this process and others, begin with what it allowed.
-    func learn(_ limit: Int, of host: Origin) {
-        hostLimits[host] = limit
-        let (store, logger, date) = (store, logger, time.date())
-        Task {
-            do throws(DownloadError) { try await store.note(limit, of: host, at: date) } catch {
-                logger.debug("store: \(error)")
-            }
-        }
-    }
-
-    /// A connection is no more: whoever waits for one to its host may have it.
+    /// A connection has ended: a download that waits for one to its host may have it.
     private func gone(_ host: Origin) {
-        hosts.release(host)
+        pool.release(host)
         serve(host)
         // Where the connections of all hosts together are few, one to another host may be waited for.
-        while let other = hosts.nextHost { serve(other) }
-        // And if nobody waits for his first one, whoever could use one more.
-        guard !roomSeekers.isEmpty, hosts.count(host) < hosts.limit else { return }
-        for id in roomSeekers where hosts.count(host) < hosts.limit {
+        while let other = pool.nextHost { serve(other) }
+        // And if none waits for its first one, a download that could use one more.
+        for id in pool.waitingForRoom where pool.hasRoom(host) {
             guard let task = tasks[id], task.machine.transfer.wantsRoom else {
-                roomSeekers.remove(id)
+                pool.stopWaitingForRoom(id)
                 continue
             }
             recordProgress(task)
@@ -118,38 +67,24 @@ extension Downloader {
     }
 
     private func serve(_ host: Origin) {
-        while let waiter = hosts.next(host) {
+        while let waiter = pool.nextWaiting(host) {
             if let task = tasks[waiter.download], case .connecting(waiter.connection, _) = task.machine.state {
                 start(waiter.connection, waiter.question, host, task)
             } else {
-                hosts.release(host)
+                pool.release(host)
             }
         }
     }
 
-    /// What each host of a download may have beside the connections that it has.
-    func room(_ task: DownloadTask) -> [Origin: Int] {
-        task.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = hosts.room($1.origin) }
-    }
-
-    /// - Returns: false when there is no such connection any more.
-    func closeWorker(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
-        guard let worker = task.workers.removeValue(forKey: id) else { return false }
-        worker.close()
-        openWorkers.remove(id, of: task.id)
-        return true
-    }
-
-    /// Ends a connection for a reason of our own, and says so in its place.
+    /// Ends a connection for a reason of its own, and says so in its place.
     func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd, _ task: DownloadTask) {
-        if closeWorker(id, task) { send(.connectionEnded(id, end), to: task) }
+        if pool.close(id, task) { send(.connectionEnded(id, end), to: task) }
     }
 
     func receive(_ event: DownloadMachine.Event, entryID: DownloadID) {
         guard let task = tasks[entryID] else { return }
         if case .connectionEnded(let id, _) = event {
-            guard task.workers.removeValue(forKey: id) != nil else { return }
-            openWorkers.remove(id, of: entryID)
+            guard pool.ended(id, task) else { return }
         }
         send(task.part.map { event.with($0.persisted) } ?? event, to: task)
     }

@@ -125,7 +125,7 @@ extension Downloader {
 
     /// Nothing waits, runs or is being added, and nothing is held that will go on by itself.
     var isIdle: Bool {
-        pendingAdditions == 0 && queue.waitingCount == 0 && queue.runningCount == 0 && space.isEmpty
+        catalog.pendingAdditions == 0 && queue.waitingCount == 0 && queue.runningCount == 0 && space.isEmpty
             && !tasks.values.contains { $0.machine.hold != nil }
     }
 }

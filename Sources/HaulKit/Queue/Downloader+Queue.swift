@@ -55,7 +55,7 @@ extension Downloader {
         try await withCatalogLock { downloader throws(DownloadError) in
             var gap = try await downloader.store.gap(at: place, besides: ids)
             if let found = gap, found.upper - found.lower <= Int64(ids.count) {
-                try await downloader.store.spread(Self.positionStep)
+                try await downloader.store.spread(DownloadCatalog.positionStep)
                 try await downloader.readPlaces()
                 gap = try await downloader.store.gap(at: place, besides: ids)
             }
@@ -72,7 +72,7 @@ extension Downloader {
     public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
-            try await downloader.store.spread(Self.positionStep, in: sorted.order)
+            try await downloader.store.spread(DownloadCatalog.positionStep, in: sorted.order)
             try await downloader.readPlaces()
             downloader.startQueuedDownloads()
         }
@@ -84,6 +84,6 @@ extension Downloader {
             tasks[row.id]?.record.position = row.position
             queue.change(row.id, priority: row.priority, position: row.position)
         }
-        position = max(position, try await store.lastPosition())
+        catalog.position = max(catalog.position, try await store.lastPosition())
     }
 }

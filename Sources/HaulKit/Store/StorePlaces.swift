@@ -35,7 +35,7 @@ extension DownloadStore {
         var others = StoreCondition()
         others.add(besides: ids)
         let condition = others
-        let step = Downloader.positionStep * Int64(ids.count + 1)
+        let step = DownloadCatalog.positionStep * Int64(ids.count + 1)
         let plausible = "typeof(position) = 'integer' AND position BETWEEN -2305843009213693951 AND 2305843009213693951"
         return try await reading { database in
             func position(_ what: String, _ more: String = "1") throws -> Int64? {

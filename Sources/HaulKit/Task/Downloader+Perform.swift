@@ -22,10 +22,10 @@ extension Downloader {
                 step(task) { await $0.startBody(id, offset, compare, limit, $1) }
             }
         case .shorten(let id, let end): task.workers[id]?.shorten(to: end)
-        case .close(let id): _ = closeWorker(id, task)
+        case .close(let id): _ = pool.close(id, task)
         case .checkPiece(let index): checkPiece(index, task)
         case .forget(let range): forget(range, task)
-        case .learnLimit(let limit): learn(limit, of: Origin(task.machine.sources.url))
+        case .learnLimit(let limit): pool.learn(limit, of: Origin(task.machine.sources.url))
         case .checkpoint: step(task) { await $0.checkpoint($1) }
         case .startTimer(let id, let wait): startTimer(id, wait, task)
         case .cancelTimer:

@@ -137,7 +137,7 @@ extension Downloader {
     ///   that, it would say of a finished file that it is about to be published.
     @discardableResult
     func fileIsReleased(_ task: DownloadTask) -> Bool {
-        openWorkers.removeAll(of: task.id)
+        pool.removeWorkers(of: task.id)
         task.uncheckedPieces.removeAll()
         // From here on another process may take it up.
         task.hasNoDiskState = false

@@ -43,7 +43,7 @@ extension Downloader {
         switch state {
         case .paused, .completed, .failed, .cancelled:
             queue.leave(task.id)
-            hosts.forget(task.id)
+            pool.forget(task.id)
         default: break
         }
         noteDiskUse(task)

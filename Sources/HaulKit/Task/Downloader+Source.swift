@@ -126,7 +126,7 @@ extension Downloader {
     private func adopt(_ source: DownloadSource, _ task: DownloadTask) -> DownloadMachine.Link {
         let date = time.date()
         task.record.take(source, now: date)
-        task.machine.learn(knownLimit: hostLimits[Origin(source.url)])
+        task.machine.learn(knownLimit: pool.learnedLimit(of: Origin(source.url)))
         return .init(url: source.url, expiresAt: task.record.linkExpiresAt.map { instant($0, date) })
     }
 

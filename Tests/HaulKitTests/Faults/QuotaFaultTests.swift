@@ -20,7 +20,7 @@ struct QuotaFaultTests {
             _ = try await second.result()
             #expect(await log.all.pauses == (1, 1))
             #expect(try await rig.downloader.storedBytes().finished == SpaceRig.size)
-            #expect(await rig.downloader.space.usedBytes == SpaceRig.size)
+            #expect(await rig.downloader.quotaInUse == SpaceRig.size)
         }
     }
 
@@ -35,7 +35,7 @@ struct QuotaFaultTests {
             }
             let states = downloads.map(\.snapshot).map(\.holdReason)
             #expect(states.filter { $0 == .quota }.count == 1)
-            #expect(await rig.downloader.space.usedBytes <= Self.quota)
+            #expect(await rig.downloader.quotaInUse <= Self.quota)
         }
     }
 

@@ -128,7 +128,7 @@ struct SpaceFaultTests {
             await download.isHeld(for: .diskFull)
             #expect(try await rig.downloader.pause(.all) == 1)
             #expect(download.snapshot.holdReason == nil)
-            #expect(await rig.downloader.space.isEmpty)
+            #expect(await rig.downloader.hasNoneThatWaitsForSpace)
             #expect(try await rig.downloader.list().map(\.holdReason) == [nil])
         }
     }
@@ -151,7 +151,7 @@ struct SpaceFaultTests {
             await download.isHeld(for: .diskFull)
             try await download.cancel()
             #expect(try await rig.downloader.list().isEmpty)
-            #expect(await rig.downloader.space.isEmpty)
+            #expect(await rig.downloader.hasNoneThatWaitsForSpace)
         }
     }
 

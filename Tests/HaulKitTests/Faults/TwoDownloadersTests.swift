@@ -127,7 +127,7 @@ struct TwoDownloadersTests {
             #expect(error?.code == .inUse)
             try await first.cancel()
             let saved = try #require(try await second.store.find(id: taken.id.description))
-            let owner = await second.store.owner.number
+            let owner = second.store.owner.number
             #expect(saved.record.owner == owner)
             #expect(saved.record.partPath == rig.path + ".haulpart")
             #expect(try rig.names() == ["file.bin.haulpart"])

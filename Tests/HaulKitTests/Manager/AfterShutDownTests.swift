@@ -125,9 +125,9 @@ struct AfterShutDownTests {
             await rig.downloader.setHooks([.command(path: "/bin/true", on: [.allCompleted])])
             await rig.downloader.expectMoreDownloads(false)
             #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
-            #expect(await rig.downloader.speedLimit.bytesPerSecond == nil)
-            #expect(await rig.downloader.timetable == nil)
-            #expect(await rig.downloader.networkMonitor == nil)
+            #expect(await rig.downloader.limiter.bytesPerSecond == nil)
+            #expect(await rig.downloader.presentTimetable == nil)
+            #expect(await !rig.downloader.watchesNetwork)
             #expect(rig.downloader.quarantinedStore == nil)
         }
     }

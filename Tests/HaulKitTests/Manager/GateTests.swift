@@ -203,7 +203,7 @@ struct GateTests {
 
     @Test func theLowerOfTwoLimitsHoldsAndEachGoesByItself() async throws {
         try await run { rig async throws in
-            let limit = await rig.downloader.speedLimit
+            let limit = await rig.downloader.limiter
             await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: 50_000)))
             #expect(limit.bytesPerSecond == 50_000)
             await rig.downloader.setSpeedLimit(20_000)

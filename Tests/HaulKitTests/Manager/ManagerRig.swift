@@ -55,3 +55,12 @@ extension FaultRig {
         if let failure { throw failure }
     }
 }
+
+extension Downloader {
+    /// What limits all downloads together.
+    var limiter: RateLimiter { speed.limiter }
+    var watchesNetwork: Bool { monitor.networkMonitor != nil }
+    var presentTimetable: Timetable? { monitor.timetable }
+    var hasNoneThatWaitsForSpace: Bool { space.isEmpty }
+    var quotaInUse: Int64 { space.usedBytes }
+}

@@ -1,0 +1,173 @@
+internal import Foundation
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The connections of all downloads: how many each host may have, what hosts were seen to allow, and the workers that are open.
+///
+/// Confined to the actor of its downloader.
+final class ConnectionPool {
+    typealias ConnectionID = DownloadMachine.ConnectionID
+
+    private let transport: any Transport
+    private let store: DownloadStore
+    private let time: EngineClock
+    private let logger: Logger
+    private let cookies: CookieCollection
+    private var limiter: ConnectionLimiter
+    /// Connections that a host was seen to allow.
+    private var learnedLimits: [Origin: Int]
+    /// Downloads that found no room for an additional connection; some may not want it any more.
+    private(set) var waitingForRoom: Set<DownloadID> = []
+    private let workers = WorkerRegistry()
+    private let mailbox = EventMailbox()
+
+    init(
+        _ limiter: ConnectionLimiter,
+        learnedLimits: [Origin: Int],
+        transport: any Transport,
+        store: DownloadStore,
+        time: EngineClock,
+        cookies: CookieCollection,
+        logger: Logger
+    ) {
+        self.limiter = limiter
+        self.learnedLimits = learnedLimits
+        self.transport = transport
+        self.store = store
+        self.time = time
+        self.cookies = cookies
+        self.logger = logger
+    }
+
+    // MARK: Room
+
+    /// Whether no host may have another connection, whatever its own limit.
+    var isFull: Bool { limiter.isFull }
+
+    /// Whether a host may have another connection.
+    func hasRoom(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
+
+    /// What each source of a download may have beside the connections that it has.
+    func room(_ task: DownloadTask) -> [Origin: Int] {
+        task.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = limiter.room($1.origin) }
+    }
+
+    /// - Returns: false when the host has all the connections that it may have.
+    func reserve(_ host: Origin) -> Bool { limiter.take(host) }
+
+    /// The first connection of a download waits for room.
+    func wait(_ id: ConnectionID, _ request: RangeRequest, of download: DownloadID, for host: Origin) {
+        limiter.wait(.init(download: download, connection: id, question: request), for: host)
+    }
+
+    /// The next one that waited, which has room from now on.
+    func nextWaiting(_ host: Origin) -> ConnectionLimiter.Waiter? { limiter.next(host) }
+
+    /// A host for which a first connection waits and may be opened.
+    var nextHost: Origin? { limiter.nextHost }
+
+    /// A connection has ended, or was not opened after all.
+    func release(_ host: Origin) { limiter.release(host) }
+
+    /// The download waits for no connection any more.
+    func forget(_ id: DownloadID) { limiter.forget(id) }
+
+    func waitForRoom(_ id: DownloadID) { waitingForRoom.insert(id) }
+    func stopWaitingForRoom(_ id: DownloadID) { waitingForRoom.remove(id) }
+
+    // MARK: What hosts allow
+
+    /// What a host was last seen to allow; nil where it refused nothing.
+    func learnedLimit(of host: Origin) -> Int? { learnedLimits[host] }
+
+    /// A host refused additional connections: later downloads, of other processes too, begin with what it allowed.
+    func learn(_ limit: Int, of host: Origin) {
+        learnedLimits[host] = limit
+        let (store, logger, date) = (store, logger, time.date())
+        Task.detached {
+            do throws(DownloadError) { try await store.note(limit, of: host, at: date) } catch {
+                logger.debug("store: \(error)")
+            }
+        }
+    }
+
+    // MARK: Workers
+
+    /// The source that a request goes to.
+    func source(_ request: RangeRequest, _ task: DownloadTask) -> SourceSelector.Source {
+        let sources = task.machine.sources.sources
+        // There is always the first: the URL that was asked for.
+        return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
+    }
+
+    /// Sends a request over a connection for which there is room.
+    ///
+    /// - Parameters:
+    ///   - host: the one that has room. The source may have moved to another one since.
+    ///   - onArrival: called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
+    func start(
+        _ id: ConnectionID,
+        _ request: RangeRequest,
+        _ host: Origin,
+        _ task: DownloadTask,
+        onArrival: @escaping @Sendable () -> Void
+    ) {
+        let (date, download, source) = (time.date, task.id, source(request, task))
+        let mailbox = mailbox
+        let worker = SegmentWorker(
+            id,
+            headEvent: { id, head in
+                let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
+                return .headReceived(id, head, retryAfter: wait)
+            },
+            send: { event in
+                if mailbox.put(.event(event, of: download)) { onArrival() }
+            },
+            onGone: {
+                if mailbox.put(.connectionGone(host)) { onArrival() }
+            }
+        )
+        task.workers[id] = worker
+        workers.add(worker, of: download)
+        let jar = task.cookies ?? CookieJar(cookies)
+        task.cookies = jar
+        let isMirror = host != task.machine.sources.sources[0].origin
+        let call = TransportRequest(
+            url: source.url,
+            target: source.target,
+            // What the user says to one origin is not for another to hear.
+            headers: isMirror ? [] : task.record.headers,
+            firstByte: request.first,
+            end: request.end,
+            condition: request.condition,
+            allowsInsecureRedirects: task.record.wishes.allowsInsecureRedirects,
+            isChosenByOthers: isMirror || task.record.isChosenByOthers(host),
+            cookies: jar
+        )
+        worker.start(call, over: transport)
+    }
+
+    /// Everything that has come on the event loops since the last call, in order.
+    func takeArrivals() -> [EventMailbox.Arrival] { mailbox.take() }
+
+    /// - Returns: false when there is no such connection any more.
+    func close(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
+        guard let worker = task.workers.removeValue(forKey: id) else { return false }
+        worker.close()
+        workers.remove(id, of: task.id)
+        return true
+    }
+
+    /// A connection has ended by itself.
+    ///
+    /// - Returns: false when it was closed before.
+    func ended(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
+        guard task.workers.removeValue(forKey: id) != nil else { return false }
+        workers.remove(id, of: task.id)
+        return true
+    }
+
+    /// The download has closed its connections.
+    func removeWorkers(of id: DownloadID) { workers.removeAll(of: id) }
+}
