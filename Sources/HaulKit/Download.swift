@@ -1,5 +1,6 @@
-/// A handle on one download. Cheap to copy; holds its downloader.
+/// A handle of one download. Cheap to copy. Holds a strong reference to its downloader.
 public struct Download: Sendable, Identifiable {
+    /// Identifies the download in its store, across runs and processes.
     public let id: DownloadID
     let downloader: Downloader
     let hub: EventBroadcaster
@@ -12,24 +13,28 @@ public struct Download: Sendable, Identifiable {
         self.hub = hub
     }
 
-    /// The state when it last changed or made progress. Needs no waiting for the downloader.
+    /// The state at the last change or report of progress. Synchronous: does not wait for the downloader.
     public var snapshot: DownloadSnapshot { hub.snapshot }
 
-    /// What happens in this run: first the present state, last how the run ended.
+    /// The events of the current run: first the present state, last the outcome. Ends at once, with the outcome, when
+    /// the run has ended.
     public var events: DownloadEvents { DownloadEvents(hub) }
 
-    /// The last events of this run only: for those who do not follow it on its way, which costs more than a small file.
+    /// The final state and the outcome of the current run, without the events before them. Costs less than ``events``,
+    /// which for a small file cost more than the file itself.
     public var ending: DownloadEvents { DownloadEvents(hub, onlyTheEnd: true) }
 
-    /// Waits for the end of the run, or says at once how the last one ended: also of a download that an earlier process
-    /// completed or gave up. A paused download is waited for until it is resumed and ends, and one of a store that was opened
-    /// with ``Configuration/Restoration/onRequest`` until it is added again.
+    /// Waits for the end of the run and returns its outcome; returns or throws at once when the run has ended, also for
+    /// a download that an earlier process completed or gave up. A paused download is awaited until it is resumed and
+    /// ends. A download of a store that was opened with ``Configuration/Restoration/onRequest`` is awaited until it is
+    /// added again and ends.
     ///
-    /// A graceful shutdown of the group of services that the task belongs to does not end the wait; the shut-down of the
+    /// A graceful shutdown of the `ServiceGroup` that the task belongs to does not end the wait; the shutdown of the
     /// downloader does.
     ///
-    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled or removed together with
-    ///   its file, or this task was cancelled; ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError``: the reason why the run ended without a file; ``DownloadError/Code/cancelled`` when
+    ///   the download was cancelled or removed together with its file, or when this task was cancelled;
+    ///   ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
         let listener = hub.listen(onlyTheEnd: true)
         defer { listener.leave() }
@@ -39,21 +44,21 @@ public struct Download: Sendable, Identifiable {
         throw DownloadError(.cancelled, "Nobody waits for this download any more.")
     }
 
-    /// See ``Downloader/pause(_:)``.
+    /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
-    /// See ``Downloader/resume(_:)``.
+    /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
-    /// See ``Downloader/setSpeedLimit(_:of:)``.
+    /// Limits the speed of the download, in bytes per second; see ``Downloader/setSpeedLimit(_:of:)``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)
     }
-    /// See ``Downloader/replaceSource(of:with:)``.
+    /// Continues the download from another URL of the same file; see ``Downloader/replaceSource(of:with:)``.
     public func replaceSource(_ source: DownloadSource) async throws(DownloadError) {
         try await downloader.replaceSource(of: id, with: source)
     }
-    /// See ``Downloader/cancel(_:)``.
+    /// Deletes the bytes and the record of an unfinished download; see ``Downloader/cancel(_:)``.
     public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
-    /// See ``Downloader/remove(_:deletingFile:)``.
+    /// Removes the download from the store; see ``Downloader/remove(_:deletingFile:)``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {
         try await downloader.remove(id, deletingFile: deletingFile)
     }

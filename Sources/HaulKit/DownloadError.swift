@@ -1,28 +1,44 @@
-/// Why a download ended without its file: a stable code, a sentence that says what to do, and the cause beneath.
+/// Why a download ended without its file: a stable code, a message for people, and the cause reported by the layer
+/// below.
 ///
-/// A failed download keeps what it has; ``Download/resume()`` goes on from there.
+/// A failed download keeps its bytes; ``Download/resume()`` continues with them.
 public struct DownloadError: Error, Sendable, Hashable, Codable {
-    /// Stable names for what went wrong. Cases may be added; scripts should treat unknown ones like ``internalFault``.
+    /// Stable codes of errors. New cases may be added; scripts should treat an unknown code like ``internalFault``.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The input cannot be used: no URL that can be requested, a scheme other than `http` and `https`, a Metalink
+        /// document or a checksum that cannot be read.
         case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum
-        /// No file may have the name that was asked for.
+        /// The requested file name is not allowed, such as one that ends in `.haulpart`.
         case invalidDestination
+        /// The connection failed: DNS, connecting, a connection that broke, a timeout, TLS, or the proxy.
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
+        /// The server's answer cannot be followed: more than 10 redirects or a loop, a redirect from https to http, or
+        /// an answer that is not proper HTTP.
         case tooManyRedirects, insecureRedirect, malformedResponse
+        /// The server answered with an error status (``DownloadError/status``), with a web page in place of the file,
+        /// or with a file of another version or length.
         case refusedByServer, unexpectedWebPage, contentChanged
-        /// No URL could be had from the ``SourceProvider``.
+        /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed
+        /// The file system refused: no room or no quota left, an error of the disk, no permission, a read-only file
+        /// system, a name that is too long, or too many open files.
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
+        /// `fileExists`: the name is taken, or the download is complete. `inUse`: another process or another run has
+        /// the file, the download or the store. `alreadyAdded`: see ``DownloadRequest/onDuplicate`` and
+        /// ``DownloadRequest/key``. `checksumMismatch`: a digest differs. `storeFailed`: the store cannot be read or
+        /// written. `cancelled`: the download, or the task that waited, was cancelled. `shutDown`:
+        /// ``Downloader/shutDown()`` was called. `internalFault`: a defect of Haul.
         case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
     }
 
+    /// The stable code; branch on this, not on the message.
     public let code: Code
-    /// One or two sentences for a person: what happened, and what can be done about it. Contains no secrets. Neither it nor ``cause``
-    /// contains line breaks, control characters or invisible characters.
+    /// One or two sentences for people: what happened and what to do. Contains no secrets. Like ``cause``, free of line
+    /// breaks, control characters and invisible characters.
     public let message: String
-    /// What the layer below reported, where that adds something.
+    /// What the layer below reported; `nil` where that adds nothing.
     public let cause: String?
-    /// The response status, for ``Code/refusedByServer``.
+    /// The status of the response (RFC 9110 §15) that refused the download or its URL; `nil` for every other reason.
     public let status: Int?
 
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
@@ -35,7 +51,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case code, message, cause, status }
 
-    /// Reads what `encode(to:)` wrote. Its texts are cleaned as those of every other error are.
+    /// Decodes an error that `encode(to:)` wrote. Message and cause are cleaned as in every other error.
     ///
     /// - Throws: `DecodingError` when a value is missing or the code is unknown.
     public init(from decoder: any Decoder) throws {
@@ -50,6 +66,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
 }
 
 extension DownloadError: CustomStringConvertible {
+    /// The message, with the cause in parentheses where there is one.
     public var description: String { cause.map { "\(message) (\($0))" } ?? message }
 }
 

@@ -1,18 +1,20 @@
 public import Foundation
 
-/// The name of a download in its store; never changes, whatever becomes of its URL.
+/// Identifies a download in its store. Does not change when the URL of the download does.
 public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
+    /// The id as a UUID.
     public let rawValue: UUID
 
+    /// The id of an existing download, from a UUID that was stored elsewhere.
     public init(rawValue: UUID) { self.rawValue = rawValue }
-    /// A new one, in the form of RFC 9562 §5.7: it begins with the time, so that downloads that are added together, and
-    /// change together, lie together in the store's index.
+    /// A new id: a UUID of version 7 (RFC 9562 §5.7). It begins with the time, so that downloads which are added
+    /// together are neighbours in the store's index.
     public init() {
         // `UUID()` opens a device file for each.
         var random = SystemRandomNumberGenerator()
         self.init(at: Date(), using: &random)
     }
-    /// The same with time and chance handed in.
+    /// The same, with time and randomness passed in.
     init(at date: Date, using random: inout some RandomNumberGenerator) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) {
@@ -28,7 +30,9 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
         bytes.6 = bytes.6 & 0x0F | 0x70
         rawValue = UUID(uuid: bytes)
     }
-    /// Reads the form that ``description`` writes.
+    /// Reads the 8-4-4-4-12 form that ``description`` writes, with digits of either case.
+    ///
+    /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         var digits = 0
@@ -48,7 +52,8 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
         rawValue = UUID(uuid: bytes)
     }
 
-    /// Made by hand, like what reads it: every record of the store is known by it, and each is written several times.
+    /// The UUID in lower-case hexadecimal, 8-4-4-4-12. Hand-written for speed, like the parser: each record of the
+    /// store is identified by this text and written several times.
     public var description: String {
         withUnsafeBytes(of: rawValue.uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
@@ -67,6 +72,6 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
         }
     }
 
-    /// Whether a hyphen stands there: 8-4-4-4-12.
+    /// Whether the character at this index is a hyphen: 8-4-4-4-12.
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 }

@@ -1,72 +1,86 @@
 public import Foundation
 
-/// A download as it is at one moment.
+/// The state of a download at one moment.
 public struct DownloadSnapshot: Sendable, Hashable {
+    /// The phase that a download is in.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// Waits for a free slot.
         case queued
-        /// Waits for the server's answer.
+        /// Has a slot: opens its partial file, gets a URL, sends the request and waits for the response head.
         case connecting
         /// Bytes arrive.
         case transferring
-        /// Waits before the next attempt; see ``DownloadSnapshot/waitsFor``.
+        /// Waits before the next attempt; see ``DownloadSnapshot/retryDelay``.
         case waiting
-        /// Every byte is here; the digest is computed, the file synced and put under its name.
+        /// Every byte has arrived; the digest is computed, the file synced and moved to its final name.
         case verifying
-        /// The user's wish, or a pause that ends by itself: see ``DownloadSnapshot/holdReason``.
+        /// Paused by the user, or held until a condition ends: see ``DownloadSnapshot/holdReason``.
         case paused
+        /// The file is complete, verified and under its final name.
         case completed
+        /// The run ended with an error: see ``DownloadSnapshot/error``.
         case failed
+        /// Cancelled or removed: the store no longer has the download.
         case cancelled
     }
 
+    /// The id of the download.
     public let id: DownloadID
-    /// As text: a hundred thousand parsed URLs would weigh more than everything else.
+    /// Text in place of a URL: a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String
-    /// The link that it is asked for by, fresh ones of the ``SourceProvider`` included; `haul-source:KEY` while there is none yet.
+    /// The URL that is requested: that of the request, or the last one of the ``SourceProvider``. `haul-source:KEY`
+    /// while a request without a URL has none.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
+    /// The phase that the download is in.
     public let state: State
-    /// Why it is paused, where that was not the user's wish; and what keeps a queued one from being started, beside its turn.
+    /// Why a paused download is held, or why a queued download cannot start even when its turn comes; `nil` when
+    /// nothing but the user or the queue delays it.
     public internal(set) var holdReason: HoldReason?
-    /// Final path of the file; nil until a name is known.
+    /// Final path of the file; `nil` until the name is known.
     public let path: String?
-    /// Bytes of the file that are here, those of earlier runs included.
+    /// Bytes of the file received and written, those of earlier runs included.
     public internal(set) var receivedBytes: Int64
-    /// Complete length in bytes; nil while nobody knows.
+    /// Complete length in bytes; `nil` while it is unknown.
     public let totalBytes: Int64?
-    /// Over the last five seconds; 0 when nothing arrives.
+    /// Bytes per second over the last five seconds; 0 when nothing arrives.
     public let bytesPerSecond: Double
-    /// Why the download failed, what it is held for, or what the attempt before this wait failed of.
+    /// Why the download failed or is held, or why the attempt before the present wait failed; `nil` otherwise.
     public let error: DownloadError?
-    /// When the wait ends, as time from the snapshot on.
+    /// Delay before the next attempt, measured from when the snapshot was taken; `nil` unless ``state`` is
+    /// ``State/waiting``.
     public let retryDelay: Duration?
-    /// The connections that bring bytes now, in the order in which they were opened.
+    /// The open connections, in the order in which they were opened; empty unless ``state`` is ``State/transferring``.
     public let connections: [Connection]
-    /// The stretches of the file that are here, in order; empty unless bytes arrive.
+    /// The byte ranges of the file that have been received, in order; empty unless ``state`` is ``State/transferring``.
     public let receivedRanges: [Range<Int64>]
-    /// See ``DownloadRequest/key``.
+    /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
+    /// The name of its group: ``DownloadRequest/group``.
     public let group: String?
+    /// The label of its owner: ``DownloadRequest/owner``.
     public let owner: String?
+    /// The application's own data: ``DownloadRequest/metadata``.
     public let metadata: Metadata?
+    /// Higher starts first; see ``DownloadRequest/priority``.
     public let priority: Int
+    /// When the download was added.
     public let addedAt: Date
-    /// When it first had a slot.
+    /// When it first got a slot; `nil` before that.
     public let startedAt: Date?
-    /// When its last run ended; nil while it waits or runs.
+    /// When its last run ended; `nil` before the first end and while a run has a slot.
     public let endedAt: Date?
 
-    /// A connection while bytes arrive.
+    /// An open connection of a transfer.
     public struct Connection: Sendable, Hashable {
-        /// The host that was asked, before redirects.
+        /// The host of the requested URL, before redirects.
         public let host: String
-        /// What it is to bring yet.
+        /// The byte range that the connection has still to deliver.
         public let remainingRange: Range<Int64>
-        /// Over the last two seconds.
+        /// Bytes per second over the last two seconds.
         public let bytesPerSecond: Double
     }
 
-    /// What there is to say of a record; the rest is what happens at this moment.
+    /// The snapshot of a record, with what is known only while the download runs.
     init(
         _ id: DownloadID,
         _ record: DownloadRecord,
@@ -102,7 +116,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         endedAt = record.finishedAt
     }
 
-    /// A download that is at rest, or waits, as the store has it.
+    /// The snapshot of a download that does not run, from its stored record.
     init(_ id: DownloadID, _ record: DownloadRecord, receivedBytes: Int64) {
         let state: State =
             switch record.status {
@@ -122,7 +136,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         )
     }
 
-    /// The same download, now in another state of rest.
+    /// The same download in another state in which it does not run.
     func atRest(_ state: State) -> DownloadSnapshot {
         DownloadSnapshot(self, state)
     }
@@ -138,58 +152,67 @@ public struct DownloadSnapshot: Sendable, Hashable {
         (bytesPerSecond, connections, receivedRanges) = (0, [], [])
     }
 
-    /// From 0 to 1; nil while the total is unknown.
+    /// Progress from 0 to 1; `nil` while the complete length is unknown.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
         return totalBytes == 0 ? 1 : max(0, min(1, Double(receivedBytes) / Double(totalBytes)))
     }
 
-    /// Time until the last byte at the present speed; nil while total or speed are unknown.
+    /// Time to the last byte at the current speed; `nil` while length or speed is unknown.
     public var timeLeft: Duration? {
         guard let totalBytes, bytesPerSecond > 0, state == .transferring else { return nil }
         return Self.time(for: Double(totalBytes) - Double(receivedBytes), at: bytesPerSecond)
     }
 
-    /// How long so many bytes take. A server may announce any length, and `Duration` traps beyond its own range: a thousand
-    /// years stand for everything longer.
+    /// Time that a number of bytes takes at a speed, both in bytes. Limited to 3.2 × 10¹⁰ seconds, about a thousand
+    /// years: a server may announce any length, and `Duration` traps on overflow.
     public static func time(for bytes: Double, at bytesPerSecond: Double) -> Duration {
         let seconds = max(0, bytes) / bytesPerSecond
         return .seconds(seconds.isFinite ? min(seconds, 3.2e10) : 3.2e10)
     }
 }
 
-/// What a finished download left behind.
+/// The file of a completed download.
 public struct CompletedDownload: Sendable, Hashable {
+    /// The id of the download.
     public let id: DownloadID
+    /// Absolute path of the file.
     public let path: String
+    /// Length of the file in bytes.
     public let bytes: Int64
-    /// How the file was proved to be the one that was meant.
+    /// How the file was proved to be complete and correct.
     public enum Proof: String, Sendable, Hashable, Codable {
-        /// Its digest is the one that was given, or that the server announced.
+        /// Its digest equals the one that the request gave or the server announced.
         case digest
-        /// The framing of the response (its `Content-Length`, or the last chunk) says that it is whole.
+        /// The framing of the response (`Content-Length` or the last chunk, RFC 9112 §6) marks it as complete.
         case length
-        /// Nothing but the end of the connection said that it is whole.
+        /// Only the end of the connection marks it as complete.
         case none
     }
+    /// The strongest proof that the run had.
     public let proof: Proof
-    /// True when the file had been completed by an earlier run and stands there unchanged, or was to be left alone.
+    /// `true` when an earlier run completed the file and it is unchanged, or when an existing file was kept
+    /// (``DownloadRequest/ConflictPolicy/skip``).
     public let alreadyExisted: Bool
 }
 
 /// How a run of a download ended.
 public enum DownloadOutcome: Sendable, Hashable {
+    /// The file is complete and under its final name.
     case completed(CompletedDownload)
+    /// The run ended without a file; received bytes are kept.
     case failed(DownloadError)
+    /// The download was cancelled: its bytes are deleted.
     case cancelled
 }
 
-/// What listeners of a download are told.
+/// An event of one download.
 public enum DownloadEvent: Sendable, Hashable {
-    /// The state is another one now. Of a listener that stops reading, the oldest beyond 256 are dropped; the last is not.
+    /// The state has changed. A listener that is more than 256 events behind loses the oldest; the last one is never
+    /// lost.
     case changed(DownloadSnapshot)
-    /// More bytes are here. A slow listener sees the latest only.
+    /// More bytes have been received. A slow listener gets only the latest report.
     case progressed(DownloadSnapshot)
-    /// The run is over. The last element, exactly once.
+    /// The run has ended. The last event of a run, sent exactly once.
     case ended(DownloadOutcome)
 }

@@ -1,35 +1,41 @@
-/// Downloads added up: all of a downloader, of a group, or of any query.
+/// Number, bytes and progress of several downloads: of a whole downloader, a group, or a query.
 public struct DownloadSummary: Sendable, Hashable {
-    /// What several downloads are together.
+    /// The state of several downloads together.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-        /// There are none.
+        /// There are no downloads.
         case empty
-        /// At least one waits or runs.
+        /// At least one download waits or runs.
         case running
-        /// None waits or runs, and at least one is paused.
+        /// No download waits or runs, and at least one is paused or held.
         case paused
-        /// All have ended, and at least one failed.
+        /// All downloads have ended, and at least one has failed.
         case failed
-        /// All are complete.
+        /// All downloads are complete.
         case completed
     }
 
-    /// How many downloads are waiting or running, paused, failed and complete.
+    /// Number of downloads that wait or run.
     public internal(set) var open = 0
+    /// Number of downloads that are paused by the user or held (``DownloadSnapshot/holdReason``).
     public internal(set) var paused = 0
+    /// Number of downloads whose last run failed.
     public internal(set) var failed = 0
+    /// Number of downloads that are complete.
     public internal(set) var completed = 0
-    /// Bytes that are here, of finished and unfinished files.
+    /// Bytes received, of finished and unfinished files.
     public internal(set) var receivedBytes: Int64 = 0
-    /// Complete length of all files whose length is known.
+    /// Sum of the complete lengths that are known, in bytes.
     public internal(set) var knownTotalBytes: Int64 = 0
-    /// Downloads whose length nobody knows yet.
+    /// Number of downloads whose complete length is not known.
     public internal(set) var unknownTotals = 0
-    /// Of those that run now, over the last five seconds; 0 when nothing arrives.
+    /// Sum of the speeds of running downloads over the last five seconds; 0 when nothing arrives. Always 0 in
+    /// ``Downloader/groups()``.
     public internal(set) var bytesPerSecond: Double = 0
 
+    /// Number of all downloads.
     public var count: Int { open + paused + failed + completed }
 
+    /// ``State/running`` before ``State/paused`` before ``State/failed`` before ``State/completed``.
     public var state: State {
         if open > 0 { return .running }
         if paused > 0 { return .paused }
@@ -37,8 +43,8 @@ public struct DownloadSummary: Sendable, Hashable {
         return completed > 0 ? .completed : .empty
     }
 
-    /// From 0 to 1. Files of unknown length count as long as the others are on average, so that they neither hide nor outweigh
-    /// what is known; without any known length each finished file counts as one of all.
+    /// Progress from 0 to 1; 0 without downloads. A file of unknown length counts with the average of the known
+    /// lengths. When no length is known, the fraction is the share of completed downloads.
     public var fraction: Double {
         guard count > 0 else { return 0 }
         if state == .completed { return 1 }
@@ -48,16 +54,17 @@ public struct DownloadSummary: Sendable, Hashable {
         return max(0, min(1, Double(receivedBytes) / estimate))
     }
 
-    /// At the present speed; nil while it is 0, or a length is unknown.
+    /// Time to the last byte at the current speed; `nil` while the speed is 0 or a length is unknown.
     public var timeLeft: Duration? {
         guard unknownTotals == 0, bytesPerSecond > 0 else { return nil }
         return DownloadSnapshot.time(for: Double(knownTotalBytes) - Double(receivedBytes), at: bytesPerSecond)
     }
 }
 
-/// A group and its sum.
+/// The summary of one group.
 public struct GroupSummary: Sendable, Hashable {
-    /// Nil for the downloads that belong to none.
+    /// The name of the group; `nil` for the downloads without a group.
     public let group: String?
+    /// Number, bytes and progress of the group's downloads.
     public let summary: DownloadSummary
 }

@@ -4,7 +4,7 @@ internal import Metrics
 internal import NIOCore
 internal import NIOPosix
 
-/// Runs downloads and remembers them: the one place where their state changes.
+/// Runs downloads, persists their state and reports their events. One downloader owns the state of all its downloads.
 ///
 /// ```swift
 /// let downloader = try await Downloader()
@@ -13,8 +13,9 @@ internal import NIOPosix
 /// await downloader.shutDown()
 /// ```
 ///
-/// Bytes never pass through this actor. A downloader that goes away without ``shutDown()`` loses at most what a killed
-/// process would.
+/// Keep a reference for as long as downloads should run: releasing the last reference stops them. Bytes of a transfer
+/// do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a killed
+/// process loses.
 public actor Downloader {
     let configuration: Configuration
     let services: EngineServices
@@ -56,13 +57,13 @@ public actor Downloader {
 
     // MARK: Opening and closing
 
-    /// Opens the store and, as configured, takes up what earlier runs left.
+    /// Opens the store and, as configured, restores the downloads of earlier runs (``Configuration/restoration``).
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or another program
-    ///   has kept the store locked for half a minute,
-    ///   ``DownloadError/Code/storeFailed`` when the store cannot be used or comes from a newer version,
-    ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read,
-    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open so few more files that no download could run.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or
+    ///   another program has kept the store locked for half a minute, ``DownloadError/Code/storeFailed`` when the store
+    ///   cannot be used or was written by a newer version, ``DownloadError/Code/tlsFailed`` when the file of
+    ///   certificates cannot be read, ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more
+    ///   files for even one download.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // The event loops end the process where they find none left.
         try DescriptorLimit.check(eventLoops: configuration.eventLoops ?? System.coreCount)
@@ -115,7 +116,7 @@ public actor Downloader {
         )
     }
 
-    /// A downloader of its own name, with its own store, limits and downloads, and defaults for all else.
+    /// Opens a downloader with its own name, store, limits and downloads; every other setting has its default.
     ///
     /// - Throws: as ``init(_:)``.
     public init(name: String) async throws(DownloadError) {
@@ -175,16 +176,18 @@ public actor Downloader {
         }
     }
 
-    /// Where a damaged store was moved to when this one opened, if it was. Downloads begun before are not known any more.
+    /// Path to which a damaged store was moved when this downloader opened; `nil` when the store was intact. The
+    /// downloads of a moved store are no longer known.
     public nonisolated var quarantinedStore: String? { store.setAside }
 
-    /// Stops every transfer, writes down how far each has come and closes connections and store. What ran will run again
-    /// when its store is next opened. Runs end with ``DownloadError/Code/shutDown``, and so do those that were paused; event
-    /// sequences end. Returns when all of it has happened; calling it again waits for the same.
+    /// Stops every transfer, records how far each download has come, and closes connections and store. Downloads that
+    /// ran are queued again when their store is next opened. Runs, those of paused downloads included, end with
+    /// ``DownloadError/Code/shutDown``, and event sequences end. Deliveries to hooks get ``HookLimits/shutDownTime``.
+    /// Returns when all of this has happened; a further call waits for the same shutdown.
     ///
-    /// From then on the store may be another downloader's: every call that can throw throws
-    /// ``DownloadError/Code/shutDown``, every other one does nothing. ``Download/snapshot`` and ``Download/result()`` of
-    /// handles go on saying what became of their runs.
+    /// After the shutdown another downloader may own the store: every call that can throw throws
+    /// ``DownloadError/Code/shutDown``, and every other call does nothing. ``Download/snapshot`` and
+    /// ``Download/result()`` of existing handles still return the last known state and outcome.
     public func shutDown() async {
         let closing = closing ?? Task { await close() }
         self.closing = closing
@@ -230,14 +233,14 @@ public actor Downloader {
         if isShuttingDown { throw Self.isShutDown }
     }
 
-    /// Those of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also what servers have set since. Never written
-    /// anywhere by itself.
+    /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also those that servers have
+    /// set since. The downloader never writes them to disk.
     public nonisolated var cookies: Cookies { cookieCollection.cookies }
 
-    /// The handle of a download; nil when there is none of that id.
+    /// The handle of a download; `nil` when the store has no download with this id.
     ///
-    /// Its run is the present one, or the last one where it has ended: of a download that an earlier process completed or
-    /// gave up ``Download/result()`` says so at once.
+    /// The handle refers to the current run, or to the last run when that has ended: for a download that an earlier
+    /// process completed or gave up, ``Download/result()`` returns or throws at once.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
@@ -247,7 +250,7 @@ public actor Downloader {
         return try await store.list(.ids([id])).first.map { handle($0.id, $0.record, received: $0.received) }
     }
 
-    /// The handle of the download that was added with this key; nil when there is none.
+    /// The handle of the download that was added with this ``DownloadRequest/key``; `nil` when there is none.
     ///
     /// - Throws: as ``download(_:)``.
     public func download(key: String) async throws(DownloadError) -> Download? {
@@ -273,19 +276,23 @@ public actor Downloader {
 
     // MARK: Speed
 
-    /// Limits the speed of all downloads together, from now on; where the timetable has a lower one for the hour, that holds.
+    /// Limits the speed of all downloads together from now on. Where the timetable sets a lower limit, that applies.
+    /// Not remembered for the next start. Does nothing after ``shutDown()``.
     ///
-    /// - Parameter bytesPerSecond: nil for no limit.
+    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
         guard !isShuttingDown else { return }
         speed.ownLimit = bytesPerSecond
         limitSpeed()
     }
 
-    /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
+    /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
+    /// download. An unknown id changes nothing.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``. An id that
-    ///   there is not changes nothing.
+    /// - Parameters:
+    ///   - bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
+    ///   - id: the download.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             guard let task = try await downloader.load(id) else { return }

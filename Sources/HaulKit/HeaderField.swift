@@ -1,10 +1,14 @@
 /// A header field of a request (RFC 9110 §5): name and value as the user gave them.
 public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The field name; a token (RFC 9110 §5.1). Names compare case-sensitively here, although HTTP ignores their case.
     public let name: String
+    /// The field value, without line breaks and control characters other than tab.
     public let value: String
 
-    /// - Returns: nil when the name is no token or the value holds a line break or another control character, which
-    ///   could smuggle in further fields (RFC 9110 §5.1, §5.5).
+    /// Makes a field from name and value.
+    ///
+    /// - Returns: `nil` when the name is not a token, or the value holds a line break or another control character,
+    ///   which could inject further fields (RFC 9110 §5.1, §5.5).
     public init?(_ name: String, _ value: String) {
         let tokenSymbols = Set("!#$%&'*+-.^_`|~".utf8)
         let isToken =
@@ -18,10 +22,12 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         self.value = value
     }
 
-    /// The name alone: what is interpolated into logs must not give a token away.
+    /// The name with a masked value: a field that is interpolated into a log must not reveal a token.
     public var description: String { "\(name): ***" }
 
     /// Reads the form `Name: value`.
+    ///
+    /// - Returns: `nil` without a colon, and as ``init(_:_:)``.
     public init?(_ line: String) {
         let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

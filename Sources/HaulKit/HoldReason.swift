@@ -1,13 +1,13 @@
-/// Why a download is paused although nobody asked for that. It goes on by itself when the reason is gone.
+/// Why a download is held: a pause that the user did not ask for and that ends by itself with its reason.
 public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
-    /// There is no network, or the one to use is down.
+    /// The machine has no network, or the network to use is down.
     case offline
-    /// The network is metered, and the configuration bars downloads from such.
+    /// The network is metered, and the configuration does not allow downloads on metered networks.
     case metered
-    /// The timetable allows no downloads now.
+    /// The timetable allows no downloads at this time.
     case outsideHours
-    /// The disk is full, or has no more than what is to be kept free.
+    /// The disk is full, or has no more than the reserved space left (``Configuration/reservedDiskSpace``).
     case diskFull
-    /// The downloader's own share of the disk is used up.
+    /// The files of the downloader have reached ``Configuration/diskQuota``.
     case quota
 }

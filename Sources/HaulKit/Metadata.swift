@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What an application wants to keep with a download: any value that is `Codable`, stored as JSON.
+/// The application's own data of a download: any `Codable` value, stored as JSON.
 ///
 /// ```swift
 /// request.metadata = try Metadata(Episode(title: "Pilot", season: 1))
@@ -10,9 +10,11 @@ public struct Metadata: Sendable, Hashable, Codable {
     /// The value as JSON text (RFC 8259).
     public let json: String
 
-    /// Takes JSON as it is; text that is none is found out only by ``decoded(as:)``.
+    /// Stores a JSON text unchanged. The text is not checked: ``decoded(as:)`` throws for text that is not JSON.
     public init(json: String) { self.json = json }
 
+    /// Encodes a value as JSON with sorted keys, so that equal values give equal texts.
+    ///
     /// - Throws: `EncodingError`.
     public init(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
@@ -21,7 +23,9 @@ public struct Metadata: Sendable, Hashable, Codable {
         json = String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// - Throws: `DecodingError` when what is stored is another type's.
+    /// Decodes the value.
+    ///
+    /// - Throws: `DecodingError` when the JSON does not have the form of `type`.
     public func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(json.utf8))
     }

@@ -1,27 +1,35 @@
 public import Foundation
 
-/// Names a URL for a download: the first one, or a fresh one in place of one that was refused or is about to expire.
+/// Returns a URL for a download: the first one, or a new one in place of a URL that was refused or is about to expire.
 ///
-/// Called off the downloader, for several downloads at the same time if need be. It has ``Configuration/sourceTimeout`` for its
-/// answer; its task is cancelled when that has passed, and when the download is paused or cancelled. An error that it throws
-/// counts as a failed attempt of the download; after a few the download fails with ``DownloadError/Code/sourceFailed``.
+/// Called outside the downloader's actor, for several downloads concurrently. A call may take
+/// ``Configuration/sourceTimeout``; its task is cancelled after that time, and when the download is paused or
+/// cancelled. A thrown error counts as a failed attempt of the download; after several in a row the download fails with
+/// ``DownloadError/Code/sourceFailed``.
 public typealias SourceProvider = @Sendable (SourceQuery) async throws -> DownloadSource
 
-/// Where a download comes from, from now on.
+/// A URL from which a download continues.
 ///
-/// The application vouches for it: it is a link to the same file. Bytes that are here are kept if the new place agrees on the
-/// length and on the version that the server names, or if blocks from all over what is on disk agree, or if a digest proves
+/// The application guarantees that it is a URL of the same file. Received bytes are kept if the new source confirms the
+/// length and the version that the server names, if blocks from all over the partial file agree, or if a digest proves
 /// the result.
 public struct DownloadSource: Sendable, Hashable {
     /// An `http` or `https` URL.
     public var url: URL
-    /// Sent to the origin of ``url`` only. Nil: those that the download has, as long as the origin (scheme, host and port) stays the
-    /// same; another origin gets none. Header fields of a request that was made without a URL go to the first origin.
+    /// Header fields for the origin of ``url`` only. `nil`: the download's own fields, as long as the origin (scheme,
+    /// host and port) stays the same; another origin gets none. The fields of a request that was made without a URL go
+    /// to the first origin.
     public var headers: [HeaderField]?
-    /// When the URL stops working. Nil: as its query says, where that has a form that is widely used (S3, Google Cloud Storage,
-    /// CloudFront, Azure). A moment that has passed already counts as unknown: clocks differ.
+    /// When the URL stops working. `nil`: as its query says, where that has a widely used form (S3, Google Cloud
+    /// Storage, CloudFront, Azure). A time in the past counts as unknown, since clocks differ.
     public var expiresAt: Date?
 
+    /// Makes a source.
+    ///
+    /// - Parameters:
+    ///   - url: an `http` or `https` URL; checked when the source is used.
+    ///   - headers: see ``headers``.
+    ///   - expiresAt: see ``expiresAt``.
     public init(_ url: URL, headers: [HeaderField]? = nil, expiresAt: Date? = nil) {
         self.url = url
         self.headers = headers
@@ -29,34 +37,35 @@ public struct DownloadSource: Sendable, Hashable {
     }
 }
 
-/// What a ``SourceProvider`` is asked.
+/// What a ``SourceProvider`` is asked for.
 public struct SourceQuery: Sendable, Hashable {
-    /// Why a URL is asked for.
+    /// Why a URL is needed.
     public enum Reason: Sendable, Hashable {
-        /// There has not been any.
+        /// The download has no URL yet.
         case noneYet
-        /// The server did not take the last one: 401, 403, 404, 410; 400, where the URL has a query; or the status of a web
-        /// page that came in place of the file.
+        /// The server refused the last URL: 401, 403, 404, 410; 400, where the URL has a query; or the status of a web
+        /// page in place of the file.
         case refused(status: Int)
-        /// It stops working in a moment, or has stopped.
+        /// The URL is about to expire, or has expired.
         case expiring
     }
 
     /// The download.
     public let id: DownloadID
-    /// What its request said: ``DownloadRequest/key``.
+    /// The application's name for the download: ``DownloadRequest/key``.
     public let key: String?
-    /// ``DownloadRequest/group``.
+    /// The name of its group: ``DownloadRequest/group``.
     public let group: String?
-    /// ``DownloadRequest/owner``.
+    /// The label of its owner: ``DownloadRequest/owner``.
     public let owner: String?
-    /// ``DownloadRequest/metadata``.
+    /// The application's own data: ``DownloadRequest/metadata``.
     public let metadata: Metadata?
-    /// The last one; nil when there was none yet.
+    /// The last URL; `nil` when there was none.
     public let url: URL?
+    /// Why a URL is needed.
     public let reason: Reason
 
-    /// For trying a provider without a downloader.
+    /// Makes a query, for testing a provider without a downloader.
     public init(
         id: DownloadID,
         key: String? = nil,

@@ -1,55 +1,64 @@
 public import Foundation
 
-/// What has become of a finished file.
+/// The state of a finished file, compared with what its download recorded.
 public enum FileState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It stands where it was put, as it was then: same file, size and time of change.
+    /// The path has the same file, with the same size and modification time.
     case unchanged
-    /// Something else stands there, or it was changed.
+    /// The path has another file, or the file was modified.
     case changed
-    /// Nothing stands there.
+    /// The path has no file.
     case missing
 }
 
-/// A finished file that the store remembers.
+/// A finished file that the store has a record of.
 public struct StoredFile: Sendable, Hashable, Identifiable {
-    /// The download that it came by.
+    /// The download that the file came from.
     public let id: DownloadID
+    /// Absolute path of the file when it was finished.
     public let path: String
-    /// Its size when it was finished.
+    /// Length in bytes when it was finished.
     public let bytes: Int64
+    /// When the download was completed.
     public let finishedAt: Date?
-    /// Now.
+    /// The state of the file when this value was made.
     public let state: FileState
 }
 
-/// How much the files of a downloader take, by its records.
+/// Disk usage of a downloader's files, by its records.
 public struct StoredBytes: Sendable, Hashable {
+    /// Number of completed downloads.
     public let finishedFiles: Int
+    /// Bytes of finished files.
     public let finished: Int64
+    /// Number of unfinished downloads that have received bytes.
     public let unfinishedFiles: Int
-    /// An unfinished file counts with its whole length, which is set aside for it.
+    /// Bytes of unfinished files; each counts with its complete length, which is reserved on disk.
     public let unfinished: Int64
-    /// All of it.
+    /// Bytes of all files, finished and unfinished.
     public var total: Int64 { finished.addingClamped(unfinished) }
 }
 
-/// What became of finished files that were to be removed.
+/// The result of removing finished files.
 public struct CacheRemoval: Sendable, Hashable {
-    /// A file that was left, with its record.
+    /// A file that was kept, together with its record.
     public struct Left: Sendable, Hashable {
+        /// Why a file was kept.
         public enum Reason: Sendable, Hashable {
-            /// It is not, or not any more, what was downloaded: it is not Haul's to delete.
+            /// The file is not, or no longer, the one that was downloaded: it is not Haul's to delete.
             case changed
-            /// It could not be looked at or deleted.
+            /// The file could not be examined or deleted.
             case failed(DownloadError)
         }
+        /// The file that was kept.
         public let file: StoredFile
+        /// Why it was kept.
         public let reason: Reason
     }
 
-    /// Their records are gone; the files too, where that was asked.
+    /// Files whose records are removed; the files too, where that was requested.
     public internal(set) var removed: [StoredFile] = []
+    /// Files that were kept, with their records.
     public internal(set) var left: [Left] = []
-    /// Bytes that the disk got back.
+    /// Bytes of the deleted files.
     public internal(set) var freedBytes: Int64 = 0
 }

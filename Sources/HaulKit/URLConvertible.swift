@@ -1,18 +1,23 @@
 public import Foundation
 
-/// What can be taken for the URL of a download: `URL`, `String`, `URLComponents`, and types of the application's own.
+/// A type that gives the URL of a download: `URL`, `String`, `URLComponents`, or a type of the application.
 public protocol URLConvertible: Sendable {
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` where it is none.
+    /// The URL to download.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the value has no URL.
     func downloadURL() throws(DownloadError) -> URL
 }
 
 extension URL: URLConvertible {
+    /// The URL itself.
     public func downloadURL() -> URL { self }
 }
 
 extension String: URLConvertible {
-    /// White space around it does not count. What is escaped stays so, and what no URL can hold is escaped, as browsers do:
-    /// `/a%20b c` is `/a%20b%20c`.
+    /// Parses the text as a URL. Surrounding white space is ignored. Escapes stay as they are, and characters that a
+    /// URL cannot hold are escaped, as browsers do: `/a%20b c` becomes `/a%20b%20c`.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     public func downloadURL() throws(DownloadError) -> URL { try SpelledURL(self).url }
 }
 
@@ -49,6 +54,9 @@ package struct SpelledURL: Sendable, Hashable {
 }
 
 extension URLComponents: URLConvertible {
+    /// The URL of the components.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the components make no URL.
     public func downloadURL() throws(DownloadError) -> URL {
         guard let url else { throw DownloadError.noURL }
         return url
@@ -63,6 +71,8 @@ extension DownloadError {
 }
 
 extension DownloadRequest {
+    /// A request for a URL in any of the types of ``URLConvertible``.
+    ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     public init(_ source: some URLConvertible, to destination: Destination) throws(DownloadError) {
         guard let text = source as? String else {
@@ -76,14 +86,20 @@ extension DownloadRequest {
 extension Downloader {
     /// Adds a download into a folder, as ``add(_:)-(DownloadRequest)`` does.
     ///
-    /// - Parameter folder: a path; what is not absolute begins at the current folder.
-    /// - Throws: ``DownloadError``, as there.
+    /// - Parameters:
+    ///   - source: the URL.
+    ///   - folder: path of the folder; a relative path starts at the current folder.
+    /// - Throws: ``DownloadError``, as ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/invalidURL`` when `source`
+    ///   has no URL.
     public func add(_ source: some URLConvertible, to folder: String) async throws(DownloadError) -> Download {
         try await add(DownloadRequest(source, to: .folder(path: folder)))
     }
 
-    /// Adds many downloads into a folder, as ``add(_:)-([DownloadRequest])`` does, and returns what came of each, in their
-    /// order; what is no URL is a failure of its own and hinders none of the others.
+    /// Adds many downloads into a folder, as ``add(_:)-([DownloadRequest])`` does.
+    ///
+    /// - Returns: a handle or an error for each source, in order. A source that has no URL fails alone
+    ///   (``DownloadError/Code/invalidURL``); after ``Downloader/shutDown()`` each of the others fails with
+    ///   ``DownloadError/Code/shutDown``.
     public func add(_ sources: [any URLConvertible], to folder: String) async -> [Result<Download, DownloadError>] {
         let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source in
             Result { () throws(DownloadError) in
