@@ -2,114 +2,137 @@ public import CoreMetrics
 internal import Foundation
 public import Logging
 
-/// How a downloader works. Every value has a default that fits a machine on the open internet.
+/// The settings of a downloader. Every value has a default that suits a machine on the open internet. Read once when
+/// the downloader opens; `Downloader`'s `set…` methods change some of the values later.
 public struct Configuration: Sendable {
-    /// What a downloader does with what earlier runs left in its store.
+    /// What a downloader does with the downloads that earlier runs left in its store.
     public enum Restoration: Sendable, Hashable {
-        /// Takes over everything: what ran is queued again, what was paused stays paused. Owns the name exclusively.
+        /// Restores every download: those that ran are queued again, paused ones stay paused. The process owns the name
+        /// exclusively.
         case everything
-        /// Takes over only what is asked for again. Several downloaders, in several processes, may share the name.
+        /// Restores only downloads that are added again. Several downloaders, in several processes, may share the name.
         case onRequest
     }
 
-    /// Names the store. Downloaders of different names know nothing of one another.
+    /// Identifies the store. Downloaders with different names share nothing. Default: `default`.
     public var name = "default"
-    /// Folder of the stores. Readable by its owner alone, since headers may hold secrets.
+    /// Path of the folder that holds the stores. Readable by its owner only, since header fields may hold secrets.
     public var stateFolder: String
-    /// A folder that the system may move between two runs, an absolute path: what an earlier run left below it is looked for below
-    /// where it is now. Nil: nothing moves. It is the application's container on systems that give it another path with each
-    /// update (iOS and its kin; not tried on such a machine), and nil elsewhere.
+    /// Absolute path of a folder that the system may move between two runs: paths that an earlier run stored below it
+    /// are resolved below its present path. `nil`: no folder moves. Default: the application's container on systems
+    /// that give it another path with each update (iOS and its kin; not tried on such a machine), `nil` elsewhere.
     public var movingRoot = Self.defaultMovingRoot
+    /// What happens to the downloads of earlier runs. Default: ``Restoration/everything``.
     public var restoration = Restoration.everything
-    /// Whether what ran when an earlier process ended runs again by itself, with ``Restoration/everything``. Otherwise it is
-    /// paused. What the user paused stays paused either way.
+    /// Whether downloads that ran when an earlier process ended are queued again, with ``Restoration/everything``;
+    /// otherwise they are paused. Downloads that the user paused stay paused in either case. Default: `true`.
     public var resumesAtStart = true
-    /// Hours in which downloads run, and how fast all together; nil for always.
+    /// Hours in which downloads run, and the speed limit of all downloads in each; `nil` for always.
+    /// ``Downloader/setTimetable(_:)`` changes it later.
     public var timetable: Timetable?
-    /// Whether downloads pause by themselves while there is no network to go out through, and go on when there is. Those from
-    /// this machine itself are not regarded, nor is a machine without any network.
+    /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines, and continue when
+    /// one does. Downloads from this machine itself are not held, nor are any on a machine that has no network
+    /// interface but loopback. Default: `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)`` changes
+    /// it later.
     public var waitsForNetwork = true
-    /// Whether downloads may run while somebody pays for what goes through the network, where the system says so.
+    /// Whether downloads may run on a metered network (Linux: as reported by NetworkManager). Otherwise they are held
+    /// (``HoldReason/metered``). Default: `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)``
+    /// changes it later.
     public var allowsMetered = true
-    /// Says how the network is; nil for the system's own word.
+    /// Reports the state of the network; `nil` for ``SystemNetworkMonitor``.
     public var networkMonitor: (any NetworkMonitor)?
-    /// Downloads that run at once; the others wait in the order of their priority, and then in that in which they were added.
+    /// Largest number of downloads that run at once, at least 1; the limit of open files may lower it. The others wait
+    /// by priority, then in the order in which they were added. Default: 3.
+    /// ``Downloader/setLimits(active:perHost:spacing:)`` changes it later.
     public var activeDownloads = 3
-    /// Downloads that run at once from one host; nil for no limit but ``activeDownloads``.
+    /// Largest number of downloads that run at once from one host; `nil` for no limit but ``activeDownloads``.
     public var activeDownloadsPerHost: Int?
-    /// Least time between two starts of downloads from one host.
+    /// Shortest time between two starts of downloads from one host. Default: zero.
     public var hostSpacing = Duration.zero
     /// Whether a download of higher priority takes the slot of a running one of lower priority, which then waits again.
-    /// Otherwise it waits for the next free slot.
+    /// Otherwise it waits for the next free slot. Default: `false`.
     public var preempts = false
-    /// Most connections of a download. How many it really has is found out while it runs: further ones are kept only where
-    /// they make it faster.
+    /// Largest number of connections of a download, at least 1. Haul measures how many to use: it keeps an additional
+    /// connection only if the download becomes faster. Default: 16.
     public var connectionsPerDownload = 16
-    /// Connections that a download has from the beginning, without finding out.
+    /// Number of connections that a download opens at its start, without measuring. Default: 1.
     public var initialConnections = 1
-    /// Most connections to a host, over all downloads.
+    /// Largest number of connections to a host, over all downloads. Default: 8.
     public var connectionsPerHost = 8
-    /// A connection is given no less than this many bytes to fetch.
+    /// Smallest range that a connection is opened for, in bytes. Default: 256 KiB.
     public var smallestPiece: Int64 = 256 << 10
-    /// Most bytes a second, all downloads together; nil for no limit. ``Downloader/setSpeedLimit(_:)`` changes it later.
+    /// Speed limit of all downloads together, in bytes per second; `nil`, 0 or a negative number for no limit. Default:
+    /// `nil`. ``Downloader/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
-    /// Whether a download for which the disk has no room is paused until there is some (``HoldReason/diskFull``,
-    /// ``HoldReason/quota``), and then goes on by itself. Otherwise it fails with ``DownloadError/Code/diskFull``, as does in
-    /// either case one that is larger than the disk.
+    /// Whether a download that finds no room on the disk is held until there is some (``HoldReason/diskFull``,
+    /// ``HoldReason/quota``). Otherwise it fails with ``DownloadError/Code/diskFull``. A file that is larger than the
+    /// disk or the quota fails in either case. Default: `true`.
     public var waitsForSpace = true
-    /// Bytes of each disk that downloads leave free. None by default: how much a machine needs, only its owner knows.
+    /// Bytes of each disk that downloads leave free. Default: 0.
     public var reservedDiskSpace: Int64 = 0
-    /// Most bytes that the files of this downloader may take, finished and unfinished ones together; nil for no limit. An
-    /// unfinished file counts with its whole length, a finished one as long as its record is kept and its file is there.
+    /// Largest number of bytes that the files of this downloader may take, finished and unfinished together; `nil` for
+    /// no limit. An unfinished file counts with its complete length, a finished one as long as its record is kept and
+    /// its file exists.
     public var diskQuota: Int64?
+    /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``.
     public var retry = RetryPolicy()
-    /// Time for TCP and TLS to be set up.
+    /// Time limit for setting up TCP and TLS. Default: 20 s.
     public var connectTimeout = Duration.seconds(20)
-    /// Longest silence of a server, before its answer and within it.
+    /// Longest silence of a server, before the response and within it; then the attempt has failed. Default: 60 s.
     public var stallTimeout = Duration.seconds(60)
-    /// Asked for a URL where a download has none yet, where a server refuses the one that it has, and before a link expires.
-    /// Nil: a link that expired ends the download, as any refusal does.
+    /// Called for a URL when a download has none, when a server refuses the URL, and before the URL expires. `nil`: an
+    /// expired URL ends the download like any refusal.
     public var sourceProvider: SourceProvider?
-    /// Time for one answer of ``sourceProvider``.
+    /// Time limit for one call of ``sourceProvider``. Default: 30 s.
     public var sourceTimeout = Duration.seconds(30)
-    /// Which of the machine's networks connections go out through; nil leaves it to the system.
+    /// Interface or local address to connect from; `nil` lets the system route.
     public var binding: NetworkBinding?
+    /// Proxies for `http` and `https` URLs. Default: none; ``ProxySettings/environment(_:)`` reads the usual variables.
     public var proxies = ProxySettings.direct
-    /// Passwords by host. ``Netrc/init(contentsOfFile:)`` reads a file, and ``Netrc/isReadableByOthers`` says whether it is kept
-    /// as a secret should be: a downloader does not ask.
+    /// User names and passwords by host. ``Netrc/init(contentsOfFile:)`` reads a file. Check
+    /// ``Netrc/isReadableByOthers``: the downloader does not check the file's permissions.
     public var netrc: Netrc?
-    /// What every download begins with. What servers set is kept for the run of each download, shared by its connections, and
-    /// goes to the origin that set it only.
+    /// Cookies that every download starts with. Cookies that a server sets are kept for the run of each download,
+    /// shared by its connections, and sent only to the origin that set them.
     public var cookies = Cookies()
-    /// Whether ``Downloader/cookies`` also holds what servers set.
+    /// Whether ``Downloader/cookies`` also holds the cookies that servers set. Default: `false`.
     public var collectsCookies = false
-    /// A PEM file with certificates to trust beside the system's.
+    /// Path of a PEM file with certificates to trust in addition to the system's.
     public var certificateAuthorities: String?
+    /// Value of the `User-Agent` field (RFC 9110 §10.1.5) of requests that do not set their own. Default: `haul/` and
+    /// the version.
     public var userAgent = "haul/" + haulVersion
-    /// Time between two reports of progress. How far the bytes have come is recorded twice as often: what a SIGKILL costs
-    /// at most is half of this, with the 50 ms that a piece may wait to be written and the time that the store takes.
+    /// Time between two reports of progress. Received ranges are recorded twice as often: a SIGKILL costs at most the
+    /// bytes of half this interval, plus the 50 ms that a buffer may wait to be written and the time that the store
+    /// takes. Default: 200 ms.
     public var markInterval = Duration.milliseconds(200)
-    /// Time between two syncs of a file's data: what a power loss costs at most.
+    /// Time between two syncs of a file's data: what a power loss costs at most. Default: 4 s.
     public var syncInterval = Duration.seconds(4)
-    /// Who is told when downloads begin and end. ``Downloader/setHooks(_:)`` changes it later.
+    /// Programs, webhooks and desktop notifications to run when downloads start and end. ``Downloader/setHooks(_:)``
+    /// changes them later.
     public var hooks: [Hook] = []
+    /// Time and number limits of ``hooks``.
     public var hookLimits = HookLimits()
-    /// Shows what ``Hook/desktopNotification(on:)`` asks for; nil: the desktop that this user has, if any.
+    /// Shows the notifications of ``Hook/desktopNotification(on:)``; `nil`: the desktop session of this user, if there
+    /// is one.
     public var notifier: (any Notifier)?
-    /// Told the path of the store's file when another program has kept it locked for some seconds; it is waited for some more.
+    /// Called with the path of the store's file when another program has kept it locked for some seconds; the
+    /// downloader waits for some more.
     package var onStoreWait: (@Sendable (_ path: String) -> Void)?
-    /// Told of a row of the store that cannot be read, once for each: its id and its URL, as far as they can be.
+    /// Called once for each row of the store that cannot be read, with its id and URL as far as they can be read.
     package var onOddRow: (@Sendable (_ name: String) -> Void)?
-    /// How many event loops the process will have, where it has said so.
+    /// Number of event loops that the process will have; `nil` when unknown.
     package var eventLoops: Int?
-    /// Most bytes that go to the disk in one call.
+    /// Largest number of bytes written with one call.
     var batchBytes = 512 << 10
-    /// Where what happens is counted (`docs/metrics.md` says what); nil: where the process has said so.
+    /// Receives the metrics (`docs/metrics.md` lists them); `nil`: the factory of `MetricsSystem`.
     public var metrics: (any MetricsFactory)?
-    /// Says `debug` and below only: outcomes are events, not log lines.
+    /// Logs at `debug` only: outcomes are events, not log lines. Default: no output.
     public var logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
 
-    /// - Parameter stateFolder: nil: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
+    /// A configuration with default values.
+    ///
+    /// - Parameter stateFolder: path of ``stateFolder``. `nil`: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
     ///   `$HOME/.local/state/haul`.
     public init(stateFolder: String? = nil) {
         self.stateFolder = stateFolder ?? Self.defaultStateFolder(ProcessInfo.processInfo.environment)
@@ -145,5 +168,5 @@ public struct Configuration: Sendable {
     }
 }
 
-/// The version of the library and the command.
+/// The version of the library and of the command.
 public let haulVersion = "0.1.0"

@@ -44,9 +44,9 @@ public struct Download: Sendable, Identifiable {
         throw DownloadError(.cancelled, "Nobody waits for this download any more.")
     }
 
-    /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)``.
+    /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)-(DownloadID)``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
-    /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)``.
+    /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)-(DownloadID)``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
     /// Limits the speed of the download, in bytes per second; see ``Downloader/setSpeedLimit(_:of:)``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
@@ -56,7 +56,7 @@ public struct Download: Sendable, Identifiable {
     public func replaceSource(_ source: DownloadSource) async throws(DownloadError) {
         try await downloader.replaceSource(of: id, with: source)
     }
-    /// Deletes the bytes and the record of an unfinished download; see ``Downloader/cancel(_:)``.
+    /// Deletes the bytes and the record of an unfinished download; see ``Downloader/cancel(_:)-(DownloadID)``.
     public func cancel() async throws(DownloadError) { try await downloader.cancel(id) }
     /// Removes the download from the store; see ``Downloader/remove(_:deletingFile:)``.
     public func remove(deletingFile: Bool = false) async throws(DownloadError) {

@@ -1,128 +1,147 @@
 public import Foundation
 
-/// What is to be downloaded, and where to.
+/// The URL of a file, its destination, and how to download it.
 public struct DownloadRequest: Sendable, Hashable {
-    /// Where the file goes.
+    /// Where the file is stored.
     public enum Destination: Sendable, Hashable {
-        /// Under exactly this name.
+        /// At exactly this path.
         case file(path: String)
-        /// Into this folder, under a name taken from the answer: `Content-Disposition`, else the URL.
+        /// In this folder, under a name taken from the response: `Content-Disposition` (RFC 6266), else the URL.
         case folder(path: String)
     }
 
-    /// What to do when something stands at the final name already. Nothing is ever overwritten unasked.
+    /// What to do when the final name is taken. Without ``overwrite`` nothing is ever replaced.
     public enum ConflictPolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// End with ``DownloadError/Code/fileExists``.
         case fail
-        /// Take the next free name: `name (1).ext`.
+        /// Use the next free name: `name (1).ext`.
         case rename
-        /// Replace it, once the new file is complete and verified.
+        /// Replace the existing file, once the new file is complete and verified.
         case overwrite
-        /// Leave it, and count the download as done.
+        /// Keep the existing file and complete the download with it. With ``DownloadRequest/checksum``, the existing
+        /// file must have that digest; otherwise the download ends with ``DownloadError/Code/checksumMismatch``.
         case skip
     }
 
-    /// What becomes of a request for what is there already: the same ``key``, wherever it is to go, or else the same named file,
-    /// or the same URL into the same folder.
+    /// What to do when the downloader already has the download: one with the same ``key``, whatever its destination;
+    /// without a key, one with the same named file, or with the same URL into the same folder.
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Go on with the one that is there, and return it.
+        /// Continue the existing download and return its handle.
         case join
         /// Fail with ``DownloadError/Code/alreadyAdded``.
         case refuse
-        /// Add another one, which gets another name. Keys and named files are unique: with those it is refused.
+        /// Add another download, which gets another name. Keys and named files are unique: a request with either is
+        /// refused.
         case addAnyway
     }
 
-    /// An `http` or `https` URL. User info in it is sent as Basic authentication, to its origin only.
+    /// An `http` or `https` URL. User info in it is sent as Basic authentication (RFC 7617), to its origin only.
     ///
-    /// Of a request that was made without a URL (``init(key:to:)``) a placeholder, `haul-source:KEY`.
+    /// For a request without a URL (``init(key:to:)``) a placeholder, `haul-source:KEY`.
     public var url: URL {
         didSet { if url != oldValue { (target, earlierSpelling, isChosenByDocument) = (nil, nil, false) } }
     }
-    /// How path and query of ``url`` were spelled, where it does not say so: see ``HTTPURL``.
+    /// How path and query of ``url`` were spelled, where the URL does not preserve it: see ``HTTPURL``.
     var target: String?
-    /// What ``url`` was called by versions of Haul that escaped what was escaped already: the store may know it by that.
+    /// The form of ``url`` in versions of Haul that escaped existing escapes again: the store may contain it.
     var earlierSpelling: String?
-    /// A Metalink chose ``url``: it gets no credentials that were meant for whatever the user names.
+    /// A Metalink chose ``url``: it gets no credentials that are meant for URLs which the user names.
     var isChosenByDocument = false
-    /// Other URLs of the same file. Bytes of several sources are joined only where they agree on a strong entity tag, or
-    /// where ``checksum``, ``pieces`` or a digest that the server announces proves the result.
+    /// Other URLs of the same file. Bytes of several sources are joined only if the sources agree on a strong entity
+    /// tag (RFC 9110 §8.8.3), or if ``checksum``, ``pieces`` or a digest that the server announces proves the result.
     public var mirrors: [Metalink.Source] = []
+    /// Where the file is stored. A relative path starts at the current folder, at the time when the request is added.
     public var destination: Destination {
         didSet { if destination != oldValue { root = nil } }
     }
-    /// The folder that the file must not leave by a symbolic link: what lies below it in ``destination``, a Metalink chose.
+    /// The folder that the file must not leave through a symbolic link: a Metalink chose the part of ``destination``
+    /// below it.
     var root: String?
-    /// For ``Destination/folder(path:)``: the file's name where the answer says none (`Content-Disposition`), in place of the
-    /// one in the URL. Made safe like any other; a title is no path, so that a slash in it becomes an underscore.
+    /// With ``Destination/folder(path:)``: the file name if the response has none (`Content-Disposition`), in place of
+    /// the one in the URL. Made safe like every other name; a slash becomes an underscore.
     public var suggestedName: String?
-    /// ``suggestedName`` is the URL's own with a number, given by ``BatchFileNames``.
+    /// ``suggestedName`` is the URL's own name with a number from ``BatchFileNames``.
     var isNameNumbered = false
-    /// Sent to the URL's own origin; a redirect to another origin drops them all. `Range`, `If-Range`,
-    /// `Accept-Encoding` and fields of the connection are Haul's and are ignored here.
+    /// Header fields for the URL's own origin; a redirect to another origin drops all of them. Fields that Haul sets
+    /// itself are ignored: `Range`, `If-Range`, `If-Match`, `If-Unmodified-Since`, `Accept-Encoding`,
+    /// `Proxy-Authorization`, and those of framing and connection (`Content-Length`, `Transfer-Encoding`, `Connection`,
+    /// `TE`, `Upgrade`).
     public var headers: [HeaderField] = []
-    /// What the finished file must be; nothing else is put under the final name.
+    /// The digest that the finished file must have; a file with another digest does not get the final name.
     public var checksum: Checksum?
-    /// What the pieces of the file must be: each is checked as soon as it is here, and only a wrong one is fetched again.
+    /// The digests of the file's pieces: each piece is checked when it is complete, and only a wrong one is fetched
+    /// again.
     public var pieces: PieceHashes?
-    /// The file's size in bytes, where it is known beforehand; a source with another size is not used.
+    /// Length of the file in bytes, if it is known beforehand; a source with another length is not used.
     public var size: Int64?
-    /// Most bytes a second; nil for no limit but the downloader's. ``Download/setSpeedLimit(_:)`` changes it later.
+    /// Speed limit in bytes per second; `nil`, 0 or a negative number for no limit but the downloader's.
+    /// ``Download/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
-    /// The partial file is a file of the user's.
+    /// The partial file is a file of the user that is being repaired.
     var isRepair = false
-    /// Nil: fail for ``Destination/file(path:)``, rename for ``Destination/folder(path:)``.
+    /// What to do when the final name is taken. `nil`: ``ConflictPolicy/fail`` for ``Destination/file(path:)``,
+    /// ``ConflictPolicy/rename`` for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
-    /// Ends with ``DownloadError/Code/contentChanged`` instead of starting over when another version stands at the URL.
+    /// Whether the download ends with ``DownloadError/Code/contentChanged`` instead of starting over when the URL has
+    /// another version of the file. Default: `false`.
     public var failsOnChange = false
-    /// Continues a file of which an answer names no version (neither ETag nor Last-Modified), if its length agrees and blocks
-    /// from all over what is on disk do. Without this, and without a checksum that proves the result, such a file is fetched anew.
+    /// Whether to resume a file whose responses name no version (neither ETag nor Last-Modified), if its length agrees
+    /// and blocks from all over the partial file do. Otherwise such a file starts over, unless a checksum proves the
+    /// result. Default: `false`.
     public var resumesUnverified = false
-    /// Gives the finished file the time that the server says it was last changed.
+    /// Whether the finished file gets the modification time that the server reports (`Last-Modified`). Default:
+    /// `false`.
     public var setsModificationTime = false
-    /// Follows redirects from https to http.
+    /// Whether redirects from https to http are followed. Otherwise they end the download with
+    /// ``DownloadError/Code/insecureRedirect``. Default: `false`.
     public var allowsInsecureRedirects = false
 
-    /// The application's own name for the download, whatever its URL is: a course and a lesson, say. Unique in a downloader.
+    /// The application's own name for the download, independent of its URL: a course and a lesson, for example. Unique
+    /// in a downloader.
     ///
-    /// Added again with another ``destination`` it is the same download, and its file goes to the new place from then on. A
-    /// finished file is fetched again into it, and the one at the old place is left alone. An unfinished one keeps its bytes;
-    /// while it runs, adding fails with ``DownloadError/Code/inUse``, and where the new place is on another file system with
-    /// ``DownloadError/Code/alreadyAdded``.
+    /// Adding the key again with another ``destination`` moves the download: its file is stored at the new place from
+    /// then on. A finished file is fetched again into the new place, and the old file is kept. An unfinished one keeps
+    /// its bytes; while it runs, adding fails with ``DownloadError/Code/inUse``, and if the new place is on another
+    /// file system, with ``DownloadError/Code/alreadyAdded``.
     public var key: String?
-    /// The name of a group, which has a progress and an end of its own.
+    /// Name of a group of downloads, which has a progress and an end of its own: see ``DownloadGroup``.
     public var group: String?
-    /// The user of the application whose download it is: a label to ask by.
+    /// A label to query by, such as the user of the application whose download it is. Haul does not interpret it.
     public var owner: String?
+    /// The application's own data, stored with the download. Haul does not interpret it.
     public var metadata: Metadata?
-    /// Higher goes first; downloads of the same priority go in their order.
+    /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0
-    /// What to do when the downloader has this download already.
+    /// What to do when the downloader already has this download. Default: ``PresencePolicy/join``.
     public var onDuplicate = PresencePolicy.join
 
+    /// A request for the file at a URL. The URL is checked when the request is added.
     public init(_ url: URL, to destination: Destination) {
         self.url = url
         self.destination = destination
     }
 
-    /// A file at a URL as somebody spelled it.
+    /// A request for a URL that preserves its original spelling.
     package init(_ spelled: SpelledURL, to destination: Destination) {
         self.init(spelled.url, to: destination)
         (target, earlierSpelling) = (spelled.target, spelled.earlierSpelling)
     }
 
-    /// A file whose URL ``Configuration/sourceProvider`` is asked for when the download first gets its slot.
+    /// A request without a URL: ``Configuration/sourceProvider`` is called for one when the download first gets a slot.
     ///
-    /// - Parameter key: the application's own name for the download, see ``key``. The same key is the same download.
+    /// - Parameters:
+    ///   - key: the application's own name for the download, see ``key``. The same key is the same download.
+    ///   - destination: where the file is stored.
     public init(key: String, to destination: Destination) {
         self.init(Self.placeholder(key), to: destination)
         self.key = key
     }
 
-    /// Made without a URL; see ``init(key:to:)``.
+    /// Whether the request has no URL yet; see ``init(key:to:)``.
     public var needsSource: Bool { Self.isPlaceholder(url) }
 
-    /// What a Metalink says of a file, to go under its name into a folder.
+    /// A request for a file of a Metalink, stored under its name in a folder, with its sources, digests and size. A
+    /// taken name gets a number (``ConflictPolicy/rename``).
     public init(_ file: Metalink.File, into folder: String) {
         // A parsed file has at least one source; without any the URL says nothing, and adding the request says so.
         self.init(

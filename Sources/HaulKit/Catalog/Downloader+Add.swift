@@ -1,15 +1,18 @@
 internal import Foundation
 
-/// Adding a download, or finding the one that is there.
+/// Adding a download, or continuing the existing one.
 extension Downloader {
-    /// Adds a download, or goes on with the one that is there: the same named file, or the same URL into the same folder.
+    /// Adds a download, or continues the existing one: the same ``DownloadRequest/key``, the same named file, or the
+    /// same URL into the same folder (``DownloadRequest/onDuplicate``).
     ///
-    /// A download that was paused or had failed is resumed, with the new request's headers and checksum if it has any. A
-    /// finished one whose file stands unchanged is returned as it is; otherwise it is fetched anew.
+    /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
+    /// any. A finished one whose file is unchanged is returned as it is; otherwise the file is fetched again.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` or ``DownloadError/Code/unsupportedScheme``,
-    ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL,
-    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``. Everything later is an event of the download.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
+    ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
+    ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL, or the key to another
+    ///   place; ``DownloadError/Code/alreadyAdded``; ``DownloadError/Code/storeFailed``;
+    ///   ``DownloadError/Code/shutDown``. Later failures are events of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)

@@ -1,14 +1,16 @@
 internal import Foundation
 
-/// Adding a list: the store is asked and written once for hundreds of downloads, not once for each.
+/// Adding a list: the store is read and written once for hundreds of downloads, not once for each.
 extension Downloader {
-    /// Adds many downloads at once, each as ``add(_:)`` would, and returns what came of each, in the order of the requests.
+    /// Adds many downloads at once, each as ``add(_:)-(DownloadRequest)`` does. Downloads start while the rest of the
+    /// list is still being added.
     ///
-    /// The same URL twice into the same folder is one download, returned twice. Different URLs whose names in one folder would
-    /// be the same get numbered names before anything is asked of a server (``BatchFileNames``); a named file that a second
-    /// request of the list wants to fill from another URL is refused with ``DownloadError/Code/inUse``.
+    /// The same URL twice into the same folder is one download, returned twice. Different URLs that lead to the same
+    /// name in one folder get numbered names before the first request is sent (``BatchFileNames``). A named file that a
+    /// second request of the list wants to fill from another URL is refused with ``DownloadError/Code/inUse``.
     ///
-    /// Downloads begin while the rest of the list is still being added.
+    /// - Returns: a handle or an error for each request, in order; after ``shutDown()`` the error is
+    ///   ``DownloadError/Code/shutDown``.
     public func add(_ requests: [DownloadRequest]) async -> [Result<Download, DownloadError>] {
         let names = BatchFileNames(requests)
         var results: [Result<Download, DownloadError>] = []

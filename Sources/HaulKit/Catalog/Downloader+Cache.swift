@@ -1,16 +1,15 @@
 public import Foundation
 
-/// The files that downloads left behind: what there is, what has become of it, and being rid of it.
+/// The files of finished downloads: listing them, checking them, fetching them again and removing them.
 extension Downloader {
     private static let filesAtOnce = 256
 
     // MARK: Asking
 
-    /// A page of finished files, each looked at on the disk.
+    /// A page of finished files, each compared with the disk.
     ///
-    /// - Parameter query: which; its states do not count.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls.
+    /// - Parameter query: the downloads; its states are ignored.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func storedFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
         var query = query
@@ -18,7 +17,9 @@ extension Downloader {
         return await look(at: try await store.list(condition(query))).map(\.file)
     }
 
-    /// How much the files take, finished and unfinished ones. Answered by the store: the disk is not asked.
+    /// Disk usage of finished and unfinished files, in bytes. Read from the store; the disk is not examined.
+    ///
+    /// - Throws: as ``storedFiles(_:)``.
     public func storedBytes() async throws(DownloadError) -> StoredBytes {
         try checkIsOpen()
         let sums = try await store.storedBytes()
@@ -30,9 +31,10 @@ extension Downloader {
         )
     }
 
-    /// The finished files that are gone, or are not any more what was downloaded. ``fetchAgain(_:)`` fetches one anew.
+    /// The finished files that are missing or have changed. ``fetchAgain(_:)`` fetches such a file.
     ///
-    /// - Parameter query: which files are looked at; its states do not count.
+    /// - Parameter query: the downloads to examine; its states are ignored.
+    /// - Throws: as ``storedFiles(_:)``.
     public func missingFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
         var (query, missing) = (query, [StoredFile]())
@@ -49,7 +51,10 @@ extension Downloader {
         return missing
     }
 
-    /// What has become of the file of a download; nil while it has none that is finished.
+    /// The state of a download's finished file; `nil` when the download is not complete, or the id is unknown.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, or
+    ///   with a disk code when the file cannot be examined.
     public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
         try checkIsOpen()
         guard let record = try await store.find(id: id.description)?.record, record.status == .completed else {
@@ -58,14 +63,19 @@ extension Downloader {
         return try await fileState(record)
     }
 
-    /// Bytes that this user may still write at a path, which need not be there yet; nil where the file system does not say.
+    /// Bytes that this user can still write at a path, which need not exist; `nil` when the file system does not report
+    /// it.
+    ///
+    /// - Throws: ``DownloadError`` with a disk code, or ``DownloadError/Code/shutDown``.
     public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
         try checkIsOpen()
         let (disk, path) = (disk, Self.absolute(path))
         return try await onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
     }
 
-    /// - Throws: what keeps it from being looked at.
+    /// Compares a finished file with its record.
+    ///
+    /// - Throws: the reason why the file cannot be examined.
     func fileState(_ record: DownloadRecord) async throws(DownloadError) -> FileState {
         let disk = disk
         return try await onDisk { () throws(DiskError) in try record.fileState(on: disk) }
@@ -73,10 +83,11 @@ extension Downloader {
 
     // MARK: Fetching again
 
-    /// Fetches a finished file anew that is gone or has been changed; what stands in its place is treated as the request said
-    /// (``DownloadRequest/onConflict``). A file that is unchanged is left, and one that is unfinished goes on.
+    /// Fetches a finished file again that is missing or has changed; a file in its place is handled as the request says
+    /// (``DownloadRequest/onConflict``). A file that is unchanged stays, and an unfinished download continues.
     ///
-    /// - Returns: nil when there is no such download.
+    /// - Returns: the handle; `nil` for an unknown id.
+    /// - Throws: as ``add(_:)-(DownloadRequest)``.
     @discardableResult
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
         catalog.pendingAdditions += 1
@@ -91,9 +102,14 @@ extension Downloader {
 
     // MARK: Removing
 
-    /// Forgets finished downloads that ended so long ago, and deletes their files: those that are still what was downloaded.
+    /// Removes completed downloads that ended more than a time ago, and deletes their files as far as they are
+    /// unchanged.
     ///
-    /// - Parameter deletingFiles: false leaves all files where they are, and forgets only the records.
+    /// - Parameters:
+    ///   - age: time since the end of the download.
+    ///   - deletingFiles: `false` removes only the records and keeps all files.
+    /// - Returns: the files removed, and those that were kept because they have changed or could not be deleted.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     @discardableResult
     public func removeFinished(olderThan age: Duration, deletingFiles: Bool = true) async throws(DownloadError)
         -> CacheRemoval
@@ -101,7 +117,8 @@ extension Downloader {
         try await removeFinished(before: time.date() - age.seconds, deletingFiles: deletingFiles)
     }
 
-    /// The same for those that ended before a date.
+    /// Removes completed downloads that ended before a date, and deletes their files; otherwise as
+    /// ``removeFinished(olderThan:deletingFiles:)``.
     @discardableResult
     public func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
         -> CacheRemoval
@@ -116,7 +133,12 @@ extension Downloader {
         return result
     }
 
-    /// Forgets everything: unfinished downloads are cancelled, finished ones removed with their files.
+    /// Cancels every unfinished download and removes every completed one with its file. Completed downloads whose files
+    /// have changed or cannot be deleted stay: see ``CacheRemoval/left``.
+    ///
+    /// - Parameter deletingFiles: `false` removes the records of completed downloads and keeps all their files.
+    /// - Returns: as ``removeFinished(olderThan:deletingFiles:)``.
+    /// - Throws: as ``removeFinished(olderThan:deletingFiles:)``.
     @discardableResult
     public func clear(deletingFiles: Bool = true) async throws(DownloadError) -> CacheRemoval {
         try await cancel(.all)
@@ -215,6 +237,8 @@ extension DownloadRecord {
 }
 
 extension Download {
-    /// What has become of its file; nil while there is none that is finished. See ``Downloader/fetchAgain(_:)``.
+    /// The state of the finished file; `nil` while the download is not complete. See ``Downloader/fetchAgain(_:)``.
+    ///
+    /// - Throws: as ``Downloader/fileState(_:)``.
     public func fileState() async throws(DownloadError) -> FileState? { try await downloader.fileState(id) }
 }

@@ -1,26 +1,29 @@
-/// Telling downloads what to do: one, many or all. Every call returns when it has really happened.
+/// Pausing, resuming, cancelling and removing downloads. Every call returns when the operation is complete.
 extension Downloader {
     // MARK: One
 
-    /// Stops a download and keeps what it has. Returns when it is on disk and the connection closed.
+    /// Pauses a download and keeps its bytes. Returns when they are on disk and the connections are closed. A download
+    /// that is neither waiting, running nor held, and an unknown id, change nothing.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls. An id that there is not changes nothing.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return await tell(.pauseRequested, task) }
         try await pause(.ids([id]))
     }
 
-    /// Queues a paused or failed download; it goes on where it was. If another process runs it by now, its run fails with
-    /// ``DownloadError/Code/inUse``.
+    /// Queues a paused or failed download; it continues with the bytes it has. If another process runs the download by
+    /// now, the run fails with ``DownloadError/Code/inUse``. A download in another state, and an unknown id, change
+    /// nothing.
+    ///
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return await tell(.resumeRequested, task) }
         if try await resume(.ids([id]), from: [.paused, .failed]) == 0 { try await tellHolderWhoseItIs(id) }
     }
 
-    /// Who has a handle of a download that was let go of, and that another process runs by now, hears so.
+    /// Fails the run of a handle whose download was evicted from memory and is run by another process by now.
     private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
         guard configuration.restoration == .onRequest, let hub = hubs.existing(id),
             let saved = try await store.find(id: id.description), let owner = saved.record.owner,
@@ -37,20 +40,25 @@ extension Downloader {
         hub.changed(snapshot, outcome: .failed(error))
     }
 
-    /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
-    /// Returns when that has happened.
+    /// Deletes the bytes and the record of an unfinished download. A finished download, and an unknown id, change
+    /// nothing. Returns when this is done.
+    ///
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return await tell(.cancelRequested, task) }
         try await cancel(.ids([id]))
     }
 
-    /// Forgets a download in whatever state; an unfinished one is cancelled first.
+    /// Removes a download from the store in any state; an unfinished one is cancelled first. An unknown id changes
+    /// nothing.
     ///
-    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
-    ///   ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it they go on saying where the
-    ///   file is.
-    /// - Throws: ``DownloadError`` when the file or the record could not be removed.
+    /// - Parameters:
+    ///   - id: the download.
+    ///   - deletingFile: also deletes a finished file, if it is unchanged. From then on ``Download/result()`` of
+    ///     existing handles throws ``DownloadError/Code/cancelled``; with `false` it still returns the path of the
+    ///     file.
+    /// - Throws: ``DownloadError`` when the file or the record cannot be removed; ``DownloadError/Code/shutDown``.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
         try await remove(.ids([id]), deletingFiles: deletingFile)
     }
@@ -63,9 +71,10 @@ extension Downloader {
 
     // MARK: Many
 
-    /// Pauses every download of a selection that waits or runs.
+    /// Pauses the downloads of a selection that wait, run or are held, and keeps their bytes.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of downloads paused.
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
     public func pause(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -89,17 +98,19 @@ extension Downloader {
         }
     }
 
-    /// Queues every paused download of a selection; what failed is left: see ``retry(_:)``.
+    /// Queues the paused downloads of a selection. Failed ones are left: see ``retry(_:)``.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of downloads queued.
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
     public func resume(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
         try await resume(selection, from: [.paused])
     }
 
-    /// Queues every failed download of a selection.
+    /// Queues the failed downloads of a selection.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of downloads queued.
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
     public func retry(_ selection: DownloadSelection = .all) async throws(DownloadError) -> Int {
         try await resume(selection, from: [.failed])
@@ -124,9 +135,10 @@ extension Downloader {
         }
     }
 
-    /// Drops every unfinished download of a selection, with its bytes; finished ones are left as they are.
+    /// Deletes the unfinished downloads of a selection, with their bytes. Finished ones are left.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of downloads cancelled.
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
     public func cancel(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -154,11 +166,14 @@ extension Downloader {
         return count + max(untouched, ids.count)
     }
 
-    /// Forgets every download of a selection, in whatever state; unfinished ones are cancelled first.
+    /// Removes the downloads of a selection from the store in any state; unfinished ones are cancelled first.
     ///
-    /// - Parameter deletingFiles: deletes finished files too, as far as they are still those that were downloaded.
-    /// - Returns: how many.
-    /// - Throws: ``DownloadError`` when a file or the records could not be removed; what was not reached by then stays.
+    /// - Parameters:
+    ///   - selection: the downloads.
+    ///   - deletingFiles: also deletes finished files that are unchanged.
+    /// - Returns: the number of downloads removed.
+    /// - Throws: ``DownloadError`` when a file or the records cannot be removed, and the downloads not reached by then
+    ///   stay; ``DownloadError/Code/shutDown``.
     @discardableResult
     public func remove(_ selection: DownloadSelection, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -178,7 +193,7 @@ extension Downloader {
         }
     }
 
-    /// Deletes a finished file that is still the one that was downloaded.
+    /// Deletes a finished file that is unchanged.
     private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) {
         guard let path = record.finalPath, await isUnchanged(record) else { return }
         let disk = disk
@@ -187,7 +202,7 @@ extension Downloader {
 
     // MARK: Selections
 
-    /// Those of a selection that are in memory, and the condition for all others.
+    /// The downloads of a selection that are in memory, and the condition that matches all others.
     private func resolve(_ selection: DownloadSelection) async throws(DownloadError) -> ([DownloadTask], StoreCondition)
     {
         var all: StoreCondition
@@ -204,7 +219,7 @@ extension Downloader {
         return (present, all)
     }
 
-    /// What other processes run is theirs.
+    /// Excludes the downloads that other processes own.
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) {
         guard configuration.restoration == .onRequest else { return }
         try await store.forgetDeadOwners()
@@ -233,7 +248,7 @@ extension Downloader {
         for task in tasks { evict(task) }
     }
 
-    /// Who has a handle of a download that is not in memory hears what has become of it.
+    /// Reports the new state to handles of downloads that are not in memory, and to listeners of the downloader.
     func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
         if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
         for id in ids where tasks[id] == nil {
@@ -244,8 +259,7 @@ extension Downloader {
         lookWhoIsIdle()
     }
 
-    /// Who has a handle of a finished download that is forgotten hears that its file is gone too: what it said of it until now
-    /// is not true any more.
+    /// Ends the run of handles whose finished download was removed together with its file.
     func tellHoldersOfRemovedFiles(_ ids: [DownloadID]) {
         for id in ids {
             guard let hub = hubs.existing(id), case .completed? = hub.outcome else { continue }
@@ -262,7 +276,7 @@ extension DownloadTask {
         return false
     }
 
-    /// Waits or runs, or will by itself.
+    /// Waits or runs, or is held and will run by itself.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
         case .paused: machine.hold != nil

@@ -1,17 +1,18 @@
 internal import Foundation
 
-/// Asking what downloads there are.
+/// Listing and counting downloads.
 extension Downloader {
-    /// A page of downloads, in the order that the query names; all of them in the order of adding when it names none.
+    /// A page of downloads, in the order of the query; by default all downloads, in the order of adding.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func list(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [DownloadSnapshot] {
         try checkIsOpen()
         return snapshots(of: try await store.list(condition(query)))
     }
 
-    /// How many downloads a query finds; its page is not regarded.
+    /// The number of downloads that match a query; its offset and limit are ignored.
+    ///
+    /// - Throws: as ``list(_:)``.
     public func count(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> Int {
         try checkIsOpen()
         return try await store.count(condition(query))
@@ -21,7 +22,7 @@ extension Downloader {
         StoreCondition(query, live: query.states == nil ? [:] : live)
     }
 
-    /// The downloads that do something now, and what.
+    /// The running downloads and their states.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return queue.running.reduce(into: [:]) { states, id in
@@ -30,7 +31,7 @@ extension Downloader {
         }
     }
 
-    /// What is in memory knows better than its row.
+    /// In-memory state overrides the stored row.
     func snapshots(of rows: [DownloadStore.Listed]) -> [DownloadSnapshot] {
         let now = time.now()
         return rows.map { row in
@@ -43,12 +44,12 @@ extension Downloader {
         withReason(task.snapshot(at: now ?? time.now()), task.record.host)
     }
 
-    /// The snapshot of a row, which may be one that another process runs.
+    /// The snapshot of a stored row; another process may run the download.
     func stored(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         queue.waits(snapshot.id) ? withReason(snapshot, host) : snapshot
     }
 
-    /// The same, with what keeps it from being started.
+    /// The same, with the reason why it cannot start.
     func withReason(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         guard snapshot.state == .queued else { return snapshot }
         var snapshot = snapshot
@@ -58,6 +59,6 @@ extension Downloader {
 }
 
 extension DownloadSnapshot {
-    /// As records have it.
+    /// The host, as records store it.
     var host: String? { url.host?.lowercased() }
 }
