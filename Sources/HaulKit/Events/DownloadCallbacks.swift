@@ -1,5 +1,5 @@
-/// For those who prefer closures to sequences. Each call returns the handle for the next one of a chain, and may come at any
-/// time: what has happened already is told at once.
+/// Closures in place of sequences. Each call returns the handle for the next call of a chain and may be made at any
+/// time: the present state is reported at once.
 ///
 /// ```swift
 /// download
@@ -8,21 +8,22 @@
 ///     .onFailure { print($0.message) }
 /// ```
 ///
-/// The closures of one chain run one after another, in the order of what happened: each event is told to all of them before the
-/// next one, and after the end of the run nothing is told but the end, to each that asked for it exactly once. They run on the
-/// main actor unless `.anywhere` is asked for. Of two chains neither waits for the other.
+/// The closures of one chain run one after another, in the order of the events: each event is delivered to all of them
+/// before the next event. The end of the run is delivered once, last, to each closure that listens for it. Closures run
+/// on the main actor unless `.anywhere` is requested. Two chains do not wait for each other.
 ///
-/// A chain is of one run: a download that is resumed after it failed is listened to anew. When the downloader shuts down, or is
-/// let go of, the runs that have not ended end with ``DownloadError/Code/shutDown``.
+/// A chain belongs to one run: call again for a download that is resumed after it failed. When the downloader shuts
+/// down or is released, the runs that have not ended end with ``DownloadError/Code/shutDown``.
 extension Download {
     /// Where closures run.
     public enum CallbackPlace: Sendable, Hashable {
+        /// On the main actor.
         case mainActor
-        /// On the pool of Swift's tasks.
+        /// On Swift's global executor.
         case anywhere
     }
 
-    /// Calls back with the present state, and then whenever state or progress change.
+    /// Calls a closure with the present state, and then at each change of state and each report of progress.
     @discardableResult
     public func onProgress(
         on place: CallbackPlace = .mainActor,
@@ -36,7 +37,7 @@ extension Download {
         }
     }
 
-    /// Calls back once, when the file is there.
+    /// Calls a closure once, when the file is complete. Not called when the run ends without a file.
     @discardableResult
     public func onSuccess(
         on place: CallbackPlace = .mainActor,
@@ -45,8 +46,8 @@ extension Download {
         onCompletion(on: place) { if case .success(let completed) = $0 { body(completed) } }
     }
 
-    /// Calls back once, when the run ends without a file; a cancelled one has the code ``DownloadError/Code/cancelled``. A pause
-    /// is no end.
+    /// Calls a closure once, when the run ends without a file; a cancelled run has the code
+    /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(
         on place: CallbackPlace = .mainActor,
@@ -55,7 +56,7 @@ extension Download {
         onCompletion(on: place) { if case .failure(let error) = $0 { body(error) } }
     }
 
-    /// Calls back once, when the run has ended one way or the other.
+    /// Calls a closure once, when the run has ended, with its file or its error.
     @discardableResult
     public func onCompletion(
         on place: CallbackPlace = .mainActor,
@@ -82,7 +83,7 @@ extension Download {
 }
 
 extension [Download] {
-    /// Calls back once, when every one of them has ended, with how, in their order.
+    /// Calls a closure once, when every download has ended, with the results in the order of the array.
     @discardableResult
     public func onCompletion(
         on place: Download.CallbackPlace = .mainActor,
@@ -106,7 +107,7 @@ extension [Download] {
 }
 
 extension DownloadOutcome {
-    /// The outcome as Swift's own type for it.
+    /// The outcome as a `Result`; a cancelled run becomes an error with the code ``DownloadError/Code/cancelled``.
     public var result: Result<CompletedDownload, DownloadError> {
         switch self {
         case .completed(let completed): .success(completed)

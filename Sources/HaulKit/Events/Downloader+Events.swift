@@ -1,25 +1,29 @@
 internal import Logging
 
-/// Telling those who listen to the whole downloader, or to a group of it.
+/// Events and summaries of the whole downloader, or of a group.
 extension Downloader {
-    /// What happens to all downloads from now on.
+    /// The events of all downloads from now on. After ``shutDown()`` the sequence is empty.
     public nonisolated var events: DownloaderEvents { DownloaderEvents(broadcast, group: nil) }
 
     nonisolated func events(ofGroup name: String) -> DownloaderEvents { DownloaderEvents(broadcast, group: name) }
 
-    /// A handle of a group, whether there is anything in it yet or not.
+    /// A handle of a group, which may have no downloads yet.
     public nonisolated func group(_ name: String) -> DownloadGroup { DownloadGroup(name: name, downloader: self) }
 
-    /// The groups there are, each with its sum; first what belongs to none.
+    /// The groups with their summaries, by name; the downloads without a group come first. Speeds are not included:
+    /// ``DownloadSummary/bytesPerSecond`` is 0.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func groups() async throws(DownloadError) -> [GroupSummary] {
         try checkIsOpen()
         return try await store.groups()
     }
 
-    /// The downloads that a query finds, added up; its page is not regarded.
+    /// The number, bytes and progress of the downloads that match a query; its offset and limit are ignored.
+    /// ``DownloadSummary/bytesPerSecond`` is the speed of the running downloads of the query's group and owner; its
+    /// other conditions do not restrict the speed.
+    ///
+    /// - Throws: as ``groups()``.
     public func summary(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> DownloadSummary {
         try checkIsOpen()
         return try await sum(query)
@@ -37,7 +41,7 @@ extension Downloader {
         return summary
     }
 
-    /// A download is in another state: tells its own listeners, and everybody's.
+    /// Reports a change of state to the listeners of the download and of the downloader.
     func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ task: DownloadTask) {
         task.hub.changed(snapshot, outcome: outcome)
         guard broadcast.isHeard else { return }
@@ -53,7 +57,7 @@ extension Downloader {
         }
     }
 
-    /// Tells what has to be looked up first, one after another; ``shutDown()`` waits for it.
+    /// Runs reports that need a look-up, one after another; ``shutDown()`` waits for them.
     func tell(_ work: @escaping @Sendable (isolated Downloader) async -> Void) {
         let previous = telling
         telling = Task {
@@ -62,7 +66,7 @@ extension Downloader {
         }
     }
 
-    /// Says once that nothing waits or runs any more, when all that has ended has been told.
+    /// Reports once that no download waits or runs any more, after the end of each has been reported.
     func noteIdle() {
         tellHooksWhenIdle()
         if !idle.isEmpty { lookWhoIsIdle() }

@@ -1,25 +1,26 @@
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// What listeners of a whole downloader, or of one of its groups, are told.
+/// An event of a whole downloader, or of one of its groups.
 public enum DownloaderEvent: Sendable, Hashable {
-    /// A download is in another state now. A reader that is far behind is told of the oldest changes together.
+    /// The state of a download has changed. A reader that is far behind gets the oldest changes as a number
+    /// (``changedTogether(to:count:)``).
     case changed(DownloadSnapshot)
-    /// More bytes of a download are here. A slow listener sees the latest of each download only.
+    /// More bytes of a download have been received. A slow listener gets only the latest report of each download.
     case progressed(DownloadSnapshot)
-    /// A run of a download is over.
+    /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state are told by their number alone: lists are to be read anew. They are of downloads that waited or
-    /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
-    /// ends of runs included.
+    /// `count` changes of state are reported by number only: re-run list queries. They belong to queued or idle
+    /// downloads that one call changed, or, for a reader that is more than 1,024 events behind, they are the oldest of
+    /// these events, ends of runs included.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once, after the last end. A sequence
-    /// hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// No download waits, runs or is held any more; sent once, after the last end. A sequence gets it only for ends
+    /// after the sequence was made; ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
-/// Passes what happens to all downloads on to however many listeners there are. Never waits for any of them, and costs nothing
-/// while there is none.
+/// Distributes the events of all downloads to any number of listeners. Does not wait for listeners, and costs nothing
+/// without them.
 final class Broadcast: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]
@@ -29,10 +30,10 @@ final class Broadcast: Sendable {
     private let state = Mutex(State())
     private let hasListeners = Atomic<Bool>(false)
 
-    /// Whether anybody listens.
+    /// Whether there is a listener.
     var isHeard: Bool { hasListeners.load(ordering: .relaxed) }
 
-    /// The groups that somebody listens to, beside those who listen to all.
+    /// The groups that have listeners of their own.
     var groups: Set<String> {
         state.withLock { state in Set(state.listeners.values.compactMap(\.group)) }
     }
@@ -45,7 +46,7 @@ final class Broadcast: Sendable {
         }
     }
 
-    /// Tells only those who listen to just this group, or only those who listen to all.
+    /// Reports to the listeners of exactly this group, or only to the listeners of all downloads.
     func tellAlone(_ event: DownloaderEvent, group: String?) {
         for listener in state.withLock({ Array($0.listeners.values) }) where listener.group == group {
             listener.tell(event)
@@ -67,7 +68,7 @@ final class Broadcast: Sendable {
         }
     }
 
-    /// Nothing comes after this, also for who begins to listen later.
+    /// Ends the sequence of every present and future listener.
     func close() {
         let listeners = state.withLock { state in
             state.isClosed = true
@@ -83,7 +84,7 @@ final class Broadcast: Sendable {
         }
     }
 
-    /// A listener that asks for one event after another: changes in order, and the latest progress of each download after them.
+    /// A listener that reads one event after another: changes in order, then the latest progress of each download.
     final class Listener: Sendable {
         private struct State {
             var waiting = BroadcastQueue()
@@ -132,7 +133,7 @@ final class Broadcast: Sendable {
             }
         }
 
-        /// The next event; nil after the last one, and when the task is cancelled.
+        /// The next event; `nil` after the last one, and when the task is cancelled.
         func next() async -> DownloaderEvent? {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -162,31 +163,38 @@ final class Broadcast: Sendable {
     }
 }
 
-/// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader shuts down or
-/// is let go of.
+/// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader
+/// shuts down or is released.
 ///
-/// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
-/// (``DownloaderEvent/changedTogether(to:count:)``), so that it costs no more memory however long it reads nothing. Each
-/// iteration of one sequence reads from the same line. An iteration also ends when its task is cancelled, and in a task of a
-/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
+/// A slow reader loses progress; one that is more than 1,024 events behind gets the oldest as a number
+/// (``DownloaderEvent/changedTogether(to:count:)``), so that memory is bounded. All iterations of one sequence share
+/// one queue: each event goes to one of them. An iteration also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
 public struct DownloaderEvents: AsyncSequence, Sendable {
+    /// One event.
     public typealias Element = DownloaderEvent
+    /// The sequence does not throw.
     public typealias Failure = Never
 
     private let seat: Seat
 
     init(_ broadcast: Broadcast, group: String?) { seat = Seat(broadcast.listen(group: group)) }
 
+    /// An iterator that reads from the queue of this sequence.
     public func makeAsyncIterator() -> Iterator { Iterator(seat) }
 
+    /// Reads the events of a ``DownloaderEvents``. Holds the queue; use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
         private let seat: Seat
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// - Returns: nil after the last event, and when the task is cancelled or shuts down gracefully.
+        /// The next event; waits for one.
+        ///
+        /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloaderEvent? { await seat.next() }
 
+        /// As ``next()``, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
             await seat.next()
         }

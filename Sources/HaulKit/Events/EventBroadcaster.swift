@@ -1,13 +1,13 @@
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Somebody who is told what happens to one download.
+/// Receives the events of one download.
 protocol EventReceiver: AnyObject, Sendable {
     /// - Parameter outcome: how the run has ended with this event; nothing comes after it.
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?)
 }
 
-/// Passes what happens to one download on to however many listeners there are. Never waits for any of them.
+/// Distributes the events of one download to any number of listeners. Does not wait for listeners.
 final class EventBroadcaster: Sendable {
     private struct State {
         var snapshot: DownloadSnapshot
@@ -85,7 +85,7 @@ final class EventBroadcaster: Sendable {
         }
     }
 
-    /// Tells the receiver the present state, and then all that happens until the run ends. It is held until then.
+    /// Sends the receiver the present state, and then every event until the run ends. The receiver is held until then.
     func attach(_ receiver: some EventReceiver) {
         state.withLock { state in
             receiver.tell(.changed(state.snapshot), then: state.outcome)
@@ -154,7 +154,7 @@ final class EventBroadcaster: Sendable {
             }
         }
 
-        /// What has come is told yet, and nothing after it.
+        /// Ends the listener after the events that are in its queue.
         func finish() {
             let continuation = state.withLock { state in
                 state.hasEnded = true
@@ -178,13 +178,15 @@ final class EventBroadcaster: Sendable {
     }
 }
 
-/// The events of one run of a download: first its present state, last how it ended.
+/// The events of one run of a download: first its present state, last its outcome.
 ///
-/// A slow reader loses progress; one that is more than 256 changes of state behind loses the oldest of these; the outcome
-/// reaches every one. Each iteration listens on its own. It also ends when its task is cancelled, and in a task of a
-/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
+/// A slow reader loses progress; one that is more than 256 events behind loses the oldest; every reader gets the
+/// outcome. Each iteration has its own queue. It also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
 public struct DownloadEvents: AsyncSequence, Sendable {
+    /// One event.
     public typealias Element = DownloadEvent
+    /// The sequence does not throw.
     public typealias Failure = Never
 
     private let hub: EventBroadcaster
@@ -195,16 +197,21 @@ public struct DownloadEvents: AsyncSequence, Sendable {
         self.onlyTheEnd = onlyTheEnd
     }
 
+    /// An iterator with its own queue, which begins with the present state.
     public func makeAsyncIterator() -> Iterator { Iterator(Seat(hub.listen(onlyTheEnd: onlyTheEnd))) }
 
+    /// Reads the events of a ``DownloadEvents``. Use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
         private let seat: Seat
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// - Returns: nil after the last event, and when the task is cancelled or shuts down gracefully.
+        /// The next event; waits for one.
+        ///
+        /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloadEvent? { await seat.next() }
 
+        /// As ``next()``, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
             await seat.next()
         }

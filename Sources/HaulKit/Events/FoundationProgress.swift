@@ -1,13 +1,14 @@
 public import Foundation
 internal import Synchronization
 
-/// Foundation's `Progress`, for one download, a group or all: for views that are bound to it.
+/// Foundation's `Progress` for a download, a group or a whole downloader, for views that are bound to one.
 ///
-/// It counts bytes. While a length is unknown it is indeterminate (`totalUnitCount` below 0) for a download, and an estimate for
-/// several (``DownloadSummary/fraction``). It never goes backwards, but for a download that begins anew because another version
-/// stands at its URL, and never above 1. `pause()`, `resume()` and `cancel()` of it act on the downloads.
+/// A download counts bytes, and is indeterminate (`totalUnitCount` below 0) while its length is unknown. A group or a
+/// downloader counts millionths of ``DownloadSummary/fraction``, an estimate while a length is unknown, read four times
+/// a second. `completedUnitCount` never decreases, except to a total length that becomes smaller, and never exceeds
+/// `totalUnitCount`. `pause()`, `resume()` and `cancel()` act on the downloads.
 extension Download {
-    /// Follows this run of the download until it ends or the `Progress` is let go of.
+    /// Follows this run of the download until it ends or the `Progress` is released.
     public func progress() -> Progress {
         let progress = Progress(totalUnitCount: -1)
         progress.kind = .file
@@ -34,12 +35,13 @@ extension Download {
 }
 
 extension DownloadGroup {
-    /// Follows the group until it has ended or the `Progress` is let go of.
+    /// Follows the group until every download of it is complete, the downloader shuts down, or the `Progress` is
+    /// released.
     public func progress() -> Progress { downloader.progress(of: name) }
 }
 
 extension Downloader {
-    /// Follows all downloads until they have ended or the `Progress` is let go of.
+    /// Follows all downloads until every one is complete, the downloader shuts down, or the `Progress` is released.
     public nonisolated func progress() -> Progress { progress(of: nil) }
 
     nonisolated func progress(of group: String?) -> Progress {
@@ -70,11 +72,11 @@ extension Downloader {
         return progress
     }
 
-    /// Units of several downloads together: a fraction of lengths that are estimated is no number of bytes.
+    /// Units of several downloads together: a fraction of estimated lengths is not a number of bytes.
     private static let wholeProgress: Int64 = 1_000_000
 }
 
-/// Sets a `Progress` without keeping it.
+/// Updates a `Progress` without holding it.
 private final class Follower: Sendable {
     private struct State {
         // `Progress` guards itself; it is only not marked so.

@@ -1,23 +1,28 @@
-/// The names that the files of one list would have, told apart before anything is asked of a server.
+/// The names of the files of one list, made distinct before the first request is sent.
 ///
-/// Where several URLs lead to one name in one folder, the first keeps it and the others are numbered in the order of the
-/// list, `name (1).ext`, so that the same list gives the same names whichever answer comes first. A name that only the
-/// answer brings (`Content-Disposition`, a redirect) is not known here; if it is taken by then, it gets the next number.
+/// If several URLs lead to one name in one folder, the first keeps it and the others are numbered in the order of the
+/// list, `name (1).ext`, so that the same list gives the same names whichever response arrives first. A name that only
+/// the response has (`Content-Disposition`, a redirect) is not known here; if it is taken by then, it gets the next
+/// number.
 public struct BatchFileNames: Sendable {
     /// A name that more than one URL of the list leads to.
     public struct Shared: Sendable, Hashable {
+        /// The path that the first of these files keeps.
         public let path: String
-        /// How many URLs lead to it.
+        /// Number of URLs that lead to it.
         public let count: Int
     }
 
-    /// The requests, with ``DownloadRequest/suggestedName`` where they needed one.
+    /// The requests, with ``DownloadRequest/suggestedName`` where a name had to be numbered.
     public private(set) var requests: [DownloadRequest]
-    /// In the order of the list.
+    /// The names that were numbered, in the order of the list.
     public private(set) var shared: [Shared] = []
-    /// By position: requests that name the file of an earlier one for another URL, and why they cannot be granted.
+    /// By index: requests that name the file of an earlier request for another URL, with the error
+    /// (``DownloadError/Code/inUse``).
     public private(set) var refused: [Int: DownloadError] = [:]
 
+    /// Computes the names of a list. ``Downloader/add(_:)-([DownloadRequest])`` does this itself; call it to show names
+    /// beforehand.
     public init(_ requests: [DownloadRequest]) {
         self.requests = requests
         guard requests.count > 1 else { return }
@@ -70,7 +75,7 @@ public struct BatchFileNames: Sendable {
         shared = order.map { Shared(path: $0, count: counts[$0] ?? 0) }
     }
 
-    /// Where the file goes as far as the request says; nil where only the answer can tell.
+    /// The path as far as the request determines it; `nil` when only the response has the name.
     private static func path(_ request: DownloadRequest) -> String? {
         switch request.destination {
         case .file(let path): path

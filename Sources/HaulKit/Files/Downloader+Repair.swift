@@ -1,29 +1,31 @@
 public import Foundation
 
-/// What became of a file that was to be repaired.
+/// The result of comparing a file with the digests of its pieces.
 public enum Repair: Sendable {
-    /// Every piece is right. The file was only read.
+    /// Every piece is correct. The file, of this many bytes, was only read.
     case nothingToDo(bytes: Int64)
-    /// The download that fetches what is wrong, with the rest of the file in place.
+    /// A download fetches the wrong or missing bytes, of this number; the rest of the file is kept.
     case fetching(Download, wrongBytes: Int64)
 }
 
-/// Files that are on the disk already, and not as they should be.
+/// Repairing files that are on disk and damaged or incomplete.
 extension Downloader {
-    /// Compares a file with the digests of its pieces, and fetches only what is wrong.
+    /// Compares a file with the digests of its pieces, and fetches only the wrong pieces.
     ///
-    /// While that is going on the file is called `NAME.haulpart`, as any unfinished one; under its own name it appears again
-    /// when all of it is right. A repair that was interrupted is gone on with by the same call, or by ``add(_:)``.
+    /// During the repair the file is called `NAME.haulpart`, like every unfinished one; it gets its own name back when
+    /// all of it is correct. The same call, or ``add(_:)-(DownloadRequest)``, continues an interrupted repair.
     ///
     /// - Parameters:
-    ///   - path: the file. Where there is none, all of it is fetched.
-    ///   - request: says what the pieces must be, and where to get them. Its destination does not count. Nil: as the file
-    ///     was downloaded, if the store has digests of its pieces.
-    ///   - url: to be asked first, in place of the request's URL.
-    ///   - headers: sent instead of those of the request.
-    ///   - progress: told from time to time how many bytes have been compared, of how many.
-    /// - Throws: ``DownloadError``; with the code ``DownloadError/Code/invalidMetalink`` when there are no digests of pieces to
-    ///   go by.
+    ///   - path: the file. If it does not exist, all of it is fetched.
+    ///   - request: has the digests of the pieces and the sources; its destination is ignored. `nil`: the request by
+    ///     which the file was downloaded, if the store has digests of its pieces.
+    ///   - url: the first source, in place of the request's URL.
+    ///   - headers: header fields in place of those of the request.
+    ///   - progress: called repeatedly, on a background thread, with the number of bytes compared and of all bytes.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` without digests of pieces,
+    ///   ``DownloadError/Code/checksumMismatch`` when no piece of the file is correct, ``DownloadError/Code/inUse``
+    ///   when a download or another process has the file, ``DownloadError/Code/shutDown``, a disk code, or as
+    ///   ``add(_:)-(DownloadRequest)``.
     public func repair(
         _ path: String,
         from request: DownloadRequest? = nil,
@@ -75,7 +77,7 @@ extension Downloader {
         return .fetching(try await add(request), wrongBytes: size - right.count)
     }
 
-    /// What the store knows of the newest download that ended in this file.
+    /// The request of the newest download that ended in this file.
     private func earlierRequest(for path: String) async throws(DownloadError) -> DownloadRequest {
         guard let request = try await store.find(finalPath: path)?.request else {
             throw DownloadError(
@@ -86,7 +88,7 @@ extension Downloader {
         return request
     }
 
-    /// Makes the file a partial one of which only the right pieces are there.
+    /// Makes the file a partial file that has only the correct pieces.
     private func takeApart(_ file: any DiskFile, _ right: ByteSet, _ request: DownloadRequest)
         async throws(DownloadError)
     {
@@ -117,13 +119,13 @@ extension Downloader {
         file.unlock()
     }
 
-    /// The download that has this key already: a key stands for one, and the repair is of its file.
+    /// The download that already has this key: a key identifies one download, and the repair is of its file.
     private func keyed(_ request: DownloadRequest) async throws(DownloadError) -> DownloadID? {
         guard request.key != nil, let saved = try await store.find(request) else { return nil }
         return DownloadID(saved.record.id)
     }
 
-    /// A download of this name that is under way must not have the file taken from under it.
+    /// Refuses to repair the file of a download that is running.
     private func leave(_ request: DownloadRequest) async throws(DownloadError) {
         guard let saved = try await store.find(request), let id = DownloadID(saved.record.id), let task = tasks[id],
             !task.isAtRest

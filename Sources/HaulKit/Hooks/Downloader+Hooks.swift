@@ -1,30 +1,31 @@
 internal import Foundation
 
-/// Telling hooks what becomes of downloads.
+/// Reporting the events of downloads to hooks.
 extension Downloader {
-    /// Replaces the hooks, from now on; what the former ones were told still reaches them. Ends before this call are not
-    /// counted by ``HookEvent/allCompleted``.
+    /// Replaces the hooks from now on; deliveries of the former hooks are completed. Ends before this call do not count
+    /// for ``HookEvent/allCompleted``. Does nothing after ``shutDown()``.
     public func setHooks(_ hooks: [Hook]) {
         guard !isShuttingDown else { return }
         self.hooks.replace(with: hooks)
         hookBook.forgetEnds()
     }
 
-    /// While it is true, ``HookEvent/allCompleted`` is not told: downloads that are still to be added belong to the same
-    /// lot. Told when it becomes false, if all have ended by then.
+    /// Delays ``HookEvent/allCompleted`` while `true`: more downloads of the same batch will be added. When it becomes
+    /// `false`, the event is reported if all downloads have ended by then. Without effect after ``shutDown()``.
     public func expectMoreDownloads(_ expectsMore: Bool) {
         hookBook.expectsMore = expectsMore
         tellHooksWhenIdle()
     }
 
-    /// Waits until hooks have been told everything: commands have ended, receivers of webhooks have answered.
-    /// ``shutDown()`` does so by itself, for no longer than ``HookLimits/shutDownTime``.
+    /// Waits until every delivery to hooks is complete: programs have ended, receivers of webhooks have responded.
+    /// ``shutDown()`` does so itself, for at most ``HookLimits/shutDownTime``.
     ///
-    /// - Returns: false when the time was up first.
+    /// - Parameter limit: longest time to wait.
+    /// - Returns: `false` when the time was up first.
     @discardableResult
     public func waitForHooks(within limit: Duration) async -> Bool { await hooks.settle(within: limit) }
 
-    /// Tells hooks of the state that a download has come to, after the steps that led to it.
+    /// Reports a download's new state to hooks, after the steps that led to it.
     func tellHooks(_ task: DownloadTask, _ snapshot: DownloadSnapshot) {
         let (state, alreadyExisted) = (task.machine.state, task.alreadyExisted)
         if task.pendingSteps == 0 || !hooks.isWanted {
@@ -51,8 +52,8 @@ extension Downloader {
         }
     }
 
-    /// Tells hooks that all downloads have ended, if they have and it has not been told: to be called whenever that may have
-    /// become true.
+    /// Reports to hooks that all downloads have ended, if that is so and was not reported. Call it whenever it may have
+    /// become so.
     func tellHooksWhenIdle() {
         guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: !isIdle) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Something that is told when a downloader's downloads begin and end.
+/// A program, a webhook or a desktop notification that is started when downloads start and end.
 ///
 /// ```swift
 /// configuration.hooks = [
@@ -10,32 +10,33 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// A hook never harms or holds up a download: one that fails is logged at `debug`, and that is all.
+/// A hook cannot fail or delay a download: a hook that fails is logged at `debug`.
 public enum Hook: Sendable, Hashable {
-    /// Runs a program, directly: no shell reads any of its words.
+    /// Runs a program directly, without a shell.
     ///
-    /// It is given `arguments` and, for ``HookEvent/completed``, the path of the file as one more. Everything else is in its
-    /// environment, which is this process's own with the variables below; one that has no value is not set.
+    /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as one more. Everything else
+    /// is in its environment: that of this process, with the variables below; a variable without a value is not set.
     ///
     /// | Variable | |
     /// |---|---|
     /// | `HAUL_EVENT` | `started`, `completed`, `failed` or `all-completed` |
-    /// | `HAUL_ID` | of the download |
-    /// | `HAUL_URL` | without user info and query: either may be a secret (``Foundation/URL/masked``) |
-    /// | `HAUL_PATH` | of the file, absolute; before it is complete nothing of ours stands there |
-    /// | `HAUL_BYTES` | of the file that are here |
+    /// | `HAUL_ID` | id of the download |
+    /// | `HAUL_URL` | the URL without user info and query, which may be secrets (``Foundation/URL/masked``) |
+    /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
+    /// | `HAUL_BYTES` | bytes of the file received |
     /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request |
-    /// | `HAUL_METADATA` | the request's, as JSON |
-    /// | `HAUL_WAS_THERE` | `1` when the file was there already |
+    /// | `HAUL_METADATA` | the request's metadata, as JSON |
+    /// | `HAUL_WAS_THERE` | `1` when the file already existed |
     /// | `HAUL_ERROR_CODE` | ``DownloadError/code`` |
     /// | `HAUL_ERROR` | ``DownloadError/message`` |
-    /// | `HAUL_COMPLETED` `HAUL_FAILED` | for `all-completed`: how many ended so |
+    /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome |
     ///
-    /// A value of more than 64 KiB, which a system may not take, is not set either. The program reads and writes `/dev/null`,
-    /// inherits no other open file, and is ended when it takes too long (``HookLimits/commandTime``), with what it started.
+    /// A value of more than 64 KiB, which a system may not accept, is not set either. Standard streams of the program
+    /// are `/dev/null`; it inherits no other open file. It is terminated with its child processes after
+    /// ``HookLimits/commandTime``.
     ///
-    /// - Parameter path: of the program, absolute or from the working folder; `PATH` is not searched. A script needs a
-    ///   first line that names its interpreter (`#!`).
+    /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
+    ///   script needs a first line that names its interpreter (`#!`).
     case command(path: String, arguments: [String] = [], on: Set<HookEvent>)
 
     /// Sends a POST request with a JSON object, in the order of the events.
@@ -43,31 +44,32 @@ public enum Hook: Sendable, Hashable {
     /// | Key | |
     /// |---|---|
     /// | `event` | as `HAUL_EVENT` above |
-    /// | `time` | of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
+    /// | `time` | time of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
     /// | `id` `url` `path` `key` `group` `owner` | as above |
-    /// | `bytes` `total` | of the file that are here; of the whole file |
-    /// | `metadata` | the request's, as the JSON value that it is |
-    /// | `wasThere` | the file was there already |
-    /// | `error` | an object: `code`, `message` and, for an answer of the server, `status` |
-    /// | `startedAt` `endedAt` | of the download |
-    /// | `completed` `failed` | for `all-completed`: how many ended so |
+    /// | `bytes` `total` | bytes of the file received; length of the whole file |
+    /// | `metadata` | the request's metadata, as a JSON value |
+    /// | `wasThere` | the file already existed |
+    /// | `error` | an object: `code`, `message` and, for a response of the server, `status` |
+    /// | `startedAt` `endedAt` | times of the download |
+    /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome |
     ///
-    /// A key that is absent has no value; keys may be added. The header fields are `Haul-Event`, `Haul-Delivery` (an id,
-    /// the same when a delivery is tried again), `Haul-Timestamp` (of the attempt, in seconds since 1970) and, with a secret, `Haul-Signature`:
-    /// `sha256=` and the HMAC-SHA256 (RFC 2104) of the timestamp, a full stop and the body, in hexadecimal.
+    /// A key without a value is absent; keys may be added in later versions. The header fields are `Haul-Event`,
+    /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in seconds
+    /// since 1970) and, with a secret, `Haul-Signature`: `sha256=` and the HMAC-SHA256 (RFC 2104) of the timestamp, a
+    /// full stop and the body, in hexadecimal.
     ///
-    /// Success is an answer of 2xx. Redirects are not followed. A connection that fails and an answer of 408, 425, 429
-    /// or 5xx are tried again (``HookLimits/webhookRetry``). Proxies and certificates are those of the downloader.
+    /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425, 429
+    /// or 5xx are retried (``HookLimits/webhookRetry``). Proxies and certificates are those of the downloader.
     ///
     /// - Parameters:
     ///   - url: `http` or `https`. User info in it is sent as Basic authentication.
-    ///   - secret: key of the signature, which the receiver knows too; nil for none.
+    ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
     case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
 
-    /// Shows a notification on the user's desktop, by ``Configuration/notifier``; does nothing where there is none.
+    /// Shows a notification on the user's desktop, by ``Configuration/notifier``; does nothing without a desktop.
     case desktopNotification(on: Set<HookEvent>)
 
-    /// What it is told of.
+    /// The events that start the hook.
     public var events: Set<HookEvent> {
         switch self {
         case .command(_, _, let events), .webhook(_, _, let events), .desktopNotification(let events): events
@@ -75,20 +77,22 @@ public enum Hook: Sendable, Hashable {
     }
 }
 
-/// What hooks can be told of. The raw values are what programs and receivers see.
+/// An event that starts hooks. Programs and receivers get the raw value.
 public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A run of a download has left the queue. Told once a run: going on after a pause is no other one.
+    /// A run sends its first request. Reported once for each run: continuing after a pause does not start another run.
     case started
-    /// The file is complete, verified and under its name.
+    /// The file is complete, verified and under its final name. Not reported for a file that an earlier run completed,
+    /// unless this run has reported ``started``.
     case completed
-    /// A run gave up. Not told when the user cancelled it or the downloader was shut down.
+    /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed
-    /// No download waits or runs any more, after at least one ended.
+    /// No download waits, runs or is held any more, after at least one completed or failed.
     case allCompleted = "all-completed"
 }
 
 extension Hook: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Free of secrets: with many services the path of a webhook's URL is one.
+    /// The kind of the hook with the program's path or the receiver's origin. Contains no secrets: the path of a
+    /// webhook's URL often is one.
     public var description: String {
         switch self {
         case .command(let path, _, _): "command \(path)"
@@ -97,5 +101,6 @@ extension Hook: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
+    /// The same as ``description``.
     public var debugDescription: String { description }
 }

@@ -1,31 +1,34 @@
-/// How much hooks may cost.
+/// Time and number limits of hooks.
 public struct HookLimits: Sendable, Hashable {
-    /// Commands that run at once; others wait.
+    /// Largest number of programs that run at once; others wait. Default: 4.
     public var commandsAtOnce = 4
-    /// Time that a command may take. Then it and what it started get SIGTERM, and SIGKILL three seconds later.
+    /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
+    /// later. Default: 60 s.
     public var commandTime = Duration.seconds(60)
-    /// Deliveries that wait: of all commands together, and of each webhook. Beyond that the oldest is dropped.
+    /// Largest number of waiting deliveries: of all programs together, and of each webhook. Beyond it the oldest is
+    /// dropped. Default: 1,000.
     public var mostWaiting = 1000
-    /// Time that a webhook's receiver has for its answer.
+    /// Time limit for the response of a webhook's receiver. Default: 15 s.
     public var webhookTime = Duration.seconds(15)
-    /// How often, and after which waits, a delivery is tried again. ``RetryPolicy/attempts`` are those that may fail
-    /// before the last one.
+    /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` counts those
+    /// that may fail before the last one; 5 by default, with a ``RetryPolicy/base`` of 1 s.
     public var webhookRetry = RetryPolicy()
-    /// Time that ``Downloader/shutDown()`` gives to deliveries that are under way or wait.
+    /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
     public var shutDownTime = Duration.seconds(10)
 
+    /// The default limits.
     public init() {
         webhookRetry.attempts = 5
         webhookRetry.base = .seconds(1)
     }
 
-    /// Between SIGTERM and SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     static let grace = Duration.seconds(3)
 
     /// Between attempts to start a program that is open for writing: doubled each time, a second in all.
     static let firstWaitForBusyProgram = Duration.milliseconds(8)
     static let lastWaitForBusyProgram = Duration.milliseconds(512)
 
-    /// A time as the layers below can count it: they trap on what overflows them.
+    /// A time within the range of the layers below, which trap on overflow.
     static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), .seconds(30 * 86_400)) }
 }

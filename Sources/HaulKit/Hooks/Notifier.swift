@@ -1,5 +1,7 @@
-/// Shows a short text to whoever sits at the machine.
+/// Shows a short text to the user of the machine.
 public protocol Notifier: Sendable {
-    /// - Returns: whether it was shown; false where nobody shows such.
+    /// Shows a notification.
+    ///
+    /// - Returns: whether it was shown; `false` when the system has nothing to show it with.
     func notify(title: String, body: String) async -> Bool
 }

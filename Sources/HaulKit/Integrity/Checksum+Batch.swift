@@ -1,21 +1,23 @@
 internal import Foundation
 
 extension Checksum {
-    /// What came of comparing one file with its digest.
+    /// The result of comparing a file with its checksum.
     public enum Decision: Sendable, Hashable {
+        /// The file has the digest.
         case right
+        /// The file has another digest.
         case wrong(actual: Checksum)
-        /// It could not be read, or the task was cancelled before its turn.
+        /// The file could not be read, or the task was cancelled before the comparison was complete.
         case failed(DownloadError)
     }
 
-    /// Compares many files with their digests, each by its own algorithm.
+    /// Compares many files with their checksums, each by its own algorithm, off the caller's actor.
     ///
     /// - Parameters:
-    ///   - files: what each must be, by path.
-    ///   - atOnce: files that are read at the same time; nil for as many as the machine has processors, but no more than four:
-    ///     disks do not get faster by being asked for more.
-    /// - Returns: a verdict for every file.
+    ///   - files: the checksum of each file, by path.
+    ///   - atOnce: number of files read at the same time; `nil` for the number of processors, at most four: a disk does
+    ///     not become faster with more readers.
+    /// - Returns: a decision for every file.
     public static func verify(_ files: [String: Checksum], atOnce: Int? = nil) async -> [String: Decision] {
         let most = max(1, atOnce ?? min(4, ProcessInfo.processInfo.activeProcessorCount))
         return await withTaskGroup(of: (String, Decision).self) { group in

@@ -1,12 +1,12 @@
-/// A digest that a file must have, and the algorithm that makes it.
+/// The digest that a file must have, and its algorithm.
 ///
 /// Written `sha256:9f86d0…`: the algorithm, a colon, the digest in hexadecimal of either case.
 public struct Checksum: Sendable, Hashable, Codable {
-    /// The digest algorithms Haul can compute. `md5` and `sha1` find accidents, not attackers.
+    /// The digest algorithms that Haul can compute. `md5` and `sha1` detect accidents, not attacks.
     public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
         case md5, sha1, sha256, sha512
 
-        /// Length of a digest, in bytes.
+        /// Length of a digest in bytes.
         public var digestLength: Int {
             switch self {
             case .md5: 16
@@ -17,21 +17,25 @@ public struct Checksum: Sendable, Hashable, Codable {
         }
     }
 
+    /// The algorithm of the digest.
     public let algorithm: Algorithm
     /// The digest, exactly ``Algorithm/digestLength`` bytes long.
     public let digest: [UInt8]
 
-    /// - Returns: nil when `digest` has not the algorithm's length.
+    /// Makes a checksum from the bytes of a digest.
+    ///
+    /// - Returns: `nil` when `digest` does not have the algorithm's length.
     public init?(_ algorithm: Algorithm, digest: [UInt8]) {
         guard digest.count == algorithm.digestLength else { return nil }
         self.algorithm = algorithm
         self.digest = digest
     }
 
-    /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may carry a dash (`sha-256`); case is ignored.
+    /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may have a dash (`sha-256`); case is ignored.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or the
-    ///   digest is not hexadecimal or has not the right length. Not nil, which a request would take for no checksum at all.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or
+    ///   the digest is not hexadecimal or has the wrong length. It does not return `nil`, since a request would take
+    ///   that for no checksum.
     public init(_ text: String) throws(DownloadError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
@@ -67,12 +71,13 @@ public struct Checksum: Sendable, Hashable, Codable {
 }
 
 extension Checksum: CustomStringConvertible {
+    /// The form `ALG:HEX` that ``init(_:)`` reads.
     public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 
 extension Checksum.Algorithm {
-    /// Whether nobody can make two files of one digest. MD5 and SHA-1 find accidents only: a digest of theirs that a server
-    /// names by itself proves no bytes of another source.
+    /// Whether two files with the same digest cannot be made. MD5 and SHA-1 detect accidents only: such a digest,
+    /// announced by a server, proves no bytes of another source.
     var isCollisionResistant: Bool {
         switch self {
         case .md5, .sha1: false

@@ -1,15 +1,19 @@
 internal import Foundation
 
-/// The digests of a file's pieces, in order: RFC 5854, 4.1.3. All pieces are equally long but the last, which may be
-/// shorter.
+/// The digests of a file's pieces, in order (RFC 5854 §4.1.3). All pieces have the same length except the last, which
+/// may be shorter.
 public struct PieceHashes: Sendable, Hashable {
+    /// The algorithm of all digests.
     public let algorithm: Checksum.Algorithm
-    /// In bytes, from 1 to 2^62.
+    /// Length of a piece in bytes, from 1 to 2^62.
     public let pieceLength: Int64
-    /// One digest a piece, each ``Checksum/Algorithm/digestLength`` bytes long.
+    /// One digest for each piece, each ``Checksum/Algorithm/digestLength`` bytes long.
     public let digests: [[UInt8]]
 
-    /// - Returns: nil when the length is out of range, there is no digest, or one has not the algorithm's length.
+    /// Makes the digests of a file.
+    ///
+    /// - Returns: `nil` when the length is out of range, there is no digest, or a digest does not have the algorithm's
+    ///   length.
     public init?(_ algorithm: Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
         guard (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
             digests.allSatisfy({ $0.count == algorithm.digestLength })
@@ -27,7 +31,7 @@ public struct PieceHashes: Sendable, Hashable {
         return Int64(digests.count) == (total - 1) / pieceLength + 1
     }
 
-    /// Where the bytes of the piece at `index` lie in a file of `total` bytes; empty for a piece the file does not
+    /// The byte range of the piece at `index` in a file of `total` bytes; empty for a piece that the file does not
     /// have.
     public func range(of index: Int, total: Int64) -> Range<Int64> {
         let total = max(total, 0)
@@ -38,11 +42,14 @@ public struct PieceHashes: Sendable, Hashable {
     }
 }
 
-/// The digests are stored end to end, since there may be hundreds of thousands. What does not make whole pieces is
-/// refused: a damaged store must not become a check.
+/// Encoded as one block of data: there may be hundreds of thousands of digests. Data that does not make whole digests
+/// is refused, so that a damaged store does not become a check.
 extension PieceHashes: Codable {
     private enum CodingKeys: String, CodingKey { case algorithm, pieceLength, digests }
 
+    /// Decodes what ``encode(to:)`` wrote.
+    ///
+    /// - Throws: `DecodingError`, also when the data is not a whole number of digests.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let algorithm = try container.decode(Checksum.Algorithm.self, forKey: .algorithm)
@@ -61,6 +68,9 @@ extension PieceHashes: Codable {
         self = hashes
     }
 
+    /// Encodes the algorithm, the piece length in bytes and the joined digests.
+    ///
+    /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(algorithm, forKey: .algorithm)

@@ -1,10 +1,10 @@
 internal import Foundation
 
 extension Checksum {
-    /// Computes the digest of a file.
+    /// Computes the digest of a file, off the caller's actor.
     ///
-    /// - Throws: ``DownloadError`` with a disk code when the file cannot be read, with ``DownloadError/Code/cancelled`` when the
-    ///   task was cancelled.
+    /// - Throws: ``DownloadError`` with a disk code when the file cannot be read, with ``DownloadError/Code/cancelled``
+    ///   when the task is cancelled.
     public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError) -> Checksum {
         try await of(algorithm, file: path, until: CancelFlag())
     }
@@ -33,7 +33,9 @@ extension Checksum {
         return checksum
     }
 
-    /// - Returns: nil when nobody wants it any more.
+    /// Computes the digest.
+    ///
+    /// - Returns: `nil` when the computation was cancelled.
     private static func read(_ algorithm: Algorithm, _ path: String, isCancelled: () -> Bool) throws(DiskError)
         -> Checksum?
     {
@@ -47,7 +49,9 @@ extension Checksum {
         return isCancelled() ? nil : digest.finish()
     }
 
-    /// Whether a file has this digest. Throws as ``of(_:file:)`` does.
+    /// Whether a file has this digest.
+    ///
+    /// - Throws: as ``of(_:file:)``.
     public func verify(file path: String) async throws(DownloadError) -> Bool {
         try await Self.of(algorithm, file: path) == self
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a Metalink document says about files: names, sizes, digests and where they can be had.
+/// The files that a Metalink document describes: names, sizes, digests and sources.
 ///
 /// Reads Metalink 4 (RFC 5854, `application/metalink4+xml`) and the older Metalink 3 (`application/metalink+xml`).
 public struct Metalink: Sendable, Hashable {
@@ -8,34 +8,40 @@ public struct Metalink: Sendable, Hashable {
     public struct File: Sendable, Hashable {
         /// A relative path, perhaps with subfolders, each part of which is safe to create.
         public var name: String
-        /// Length in bytes.
+        /// Length in bytes; `nil` when the document does not state it.
         public var size: Int64?
         /// The strongest digest of the whole file among those that Haul can compute.
         public var checksum: Checksum?
-        /// The strongest digests of its pieces among those that Haul can compute. They cover ``size``, where that is
+        /// The strongest digests of its pieces among those that Haul can compute. They cover ``size``, if that is
         /// known.
         public var pieces: PieceHashes?
-        /// `http` and `https` only, best first: by priority, then as they stand in the document. At most
-        /// ``Metalink/maximumSources``, never none.
+        /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
+        /// ``Metalink/maximumSources``.
         public var sources: [Source]
     }
 
-    /// A URL from which the whole file can be had.
+    /// A URL of the whole file.
     public struct Source: Sendable, Hashable, Codable {
-        /// The priority of a source that names none, and the lowest there is: RFC 5854, 4.2.16.1.
+        /// The lowest priority, which is that of a source without one (RFC 5854 §4.2.16.1).
         public static let lowestPriority = 999_999
 
-        /// Absolute.
+        /// An absolute URL.
         public var url: URL {
             didSet { if url != oldValue { target = nil } }
         }
-        /// How path and query of ``url`` were spelled, where it does not say so: see ``HTTPURL``.
+        /// How path and query of ``url`` were spelled, where the URL does not preserve it: see ``HTTPURL``.
         var target: String?
         /// 1 is the best, ``lowestPriority`` the worst.
         public var priority: Int
-        /// Where the server stands: a country's ISO 3166-1 code of two letters, in lower case.
+        /// The country of the server: an ISO 3166-1 code of two letters, in lower case.
         public var location: String?
 
+        /// Makes a source.
+        ///
+        /// - Parameters:
+        ///   - url: an absolute `http` or `https` URL; checked when a request with it is added.
+        ///   - priority: from 1, the best, to ``lowestPriority``, the default.
+        ///   - location: see ``location``.
         public init(_ url: URL, priority: Int = lowestPriority, location: String? = nil) {
             self.url = url
             self.priority = priority
@@ -53,26 +59,26 @@ public struct Metalink: Sendable, Hashable {
         }
     }
 
-    /// Sources kept a file; those of lower priority beyond it are left out.
+    /// Largest number of sources kept for a file; those of lower priority are dropped.
     public static let maximumSources = 256
 
-    /// At least one, in the order of the document, no two with one name.
+    /// At least one file, in the order of the document; names are unique.
     public var files: [File]
-    /// A sentence for each file that was left out and each check that was passed over, in the order of the document; no more
-    /// than twenty.
+    /// One sentence for each file that was left out and each check that was ignored, in the order of the document; at
+    /// most 20.
     public private(set) var remarks: [String]
 
     /// Parses a document.
     ///
-    /// Elements that Haul does not know, URLs of other schemes and digests of unknown algorithms are passed over. What
-    /// is known and wrong costs no more than it must: a digest, a size or a set of pieces that cannot be read is passed over where
-    /// another digest, or the digests of all pieces, still prove the whole file. Where nothing does, the file is left out: a
-    /// check must not get lost by a slip of the pen. So is a file without an `http` or `https` URL, or with a name that leaves its
-    /// folder. ``remarks`` says of each.
+    /// Unknown elements, URLs of other schemes and digests of unknown algorithms are ignored. An element that is known
+    /// and invalid (a digest, a size, a set of pieces) is ignored if another digest, or the digests of all pieces,
+    /// still prove the whole file; otherwise the file is left out, so that no check is lost by a mistake in the
+    /// document. A file without an `http` or `https` URL, or with a name that leaves its folder, is also left out.
+    /// ``remarks`` lists what was ignored or left out.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` for a document of which no file can be used,
-    ///   that names a file twice, has a document type declaration, is larger than 16 MiB, or is neither in UTF-8 or UTF-16 nor in
-    ///   an encoding of the ISO-8859 or Windows families that it declares.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` for a document that describes no
+    ///   usable file, names a file twice, has a document type declaration, is larger than 16 MiB, or is neither in
+    ///   UTF-8 or UTF-16 nor in an encoding of the ISO-8859 or Windows families that it declares.
     public init(_ data: Data) throws(DownloadError) {
         try self.init(data, limits: Limits())
     }
@@ -83,10 +89,10 @@ public struct Metalink: Sendable, Hashable {
         (files, remarks) = try MetalinkParser.contents(of: try MetalinkDocument(data, limits: limits), limits: limits)
     }
 
-    /// No document is larger.
+    /// Largest size of a document, in bytes.
     package static let maximumBytes = Limits().documentBytes
 
-    /// How much of a document is put up with.
+    /// Bounds on the parts of a document.
     struct Limits: Sendable, Hashable {
         var documentBytes = 16 << 20
         /// Bytes from one `<` to the next: an element's tag with its text, or a comment. The parser's time grows with

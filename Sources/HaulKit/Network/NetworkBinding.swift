@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// Which of the machine's networks connections go out through.
+/// Interface or local address to connect from.
 ///
-/// A connection gets its local address from the binding; the way of its packets is then the system's to choose. Where two
-/// networks have a default route each, the system needs a rule by source address to send them through the other one.
+/// The binding sets the local address of a connection; the system chooses the route of its packets. Where two networks
+/// have a default route each, the system needs a rule by source address to use the other one.
 public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
-    /// The interface of this name, `eth1` or `tun0`: the addresses it has when a connection is made.
+    /// The interface of this name, `eth1` or `tun0`: the addresses that it has when a connection is made.
     case interface(String)
     /// The interface with this address, IPv4 or IPv6.
     case localAddress(String)
 
-    /// Takes an address for an address, and anything else for an interface's name.
+    /// Reads an IP address as ``localAddress(_:)``, and any other text as ``interface(_:)``.
     public init(_ text: String) { self = IPAddress(text) == nil ? .interface(text) : .localAddress(text) }
 
+    /// The name of the interface, or the address.
     public var description: String {
         switch self {
         case .interface(let name): name
@@ -20,7 +21,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether a connection could be made by it now.
+    /// Checks that a connection can be made from this interface or address now.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/connectionFailed`` when there is no such interface or
     ///   address, or the interface has no address.
@@ -36,7 +37,7 @@ public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
         } catch { throw DownloadError(.connectionFailed, error.detail) }
     }
 
-    /// The local addresses to connect from, in the order in which they are to be tried: one of each version.
+    /// The local addresses to connect from, in the order of the attempts: one of each version.
     func sources() throws(TransportError) -> [String] {
         guard case .interface = self else { return try sources(among: []) }
         let present: [LocalAddress]

@@ -1,18 +1,21 @@
-/// What is known of the network at one moment.
+/// The state of the machine's network at one moment.
 public struct NetworkStatus: Sendable, Hashable {
     /// A network interface of this machine.
     public struct Interface: Sendable, Hashable {
+        /// Name of the interface, such as `eth0`.
         public var name: String
-        /// The system's number of it.
+        /// The system's number of the interface.
         public var index: Int
-        /// Switched on.
+        /// Whether the interface is switched on.
         public var isUp: Bool
-        /// Plugged in, associated: a packet given to it would leave.
+        /// Whether it has a link (cable plugged in, associated with an access point): a packet sent to it would leave.
         public var hasCarrier: Bool
+        /// Whether it leads only to this machine.
         public var isLoopback: Bool
-        /// Its own addresses, in canonical notation, without those that cannot be used yet.
+        /// Its own addresses in canonical notation, without those that cannot be used yet.
         public var addresses: [String]
 
+        /// Describes an interface, for a ``NetworkMonitor`` of the application or of a test.
         public init(
             name: String,
             index: Int,
@@ -30,27 +33,30 @@ public struct NetworkStatus: Sendable, Hashable {
         }
     }
 
-    /// Ordered by their numbers; nil where the system does not say.
+    /// The interfaces, ordered by number; `nil` when the system does not report them.
     public var interfaces: [Interface]?
-    /// Whether somebody pays for what goes through; nil where nobody says.
+    /// Whether the network is metered (traffic is paid for); `nil` when this is not known.
     public var isMetered: Bool?
-    /// Whether there is a way to hosts that no interface leads to directly; nil where the system does not say.
+    /// Whether there is a default route; `nil` when the system does not report it.
     public var hasDefaultRoute: Bool?
 
-    /// Nothing is known. Counts as online: who cannot look does not forbid.
+    /// Nothing is known. Counts as online.
     public static let unknown = NetworkStatus()
 
+    /// Describes a network, for a ``NetworkMonitor`` of the application or of a test. `nil` means that a value is not
+    /// known.
     public init(interfaces: [Interface]? = nil, isMetered: Bool? = nil, hasDefaultRoute: Bool? = nil) {
         self.interfaces = interfaces
         self.isMetered = isMetered
         self.hasDefaultRoute = hasDefaultRoute
     }
 
-    /// Whether a download from another machine can go anywhere at all.
+    /// Whether a download from another machine can connect at all; `true` when ``interfaces`` is `nil`.
     ///
-    /// Without a binding, some interface that is not loopback must be up, have a carrier and an address; an IPv6 link-local
-    /// one alone does not count, since each has that at once. A default route is not asked for: a network may be a room with a
-    /// server in it. With a binding, the interface that it names must be so, or the one with its address.
+    /// Without a binding, some interface that is not loopback must be up, have a carrier and an address; an IPv6
+    /// link-local address alone does not count, since every interface has one. A default route is not required: the
+    /// server may be in the local network. With a binding, this must hold for the named interface, or for the one that
+    /// has the address.
     public func isOnline(via binding: NetworkBinding? = nil) -> Bool {
         guard let interfaces else { return true }
         switch binding {
@@ -66,9 +72,11 @@ public struct NetworkStatus: Sendable, Hashable {
         }
     }
 
-    /// The same for a given host: this machine itself is always within reach.
+    /// The same for a given host: this machine itself can always be reached.
     ///
-    /// - Parameter host: a name or an address, an IPv6 one with or without brackets.
+    /// - Parameters:
+    ///   - host: a name or an address, an IPv6 address with or without brackets.
+    ///   - binding: the interface or address to connect from.
     public func isOnline(for host: String, via binding: NetworkBinding? = nil) -> Bool {
         Self.isThisMachine(host) || isOnline(via: binding)
     }

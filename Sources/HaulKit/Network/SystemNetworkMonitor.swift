@@ -1,13 +1,14 @@
-/// The network as the system tells of it: interfaces, addresses and routes by rtnetlink, and whether it is metered by
-/// NetworkManager over D-Bus, each where it is there.
+/// Monitors the network through the system: interfaces, addresses and routes by rtnetlink, and by NetworkManager over
+/// D-Bus whether the network is metered, each where it is available.
 ///
-/// On systems other than Linux, and where a sandbox forbids to look, the status is ``NetworkStatus/unknown``. Follows the
-/// network from its making on; needs neither rights nor a run loop, and does not keep the process running.
+/// On systems other than Linux, and in a sandbox that forbids it, the status is ``NetworkStatus/unknown``. Monitoring
+/// begins with the initialiser. It needs neither privileges nor a run loop, and does not keep the process running.
 public final class SystemNetworkMonitor: NetworkMonitor {
     private let hub = StatusHub()
     private let links: LinkWatch?
     private let meter: MeterWatch
 
+    /// Starts to monitor the network.
     public convenience init() {
         self.init(systemBus: DBusAddress.systemBus()) { () throws(SystemCalls.Errno) in try SystemCalls.openNetlink() }
     }
@@ -25,8 +26,11 @@ public final class SystemNetworkMonitor: NetworkMonitor {
 
     deinit { stop() }
 
+    /// The present status, once interfaces and metering are known, then one after each change; see
+    /// ``NetworkMonitor/statuses()``.
     public func statuses() -> AsyncStream<NetworkStatus> { hub.statuses() }
 
+    /// Ends every sequence and closes the connections to kernel and D-Bus; see ``NetworkMonitor/stop()``.
     public func stop() {
         links?.stop()
         meter.stop()

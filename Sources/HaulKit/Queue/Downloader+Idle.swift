@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Who waits until nothing waits or runs any more.
+/// The calls that wait until no download waits or runs.
 struct IdleWatch {
     struct Waiter {
         /// Nil for all downloads.
@@ -34,16 +34,17 @@ struct IdleWatch {
 }
 
 extension Downloader {
-    /// Waits until no download waits or runs, and returns all of them added up; at once where that is so already, as after
-    /// adding a list of which everything is complete.
+    /// Waits until no download waits or runs, and returns the summary of all downloads; returns at once if that is so
+    /// already, as after adding a list whose files are all complete.
     ///
-    /// A download that was paused by the user, failed or was completed is at rest. One that is held for a reason that ends by
-    /// itself (``DownloadSnapshot/holdReason``) is not: it is waited for. When this returns the files of all that ended are
-    /// under their names and the records written. Every download counts that was added by a call that had returned before.
+    /// A download that was paused by the user, failed or completed is idle. A held download
+    /// (``DownloadSnapshot/holdReason``) is not: the call waits for it. When the call returns, the files of all ended
+    /// downloads have their final names and the records are written. Downloads added by a call that returned before
+    /// this call are counted.
     ///
-    /// - Returns: the sum of all downloads of the store, those included that ended before or in other processes.
+    /// - Returns: the summary of all downloads of the store, including those that ended before or in other processes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/cancelled`` when the task is cancelled,
-    ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
+    ///   ``DownloadError/Code/shutDown`` when the downloader is or was shut down first,
     ///   ``DownloadError/Code/storeFailed``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
         try await waitUntilIdle(group: nil)
@@ -123,7 +124,7 @@ extension Downloader {
         return true
     }
 
-    /// Nothing waits, runs or is being added, and nothing is held that will go on by itself.
+    /// No download waits, runs, is held or is being added.
     var isIdle: Bool {
         catalog.pendingAdditions == 0 && queue.waitingCount == 0 && queue.runningCount == 0 && space.isEmpty
             && !tasks.values.contains { $0.machine.hold != nil }
@@ -131,8 +132,8 @@ extension Downloader {
 }
 
 extension DownloadGroup {
-    /// Waits until no download of the group waits or runs, and returns them added up; at once where that is so already, also
-    /// when there is none in it. See ``Downloader/waitUntilIdle()``.
+    /// Waits until no download of the group waits or runs, and returns the group's summary; returns at once if that is
+    /// so already, or if the group has no downloads. See ``Downloader/waitUntilIdle()``.
     ///
     /// - Throws: as ``Downloader/waitUntilIdle()``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {

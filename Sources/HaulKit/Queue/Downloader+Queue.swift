@@ -1,12 +1,14 @@
-/// Who goes first: priorities, order by hand, limits. Nothing here touches a transfer that runs, but for one whose slot goes to
-/// another.
+/// The order of the queue: priorities, moves, limits. Running transfers are not affected, except one whose slot goes to
+/// another download.
 extension Downloader {
-    /// Changes how many downloads run at once, from now on. What runs goes on; the next ones wait until there are fewer.
+    /// Changes how many downloads run at once, from now on. Running downloads continue; the next start when fewer run.
+    /// Not remembered for the next start. Does nothing after ``shutDown()``.
     ///
     /// - Parameters:
-    ///   - active: downloads that run at once; at least one. Nil leaves it as it is.
-    ///   - perHost: of one host; 0 for no limit of its own. Nil leaves it as it is.
-    ///   - spacing: least time between two starts at one host. Nil leaves it as it is.
+    ///   - active: downloads that run at once; less than 1 counts as 1, and the limit of open files may lower it.
+    ///     `nil`: unchanged.
+    ///   - perHost: downloads that run at once from one host; 0 or less for no limit. `nil`: unchanged.
+    ///   - spacing: shortest time between two starts from one host. `nil`: unchanged.
     public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
         guard !isShuttingDown else { return }
         if let active { queue.limits.active = min(max(1, active), descriptors.downloads) }
@@ -15,10 +17,9 @@ extension Downloader {
         startQueuedDownloads()
     }
 
-    /// Gives downloads another priority; see ``DownloadRequest/priority``.
+    /// Changes the priority of downloads; see ``DownloadRequest/priority``. Unknown ids are ignored.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             let ids = try await downloader.ids(of: selection)
@@ -31,8 +32,11 @@ extension Downloader {
         }
     }
 
-    /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
-    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
+    /// Moves a download ahead of all that wait, whatever their priority. If no slot is free, it takes that of the
+    /// running download of the lowest priority, which waits again. A paused or failed download is resumed first. An
+    /// unknown id changes nothing.
+    ///
+    /// - Throws: as ``setPriority(_:of:)``.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
@@ -40,15 +44,20 @@ extension Downloader {
         startQueuedDownloads()
     }
 
-    /// Where downloads are moved to.
+    /// A position in the queue.
     public enum Place: Sendable, Hashable {
+        /// The front or the end of the queue.
         case first, last
+        /// Directly before a download.
         case before(DownloadID)
+        /// Directly after a download.
         case after(DownloadID)
     }
 
-    /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
-    /// are and go before the order.
+    /// Moves downloads to another position of the queue, in the order of `ids`. Priorities do not change and take
+    /// precedence over positions. Unknown ids are ignored; a position beside an unknown download changes nothing.
+    ///
+    /// - Throws: as ``setPriority(_:of:)``.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()
         guard !ids.isEmpty else { return }
@@ -68,7 +77,9 @@ extension Downloader {
         }
     }
 
-    /// Puts all downloads in another order.
+    /// Sorts the whole queue once; downloads added later are appended. Priorities take precedence over positions.
+    ///
+    /// - Throws: as ``setPriority(_:of:)``.
     public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
@@ -78,7 +89,7 @@ extension Downloader {
         }
     }
 
-    /// Lets memory know of places that the store has changed; all of them when none are named.
+    /// Reads positions that the store has changed; all of them without ids.
     private func readPlaces(of ids: [DownloadID]? = nil) async throws(DownloadError) {
         for row in try await store.places(ids) {
             tasks[row.id]?.record.position = row.position

@@ -1,48 +1,52 @@
 public import Foundation
 
-/// Hours in which to run, and how fast: `08:00,512k 12:00,10M 13:00,off 23:00,unlimited`.
+/// Hours in which downloads run, and their speed limits: `08:00,512k 12:00,10M 13:00,off 23:00,unlimited`.
 ///
-/// Each entry says what holds from its time on, on every day or on one (`Mon-08:00,1M` or `Monday-08:00,1M`), until the
-/// next entry, be it on another day; the last of the week holds until the first of the next. The form is that of
-/// rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order, and of two for the
-/// same time the one written later counts. A rate alone (`2M`) holds always.
+/// Each entry applies from its time on, on every day or on one (`Mon-08:00,1M` or `Monday-08:00,1M`), until the next
+/// entry, which may be on another day; the last entry of the week applies until the first of the next. The format is
+/// that of rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order; of two
+/// entries for the same time the later one in the text applies. A rate alone (`2M`) always applies.
 ///
-/// What differs from rclone:
-/// - `off` means that nothing runs, where rclone means no limit; that is `unlimited` here. `0`, which is no limit
-///   there, is refused.
-/// - Rates are those of ``ByteCount``: `512` is 512 bytes a second, not KiB, and `512k` is 512,000; `512Ki` is 524,288.
+/// Differences from rclone:
+/// - `off` means that nothing runs, where rclone means no limit; that is `unlimited` here. `0`, which is no limit in
+///   rclone, is refused.
+/// - Rates are those of ``ByteCount``: `512` is 512 bytes per second, not KiB, and `512k` is 512,000; `512Ki` is
+///   524,288.
 /// - There is one rate, of downloading; rclone's pair of an upload and a download rate is refused.
-/// - Before the first entry of the week holds the one with the latest time, where rclone takes the one that is written
-///   last.
+/// - Before the first entry of the week, the entry with the latest time applies, where rclone uses the last one in the
+///   text.
 ///
-/// Times are those that a clock on the wall shows: an entry in the hour that is skipped when clocks go forward holds
-/// from the moment they do, and the hour that comes twice when they go back has its entries twice.
+/// Times are local wall-clock times: an entry in the hour that is skipped when clocks go forward applies from the
+/// moment of the change, and the entries of the hour that is repeated when clocks go back apply twice.
 public struct Timetable: Sendable, Hashable {
-    /// What holds at a time.
+    /// What applies at a time.
     public enum Rule: Sendable, Hashable {
         /// Nothing runs.
         case closed
-        /// Downloads run, all together at no more than this; nil for no limit.
+        /// Downloads run, with this speed limit for all together in bytes per second; `nil` for no limit.
         case open(bytesPerSecond: Int64?)
     }
 
+    /// A day of the week. The raw value counts from Monday, which is 0.
     public enum Weekday: Int, Sendable, Hashable, CaseIterable {
         case monday, tuesday, wednesday, thursday, friday, saturday, sunday
     }
 
-    /// What holds from a time of the day on.
+    /// The rule that applies from a time of day on.
     public struct Entry: Sendable, Hashable {
-        /// nil for every day.
+        /// The day; `nil` for every day.
         public let weekday: Weekday?
+        /// Hour of the day, from 0 to 23.
         public let hour: Int
+        /// Minute of the hour, from 0 to 59.
         public let minute: Int
+        /// The rule from this time on.
         public let rule: Rule
     }
 
-    /// As they were written; at least one.
+    /// The entries in the order of the text; at least one.
     public let entries: [Entry]
-    /// What holds from a minute of the week on, which begins with Monday; in their order, at least one, and neighbours
-    /// differ.
+    /// The rules by minute of the week, which begins on Monday; in order, at least one, and neighbours differ.
     private let steps: [Step]
 
     private struct Step: Sendable, Hashable {
@@ -50,12 +54,14 @@ public struct Timetable: Sendable, Hashable {
         let rule: Rule
     }
 
-    /// - Throws: ``TimetableError`` when the text is none of the above.
+    /// Parses a timetable.
+    ///
+    /// - Throws: ``TimetableError`` when the text does not have the format above.
     public init(_ text: String) throws(TimetableError) {
         self.init(try TimetableParser.entries(text))
     }
 
-    /// The same rule at all times.
+    /// A timetable with the same rule at all times.
     public init(always rule: Rule) {
         self.init([Entry(weekday: nil, hour: 0, minute: 0, rule: rule)])
     }
@@ -74,15 +80,23 @@ public struct Timetable: Sendable, Hashable {
         steps = changes.isEmpty ? Array(all.prefix(1)) : changes
     }
 
-    /// What holds at a moment.
+    /// The rule at a moment.
+    ///
+    /// - Parameters:
+    ///   - date: the moment.
+    ///   - timeZone: the time zone of the timetable's hours.
     public func rule(at date: Date, in timeZone: TimeZone = .current) -> Rule {
         let second = Self.wallSecond(at: date, timeZone)
         // The last step that has come this week, or else the last one of the week before.
         return (steps.last { $0.minute * 60 <= second } ?? steps[steps.count - 1]).rule
     }
 
-    /// The next moment, after a moment, from which another rule holds; nil when there is none, or none
-    /// before the year 5000.
+    /// The next moment after a date from which another rule applies; `nil` when there is none, or none before the year
+    /// 5000.
+    ///
+    /// - Parameters:
+    ///   - date: the moment after which to search.
+    ///   - timeZone: the time zone of the timetable's hours.
     public func nextChange(after date: Date, in timeZone: TimeZone = .current) -> Date? {
         guard steps.count > 1 else { return nil }
         let now = rule(at: date, in: timeZone)
@@ -105,7 +119,7 @@ public struct Timetable: Sendable, Hashable {
 
     private static let week = 7 * 86_400
 
-    /// Seconds since Monday, 00:00, as clocks on the wall show it.
+    /// Seconds of wall-clock time since Monday, 00:00.
     private static func wallSecond(at date: Date, _ timeZone: TimeZone) -> Int {
         let date = whole(date)
         // 1 January 1970 was a Thursday.
@@ -121,7 +135,7 @@ public struct Timetable: Sendable, Hashable {
 }
 
 extension Timetable: CustomStringConvertible {
-    /// The text that says the same.
+    /// The timetable as text that ``init(_:)`` reads; rates are in bytes per second.
     public var description: String {
         if let only = entries.first, self == Timetable(always: only.rule) { return Self.text(only.rule) }
         return entries.map { entry in
@@ -142,12 +156,18 @@ extension Timetable: CustomStringConvertible {
     private static func twoDigits(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
 }
 
-/// As the text.
+/// Encoded as its text.
 extension Timetable: Codable {
+    /// Decodes a text and parses it.
+    ///
+    /// - Throws: ``TimetableError``, or `DecodingError` when the value is not a text.
     public init(from decoder: any Decoder) throws {
         try self.init(String(from: decoder))
     }
 
+    /// Encodes ``description``.
+    ///
+    /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
         try description.encode(to: encoder)
     }

@@ -1,7 +1,8 @@
-/// Why a text is no ``Timetable``.
+/// Why a text is not a ``Timetable``.
 public struct TimetableError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A sentence that names the part that is wrong, and says how it is written.
+    /// A sentence that quotes the invalid part and states the expected form.
     public let message: String
+    /// The ``message``.
     public var description: String { message }
 }
 

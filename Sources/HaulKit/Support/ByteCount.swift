@@ -1,15 +1,19 @@
 /// A number of bytes as people write it: `800000`, `500k`, `1.5M`, `2MiB`.
 ///
-/// `k`, `M`, `G`, `T`, `P` and `E` are powers of 1000, as in everything that Haul prints; with an `i` behind (`Ki`,
-/// `Mi`) they are powers of 1024. A `B` may follow. Case is ignored but for that `B`: a lower-case `b` might mean bits,
-/// and is refused. A fraction of a byte is rounded up, so that what is above zero stays above it.
+/// `k`, `M`, `G`, `T`, `P` and `E` are powers of 1000, as in all output of Haul; followed by an `i` (`Ki`, `Mi`) they
+/// are powers of 1024. A `B` may follow. Case is ignored except for that `B`: a lower-case `b` might mean bits, and is
+/// refused. A fraction of a byte is rounded up, so that a number above zero stays above it.
 public struct ByteCount: Sendable, Hashable {
+    /// The number of bytes.
     public let bytes: Int64
 
+    /// A number of bytes.
     public init(bytes: Int64) { self.bytes = bytes }
 
-    /// - Returns: nil when the text is none of the above, has a sign, a space or an exponent, more than 18 digits after
-    ///   the point, or is more than an `Int64` holds.
+    /// Parses a number of bytes.
+    ///
+    /// - Returns: `nil` when the text does not have the form above, has a sign, a space or an exponent, more than 18
+    ///   digits after the point, or exceeds an `Int64`.
     public init?(_ text: String) {
         let text = Array(text.utf8)
         let number = text.prefix { $0 == UInt8(ascii: ".") || Self.isDigit($0) }

@@ -13,17 +13,17 @@ struct SourceAsk {
     }
 }
 
-/// Links that the application names: asking for them, recording them, and taking them unasked.
+/// URLs from the application: requesting them, recording them, and accepting replacements.
 extension Downloader {
-    /// Lets a download go on from another URL of the same file, from now on.
+    /// Continues a download from another URL of the same file, from now on.
     ///
-    /// What is here is kept, as for a link of the ``SourceProvider`` (see ``DownloadSource``). Connections that bring bytes over
-    /// the old URL go on; every further request, and each after an interruption, uses the new one. A paused download stays
-    /// paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
+    /// Received bytes are kept as for a URL of the ``SourceProvider`` (see ``DownloadSource``). Open connections to the
+    /// old URL continue; every further request, and each after an interruption, uses the new URL. A paused download
+    /// stays paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is no `http` or `https` URL,
-    ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/storeFailed``,
-    ///   ``DownloadError/Code/shutDown``. An id that there is not changes nothing.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is not an `http` or `https`
+    ///   URL, ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/storeFailed``,
+    ///   ``DownloadError/Code/shutDown``. An unknown id changes nothing.
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard source.url.isAskable else {

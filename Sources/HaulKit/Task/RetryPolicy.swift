@@ -1,25 +1,27 @@
-/// When a failed attempt is worth another, and how long to wait before it.
+/// Number of attempts, and the delays between them.
 public struct RetryPolicy: Sendable, Hashable, Codable {
-    /// Attempts in a row that may fail without a byte of progress before the download does. Progress starts the count anew.
+    /// Number of attempts in a row that may fail without a new byte; the next failure ends the run. A new byte resets
+    /// the count. Default: 20.
     public var attempts: Int = 20
-    /// The same, while the server has not answered once: a wrong host name should not take minutes to show.
+    /// The same while the server has not responded once, so that a wrong host name fails soon. Default: 2.
     public var attemptsBeforeFirstAnswer: Int = 2
-    /// Upper bound of the first wait; each further one doubles. The wait itself is drawn evenly between 0 and the bound
-    /// ("full jitter"), so that many clients do not come back at the same moment.
+    /// Upper bound of the first delay; each further bound is twice the one before. The delay is drawn evenly between 0
+    /// and the bound ("full jitter"), so that many clients do not retry at the same moment. Default: 500 ms.
     public var base: Duration = .milliseconds(500)
-    /// Upper bound of any wait that we choose.
+    /// Upper bound of every delay that Haul chooses. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// Upper bound of a wait that the server asks for with `Retry-After`.
+    /// Upper bound of a delay that the server requests with `Retry-After` (RFC 9110 §10.2.3). Default: 300 s.
     public var retryAfterCap: Duration = .seconds(300)
 
+    /// The default policy.
     public init() {}
 
-    /// The wait before attempt `failures + 1`.
+    /// The delay before attempt `failures + 1`.
     ///
     /// - Parameters:
     ///   - failures: failed attempts in a row, at least 1.
-    ///   - chance: any number; evenly spread ones give evenly spread waits.
-    ///   - retryAfter: what the server asked for.
+    ///   - chance: any number; evenly spread numbers give evenly spread delays.
+    ///   - retryAfter: the delay that the server requested.
     func delay(failures: Int, chance: UInt64, retryAfter: Duration? = nil) -> Duration {
         if let retryAfter { return min(max(retryAfter, .zero), retryAfterCap) }
         let doublings = min(max(failures, 1) - 1, 30)

@@ -17,7 +17,7 @@ extension Downloader {
         }
     }
 
-    /// Counts the bytes that came since it was last asked. What was there before the run did not come.
+    /// Counts the bytes received since the last call. Bytes of earlier runs are not counted.
     func countBytes(_ task: DownloadTask) {
         let count = task.machine.persisted.count
         switch task.machine.state {

@@ -1,7 +1,7 @@
 internal import Metrics
 
-/// What a downloader counts, for whoever collects metrics in the process. Labels are few and known beforehand: the
-/// downloader's name, and of what happened its kind; never a URL, a host or an id.
+/// The metrics of a downloader. Labels are few and known beforehand: the downloader's name and the kind of the event;
+/// never a URL, a host or an id.
 struct DownloaderMetrics: Sendable {
     private let started: Counter
     private let completed: Counter

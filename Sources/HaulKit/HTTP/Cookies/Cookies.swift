@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Cookies, as a value: from a file, or what servers have set (RFC 6265).
+/// Cookies (RFC 6265), from a file or set by servers, as a value.
 ///
-/// They are held within bounds: 4 KiB each, 180 a host, 3,000 in all; the oldest go first.
+/// Bounded: 4 KiB each, 180 for a host, 3,000 in all; the oldest are dropped first.
 public struct Cookies: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var cookie: Cookie
@@ -10,14 +10,16 @@ public struct Cookies: Sendable, Hashable {
         var number: Int
     }
     private var entries: [Cookie.Place: [Entry]] = [:]
+    /// Number of cookies.
     public private(set) var count = 0
     private var number = 0
 
-    /// None.
+    /// No cookies.
     public init() {}
 
-    /// Reads a `cookies.txt` file, as Netscape made it and curl, wget, aria2, yt-dlp and browsers write it: seven fields a
-    /// line between tabs. Lines that are none are passed over; `#HttpOnly_` before a line is no comment.
+    /// Reads a `cookies.txt` file in the format of Netscape, which curl, wget, aria2, yt-dlp and browsers write: seven
+    /// fields in each line, separated by tabs. Other lines are ignored; `#HttpOnly_` at the start of a line is not a
+    /// comment.
     public init(netscape text: String) {
         // A value may hold what Unicode calls a line separator.
         for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
@@ -26,13 +28,15 @@ public struct Cookies: Sendable, Hashable {
         dropOldest()
     }
 
-    /// The text of a `cookies.txt` file, without what has expired. Cookies that end with their session are among them, as curl has
-    /// it.
+    /// The text of a `cookies.txt` file, without expired cookies. Session cookies are included, as in curl.
+    ///
+    /// - Parameter now: the time that expiry is compared with.
     public func netscape(now: Date = Date()) -> String {
         let sorted = entries.values.joined().sorted { $0.number < $1.number }.map(\.cookie)
         return CookieFile.heading + sorted.filter { !$0.hasExpired(at: now) }.compactMap(CookieFile.write).joined()
     }
 
+    /// Whether there are no cookies.
     public var isEmpty: Bool { count == 0 }
 
     private static let most = 3000

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The user names and passwords of a `.netrc` file.
 ///
-/// They are sent to the host that an entry names. The `default` entry is sent only to the origin of a URL that the user named:
-/// never to one that a Metalink, a redirect, a `Link` field or a source provider chose.
+/// They are sent to the host that an entry names. The `default` entry is sent only to the origin of a URL that the user
+/// named: never to one that a Metalink, a redirect, a `Link` field or a source provider chose.
 public struct Netrc: Sendable {
     struct Entry: Sendable, Equatable {
         var login: String?
@@ -12,13 +12,14 @@ public struct Netrc: Sendable {
 
     private var machines: [String: Entry] = [:]
     private var fallback: Entry?
-    /// Whether other users of the machine may read or write the file that this was read from. Its passwords work all the same;
-    /// the user should be told.
+    /// Whether other users of the machine may read or write the file that this was read from. Its passwords are used in
+    /// either case; the application should warn the user.
     public private(set) var isReadableByOthers = false
 
     /// Reads a file.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` where it cannot be read, or is larger than 1 MiB.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the file cannot be read, is larger
+    ///   than 1 MiB, or is not in UTF-8.
     public init(contentsOfFile path: String) throws(DownloadError) {
         let data: Data
         do {
@@ -42,8 +43,8 @@ public struct Netrc: Sendable {
 
     private static let mostBytes = 1 << 20
 
-    /// Reads the text of a file. What cannot be understood is passed over, as every reader of this format does; macros
-    /// (`macdef`) are skipped up to their empty line.
+    /// Reads the text of a file. Unknown words are ignored, as in every reader of this format; macros (`macdef`) are
+    /// skipped up to their empty line.
     public init(_ text: String) {
         var name: String?
         var entry = Entry()

@@ -1,26 +1,30 @@
 internal import Foundation
 
-/// Which proxy a URL is asked through.
+/// The proxies for `http` and `https` URLs.
 ///
 /// ``environment(_:)`` reads the variables that curl and wget read: `http_proxy` (lower case only: a CGI server puts a
 /// request's `Proxy` header into the upper-case one), `https_proxy`, `all_proxy` and `no_proxy` in either case.
 public struct ProxySettings: Sendable, Hashable {
-    /// A proxy server: HTTP (with CONNECT for https) or SOCKS5.
+    /// A proxy server: HTTP (with CONNECT for https, RFC 9110 §9.3.6) or SOCKS5 (RFC 1928).
     public struct Proxy: Sendable, Hashable, CustomStringConvertible {
+        /// The protocol of the proxy.
         public enum Kind: String, Sendable, Hashable { case http, socks5 }
+        /// The protocol of the proxy.
         public let kind: Kind
+        /// Host name or address of the proxy.
         public let host: String
+        /// Port of the proxy; 8080 for HTTP and 1080 for SOCKS5 when the setting names none.
         public let port: Int
-        /// `user:password`, for HTTP proxies.
+        /// `user:password`, for HTTP proxies; `nil` for none.
         public let credentials: String?
 
-        /// Without the credentials.
+        /// Kind, host and port, without the credentials.
         public var description: String { "\(kind.rawValue)://\(host):\(port)" }
 
         /// Reads `[http://|socks5://|socks5h://][user:password@]host[:port]`.
         ///
-        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for other schemes, a missing host or
-        ///   credentials for a SOCKS proxy, which Haul cannot send.
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/proxyFailed`` for another scheme, a missing host,
+        ///   a port that does not exist, or a user name for a SOCKS proxy, which Haul cannot send.
         public init(_ text: String) throws(DownloadError) {
             let full = text.contains("://") ? text : "http://" + text
             guard let parts = URLComponents(string: full), let host = parts.host, !host.isEmpty else {
@@ -53,24 +57,30 @@ public struct ProxySettings: Sendable, Hashable {
         }
     }
 
+    /// The proxy for `http` URLs; `nil` to connect directly.
     public var http: Proxy?
+    /// The proxy for `https` URLs; `nil` to connect directly.
     public var https: Proxy?
-    /// Hosts that are asked directly: names (which include their subdomains), addresses, or `*`.
+    /// Hosts to connect to directly: names (which include their subdomains), addresses, or `*` for all; each may have a
+    /// port.
     public var exceptions: [String]
 
-    /// No proxy at all.
+    /// No proxies.
     public static let direct = ProxySettings(http: nil, https: nil, exceptions: [])
 
+    /// Makes settings from a proxy for each scheme; `nil` to connect directly.
     public init(http: Proxy?, https: Proxy?, exceptions: [String]) {
         self.http = http
         self.https = https
         self.exceptions = exceptions
     }
 
-    /// One proxy for everything.
+    /// One proxy for all URLs.
     public init(_ proxy: Proxy) { self.init(http: proxy, https: proxy, exceptions: []) }
 
-    /// Reads the usual variables. Throws as ``Proxy/init(_:)`` does.
+    /// Reads the proxy variables of an environment.
+    ///
+    /// - Throws: as ``Proxy/init(_:)``.
     public static func environment(_ variables: [String: String]) throws(DownloadError) -> ProxySettings {
         func proxy(_ names: [String]) throws(DownloadError) -> Proxy? {
             for name in names {

@@ -60,7 +60,7 @@ struct Origin: Sendable, Hashable {
 }
 
 extension URL {
-    /// Whether a request can be made of it at all. The layers below trap on ports and host names that do not exist.
+    /// Whether a request can be made for the URL. The layers below trap on ports and host names that do not exist.
     var isAskable: Bool {
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https", let host else { return false }
         return HTTPHost.isPossible(host) && (1...65535).contains(port ?? 80)
@@ -84,7 +84,8 @@ extension URL {
         return decoded[0] + [UInt8(ascii: ":")] + decoded[1]
     }
 
-    /// For people and logs: user info and query string replaced by `***`, since either may be a secret.
+    /// The URL for people and logs: user info and query, which may be secrets, are replaced by `***`, and the fragment
+    /// is removed.
     public var masked: String {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
         if parts.user != nil || parts.password != nil {
