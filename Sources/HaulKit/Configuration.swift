@@ -7,8 +7,8 @@ public import Logging
 public struct Configuration: Sendable {
     /// What a downloader does with the downloads that earlier runs left in its store.
     public enum Restoration: Sendable, Hashable {
-        /// Restores every download: those that ran are queued again, paused ones stay paused. The process owns the name
-        /// exclusively.
+        /// Restores every download: downloads that ran are queued again, paused downloads stay paused. The process owns
+        /// the name exclusively.
         case everything
         /// Restores only downloads that are added again. Several downloaders, in several processes, may share the name.
         case onRequest
@@ -31,7 +31,7 @@ public struct Configuration: Sendable {
     /// ``Downloader/setTimetable(_:)`` changes it later.
     public var timetable: Timetable?
     /// Whether downloads are held (``HoldReason/offline``) while no network leads to other machines, and continue when
-    /// one does. Downloads from this machine itself are not held, nor are any on a machine that has no network
+    /// a network does. Downloads from this machine itself are not held, nor are any on a machine that has no network
     /// interface but loopback. Default: `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)`` changes
     /// it later.
     public var waitsForNetwork = true
@@ -49,8 +49,8 @@ public struct Configuration: Sendable {
     public var activeDownloadsPerHost: Int?
     /// Shortest time between two starts of downloads from one host. Default: zero.
     public var hostSpacing = Duration.zero
-    /// Whether a download of higher priority takes the slot of a running one of lower priority, which then waits again.
-    /// Otherwise it waits for the next free slot. Default: `false`.
+    /// Whether a download of higher priority takes the slot of a running download of lower priority, which then waits
+    /// again. Otherwise it waits for the next free slot. Default: `false`.
     public var preempts = false
     /// Largest number of connections of a download, at least 1. Haul measures how many to use: it keeps an additional
     /// connection only if the download becomes faster. Default: 16.
@@ -71,7 +71,7 @@ public struct Configuration: Sendable {
     /// Bytes of each disk that downloads leave free. Default: 0.
     public var reservedDiskSpace: Int64 = 0
     /// Largest number of bytes that the files of this downloader may take, finished and unfinished together; `nil` for
-    /// no limit. An unfinished file counts with its complete length, a finished one as long as its record is kept and
+    /// no limit. An unfinished file counts with its complete length, a finished file as long as its record is kept and
     /// its file exists.
     public var diskQuota: Int64?
     /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``.

@@ -23,8 +23,8 @@ public struct DownloadRequest: Sendable, Hashable {
         case skip
     }
 
-    /// What to do when the downloader already has the download: one with the same ``key``, whatever its destination;
-    /// without a key, one with the same named file, or with the same URL into the same folder.
+    /// What to do when the downloader already has the download: a download with the same ``key``, whatever its
+    /// destination; without a key, a download to the same named file, or of the same URL into the same folder.
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// Continue the existing download and return its handle.
         case join
@@ -58,7 +58,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// below it.
     var root: String?
     /// With ``Destination/folder(path:)``: the file name if the response has none (`Content-Disposition`), in place of
-    /// the one in the URL. Made safe like every other name; a slash becomes an underscore.
+    /// the name in the URL. Made safe like every other name; a slash becomes an underscore.
     public var suggestedName: String?
     /// ``suggestedName`` is the URL's own name with a number from ``BatchFileNames``.
     var isNameNumbered = false
@@ -69,10 +69,10 @@ public struct DownloadRequest: Sendable, Hashable {
     public var headers: [HeaderField] = []
     /// The digest that the finished file must have; a file with another digest does not get the final name.
     public var checksum: Checksum?
-    /// The digests of the file's pieces: each piece is checked when it is complete, and only a wrong one is fetched
+    /// The digests of the file's pieces: each piece is checked when it is complete, and only a wrong piece is fetched
     /// again.
     public var pieces: PieceHashes?
-    /// Length of the file in bytes, if it is known beforehand; a source with another length is not used.
+    /// Length of the file in bytes, if known beforehand; a source with another length is not used.
     public var size: Int64?
     /// Speed limit in bytes per second; `nil`, 0 or a negative number for no limit but the downloader's.
     /// ``Download/setSpeedLimit(_:)`` changes it later.
@@ -100,9 +100,9 @@ public struct DownloadRequest: Sendable, Hashable {
     /// in a downloader.
     ///
     /// Adding the key again with another ``destination`` moves the download: its file is stored at the new place from
-    /// then on. A finished file is fetched again into the new place, and the old file is kept. An unfinished one keeps
-    /// its bytes; while it runs, adding fails with ``DownloadError/Code/inUse``, and if the new place is on another
-    /// file system, with ``DownloadError/Code/alreadyAdded``.
+    /// then on. A finished file is fetched again into the new place, and the old file is kept. An unfinished file keeps
+    /// its bytes; while the download runs, adding fails with ``DownloadError/Code/inUse``, and if the new place is on
+    /// another file system, with ``DownloadError/Code/alreadyAdded``.
     public var key: String?
     /// Name of a group of downloads, which has a progress and an end of its own: see ``DownloadGroup``.
     public var group: String?
@@ -127,7 +127,8 @@ public struct DownloadRequest: Sendable, Hashable {
         (target, earlierSpelling) = (spelled.target, spelled.earlierSpelling)
     }
 
-    /// A request without a URL: ``Configuration/sourceProvider`` is called for one when the download first gets a slot.
+    /// A request without a URL: ``Configuration/sourceProvider`` is called for a URL when the download first gets a
+    /// slot.
     ///
     /// - Parameters:
     ///   - key: the application's own name for the download, see ``key``. The same key is the same download.

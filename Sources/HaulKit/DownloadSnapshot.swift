@@ -28,7 +28,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let id: DownloadID
     /// Text in place of a URL: a hundred thousand parsed URLs would take more memory than everything else.
     private let urlText: String
-    /// The URL that is requested: that of the request, or the last one of the ``SourceProvider``. `haul-source:KEY`
+    /// The URL that is requested: that of the request, or the last URL of the ``SourceProvider``. `haul-source:KEY`
     /// while a request without a URL has none.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
     /// The phase that the download is in.
@@ -182,7 +182,7 @@ public struct CompletedDownload: Sendable, Hashable {
     public let bytes: Int64
     /// How the file was proved to be complete and correct.
     public enum Proof: String, Sendable, Hashable, Codable {
-        /// Its digest equals the one that the request gave or the server announced.
+        /// Its digest equals the digest that the request gave or the server announced.
         case digest
         /// The framing of the response (`Content-Length` or the last chunk, RFC 9112 §6) marks it as complete.
         case length
@@ -208,8 +208,8 @@ public enum DownloadOutcome: Sendable, Hashable {
 
 /// An event of one download.
 public enum DownloadEvent: Sendable, Hashable {
-    /// The state has changed. A listener that is more than 256 events behind loses the oldest; the last one is never
-    /// lost.
+    /// The state has changed. A listener that is more than 256 events behind loses the oldest changes, but never the
+    /// last.
     case changed(DownloadSnapshot)
     /// More bytes have been received. A slow listener gets only the latest report.
     case progressed(DownloadSnapshot)

@@ -180,8 +180,8 @@ public actor Downloader {
     /// downloads of a moved store are no longer known.
     public nonisolated var quarantinedStore: String? { store.setAside }
 
-    /// Stops every transfer, records how far each download has come, and closes connections and store. Downloads that
-    /// ran are queued again when their store is next opened. Runs, those of paused downloads included, end with
+    /// Stops every transfer, records the received bytes of each download, and closes connections and store. Downloads
+    /// that ran are queued again when their store is next opened. Runs, those of paused downloads included, end with
     /// ``DownloadError/Code/shutDown``, and event sequences end. Deliveries to hooks get ``HookLimits/shutDownTime``.
     /// Returns when all of this has happened; a further call waits for the same shutdown.
     ///
@@ -233,8 +233,8 @@ public actor Downloader {
         if isShuttingDown { throw Self.isShutDown }
     }
 
-    /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also those that servers have
-    /// set since. The downloader never writes them to disk.
+    /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also the cookies that servers
+    /// have set since. The downloader never writes them to disk.
     public nonisolated var cookies: Cookies { cookieCollection.cookies }
 
     /// The handle of a download; `nil` when the store has no download with this id.

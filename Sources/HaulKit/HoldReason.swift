@@ -1,4 +1,4 @@
-/// Why a download is held: a pause that the user did not ask for and that ends by itself with its reason.
+/// Why a download is held. A hold is a pause that the user did not request; it ends when its reason ends.
 public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
     /// The machine has no network, or the network to use is down.
     case offline

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Returns a URL for a download: the first one, or a new one in place of a URL that was refused or is about to expire.
+/// Returns a URL for a download: the first URL, or a replacement for a URL that was refused or is about to expire.
 ///
 /// Called outside the downloader's actor, for several downloads concurrently. A call may take
 /// ``Configuration/sourceTimeout``; its task is cancelled after that time, and when the download is paused or

@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// Adding a download, or continuing the existing one.
+/// Adding a download, or continuing the existing download.
 extension Downloader {
-    /// Adds a download, or continues the existing one: the same ``DownloadRequest/key``, the same named file, or the
-    /// same URL into the same folder (``DownloadRequest/onDuplicate``).
+    /// Adds a download, or continues the existing download: the same ``DownloadRequest/key``, the same named file, or
+    /// the same URL into the same folder (``DownloadRequest/onDuplicate``).
     ///
     /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
-    /// any. A finished one whose file is unchanged is returned as it is; otherwise the file is fetched again.
+    /// any. For a finished download whose file is unchanged the handle is returned; otherwise the file is fetched
+    /// again.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;

@@ -108,7 +108,7 @@ extension Downloader {
     /// - Parameters:
     ///   - age: time since the end of the download.
     ///   - deletingFiles: `false` removes only the records and keeps all files.
-    /// - Returns: the files removed, and those that were kept because they have changed or could not be deleted.
+    /// - Returns: the files removed, and the files that were kept because they have changed or could not be deleted.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     @discardableResult
     public func removeFinished(olderThan age: Duration, deletingFiles: Bool = true) async throws(DownloadError)
@@ -133,8 +133,8 @@ extension Downloader {
         return result
     }
 
-    /// Cancels every unfinished download and removes every completed one with its file. Completed downloads whose files
-    /// have changed or cannot be deleted stay: see ``CacheRemoval/left``.
+    /// Cancels every unfinished download and removes every completed download with its file. Completed downloads whose
+    /// files have changed or cannot be deleted stay: see ``CacheRemoval/left``.
     ///
     /// - Parameter deletingFiles: `false` removes the records of completed downloads and keeps all their files.
     /// - Returns: as ``removeFinished(olderThan:deletingFiles:)``.

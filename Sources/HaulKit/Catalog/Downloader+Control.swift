@@ -50,7 +50,7 @@ extension Downloader {
         try await cancel(.ids([id]))
     }
 
-    /// Removes a download from the store in any state; an unfinished one is cancelled first. An unknown id changes
+    /// Removes a download from the store in any state; an unfinished download is cancelled first. An unknown id changes
     /// nothing.
     ///
     /// - Parameters:
@@ -98,7 +98,7 @@ extension Downloader {
         }
     }
 
-    /// Queues the paused downloads of a selection. Failed ones are left: see ``retry(_:)``.
+    /// Queues the paused downloads of a selection. Failed downloads do not change: see ``retry(_:)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
@@ -135,7 +135,7 @@ extension Downloader {
         }
     }
 
-    /// Deletes the unfinished downloads of a selection, with their bytes. Finished ones are left.
+    /// Deletes the unfinished downloads of a selection, with their bytes. Finished downloads do not change.
     ///
     /// - Returns: the number of downloads cancelled.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
@@ -166,7 +166,7 @@ extension Downloader {
         return count + max(untouched, ids.count)
     }
 
-    /// Removes the downloads of a selection from the store in any state; unfinished ones are cancelled first.
+    /// Removes the downloads of a selection from the store in any state; unfinished downloads are cancelled first.
     ///
     /// - Parameters:
     ///   - selection: the downloads.

@@ -166,7 +166,7 @@ final class Broadcast: Sendable {
 /// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader
 /// shuts down or is released.
 ///
-/// A slow reader loses progress; one that is more than 1,024 events behind gets the oldest as a number
+/// A slow reader loses progress; a reader that is more than 1,024 events behind gets the oldest as a number
 /// (``DownloaderEvent/changedTogether(to:count:)``), so that memory is bounded. All iterations of one sequence share
 /// one queue: each event goes to one of them. An iteration also ends when its task is cancelled, and in a task of a
 /// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
@@ -189,7 +189,7 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// The next event; waits for one.
+        /// Waits for the next event.
         ///
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloaderEvent? { await seat.next() }

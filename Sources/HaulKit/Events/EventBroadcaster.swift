@@ -180,7 +180,7 @@ final class EventBroadcaster: Sendable {
 
 /// The events of one run of a download: first its present state, last its outcome.
 ///
-/// A slow reader loses progress; one that is more than 256 events behind loses the oldest; every reader gets the
+/// A slow reader loses progress; a reader that is more than 256 events behind loses the oldest; every reader gets the
 /// outcome. Each iteration has its own queue. It also ends when its task is cancelled, and in a task of a
 /// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
 public struct DownloadEvents: AsyncSequence, Sendable {
@@ -206,7 +206,7 @@ public struct DownloadEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ seat: Seat) { self.seat = seat }
 
-        /// The next event; waits for one.
+        /// Waits for the next event.
         ///
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
         public mutating func next() async -> DownloadEvent? { await seat.next() }

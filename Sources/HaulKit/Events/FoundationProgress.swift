@@ -1,7 +1,7 @@
 public import Foundation
 internal import Synchronization
 
-/// Foundation's `Progress` for a download, a group or a whole downloader, for views that are bound to one.
+/// Foundation's `Progress` for a download, a group or a whole downloader, for views that are bound to a `Progress`.
 ///
 /// A download counts bytes, and is indeterminate (`totalUnitCount` below 0) while its length is unknown. A group or a
 /// downloader counts millionths of ``DownloadSummary/fraction``, an estimate while a length is unknown, read four times
@@ -41,7 +41,8 @@ extension DownloadGroup {
 }
 
 extension Downloader {
-    /// Follows all downloads until every one is complete, the downloader shuts down, or the `Progress` is released.
+    /// Follows all downloads until every download is complete, the downloader shuts down, or the `Progress` is
+    /// released.
     public nonisolated func progress() -> Progress { progress(of: nil) }
 
     nonisolated func progress(of group: String?) -> Progress {

@@ -12,7 +12,7 @@ public enum Repair: Sendable {
 extension Downloader {
     /// Compares a file with the digests of its pieces, and fetches only the wrong pieces.
     ///
-    /// During the repair the file is called `NAME.haulpart`, like every unfinished one; it gets its own name back when
+    /// During the repair the file is called `NAME.haulpart`, like every unfinished file; it gets its own name back when
     /// all of it is correct. The same call, or ``add(_:)-(DownloadRequest)``, continues an interrupted repair.
     ///
     /// - Parameters:

@@ -92,7 +92,7 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
 
 extension Hook: CustomStringConvertible, CustomDebugStringConvertible {
     /// The kind of the hook with the program's path or the receiver's origin. Contains no secrets: the path of a
-    /// webhook's URL often is one.
+    /// webhook's URL often is a secret.
     public var description: String {
         switch self {
         case .command(let path, _, _): "command \(path)"

@@ -3,7 +3,7 @@ internal import Foundation
 /// Interface or local address to connect from.
 ///
 /// The binding sets the local address of a connection; the system chooses the route of its packets. Where two networks
-/// have a default route each, the system needs a rule by source address to use the other one.
+/// have a default route each, the system needs a rule by source address to use the other network.
 public enum NetworkBinding: Sendable, Hashable, CustomStringConvertible {
     /// The interface of this name, `eth1` or `tun0`: the addresses that it has when a connection is made.
     case interface(String)

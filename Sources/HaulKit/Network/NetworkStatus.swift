@@ -54,9 +54,9 @@ public struct NetworkStatus: Sendable, Hashable {
     /// Whether a download from another machine can connect at all; `true` when ``interfaces`` is `nil`.
     ///
     /// Without a binding, some interface that is not loopback must be up, have a carrier and an address; an IPv6
-    /// link-local address alone does not count, since every interface has one. A default route is not required: the
-    /// server may be in the local network. With a binding, this must hold for the named interface, or for the one that
-    /// has the address.
+    /// link-local address alone does not count, since every interface has such an address. A default route is not
+    /// required: the server may be in the local network. With a binding, this must hold for the named interface, or for
+    /// the interface that has the address.
     public func isOnline(via binding: NetworkBinding? = nil) -> Bool {
         guard let interfaces else { return true }
         switch binding {

@@ -42,7 +42,8 @@ extension Downloader {
     /// downloads have their final names and the records are written. Downloads added by a call that returned before
     /// this call are counted.
     ///
-    /// - Returns: the summary of all downloads of the store, including those that ended before or in other processes.
+    /// - Returns: the summary of all downloads of the store, including downloads that ended before or in other
+    ///   processes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/cancelled`` when the task is cancelled,
     ///   ``DownloadError/Code/shutDown`` when the downloader is or was shut down first,
     ///   ``DownloadError/Code/storeFailed``.

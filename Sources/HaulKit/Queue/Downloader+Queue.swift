@@ -1,5 +1,5 @@
-/// The order of the queue: priorities, moves, limits. Running transfers are not affected, except one whose slot goes to
-/// another download.
+/// The order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer whose slot
+/// goes to another download.
 extension Downloader {
     /// Changes how many downloads run at once, from now on. Running downloads continue; the next start when fewer run.
     /// Not remembered for the next start. Does nothing after ``shutDown()``.

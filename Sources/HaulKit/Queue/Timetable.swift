@@ -2,10 +2,10 @@ public import Foundation
 
 /// Hours in which downloads run, and their speed limits: `08:00,512k 12:00,10M 13:00,off 23:00,unlimited`.
 ///
-/// Each entry applies from its time on, on every day or on one (`Mon-08:00,1M` or `Monday-08:00,1M`), until the next
-/// entry, which may be on another day; the last entry of the week applies until the first of the next. The format is
-/// that of rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order; of two
-/// entries for the same time the later one in the text applies. A rate alone (`2M`) always applies.
+/// Each entry applies from its time on, on every day or on one day (`Mon-08:00,1M` or `Monday-08:00,1M`), until the
+/// next entry, which may be on another day; the last entry of the week applies until the first of the next. The format
+/// is that of rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order; of two
+/// entries for the same time the later in the text applies. A rate alone (`2M`) always applies.
 ///
 /// Differences from rclone:
 /// - `off` means that nothing runs, where rclone means no limit; that is `unlimited` here. `0`, which is no limit in
@@ -13,8 +13,8 @@ public import Foundation
 /// - Rates are those of ``ByteCount``: `512` is 512 bytes per second, not KiB, and `512k` is 512,000; `512Ki` is
 ///   524,288.
 /// - There is one rate, of downloading; rclone's pair of an upload and a download rate is refused.
-/// - Before the first entry of the week, the entry with the latest time applies, where rclone uses the last one in the
-///   text.
+/// - Before the first entry of the week, the entry with the latest time applies, where rclone uses the last entry in
+///   the text.
 ///
 /// Times are local wall-clock times: an entry in the hour that is skipped when clocks go forward applies from the
 /// moment of the change, and the entries of the hour that is repeated when clocks go back apply twice.
