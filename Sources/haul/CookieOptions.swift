@@ -11,7 +11,7 @@ struct CookieOptions: ParsableArguments {
     var loadCookies: String?
 
     @Option(
-        help: "Write the cookies, with those that servers have set, to this cookies.txt file at the end.",
+        help: "At the end, write the cookies, including cookies that servers set, to this cookies.txt file.",
         completion: .file()
     )
     var saveCookies: String?
@@ -34,7 +34,7 @@ struct CookieOptions: ParsableArguments {
         guard let saveCookies else { return }
         var status = stat()
         if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Complaint("\(saveCookies) is no file that cookies can be written to.", .disk)
+            throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
         }
         // Where the name is a link, the file behind it is meant.
         let path = URL(fileURLWithPath: saveCookies).resolvingSymlinksInPath().path

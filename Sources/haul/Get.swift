@@ -5,38 +5,38 @@ import HaulKit
 
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Downloads now, in this process. The same command again goes on.",
+        abstract: "Downloads files. Run the same command again to resume.",
         discussion: """
-            Names come from the server or the URL, made safe; a name that is taken gets a number: 'name (1).ext'. \
-            A URL whose file is complete at that place and unchanged is not fetched again.
+            File names come from the server or the URL, made safe; a name that is taken gets a number: 'name (1).ext'. \
+            A URL whose file is complete and unchanged is not fetched again.
 
-            When standard output is no terminal it gets the path of each complete file, a line each.
+            When standard output is not a terminal, the path of each complete file is printed on it, one per line.
             """
     )
 
-    @Argument(help: "What to download: http or https; haul-source:KEY with --refresh-command.")
+    @Argument(help: "http or https URL to download; haul-source:KEY with --refresh-command.")
     var urls: [String] = []
 
     @Option(
         name: [.short, .long],
-        help: "Read URLs from a file, one a line, mirrors behind tabs; '-' is standard input. '#' begins a comment.",
+        help: "Read URLs from a file, one per line, mirrors after tabs. '-': standard input. '#' starts a comment.",
         completion: .file()
     )
     var inputFile: String?
 
     @Option(
-        help: "Download the files that a Metalink describes: a file, or a URL that it is fetched from. Repeatable.",
+        help: "Download the files that a Metalink describes; file or URL of the Metalink. Repeatable.",
         completion: .file()
     )
     var metalink: [String] = []
 
-    @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Files at once.")
+    @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Number of files to download at once.")
     var jobs: Int = 3
 
     @Option(
         help: """
-            Ask this program for a URL when a link is refused or about to expire, and for each haul-source:KEY. No shell reads it, \
-            and it gets no arguments.
+            Run this program for a URL when a URL is refused or about to expire, and for each haul-source:KEY. It is \
+            run without a shell and without arguments.
             """,
         completion: .file()
     )
@@ -52,13 +52,13 @@ struct Get: AsyncParsableCommand {
 
     @OptionGroup var hooks: HookOptions
 
-    @Flag(name: [.short, .long], help: "Print nothing but errors.")
+    @Flag(name: [.short, .long], help: "Print only errors.")
     var quiet = false
 
-    @Flag(name: [.short, .long], help: "Show which parts of each file are here, and every connection.")
+    @Flag(name: [.short, .long], help: "Show the received parts of each file, and every connection.")
     var verbose = false
 
-    @Flag(help: "Print events on standard output, one JSON object a line.")
+    @Flag(help: "Print events on standard output, one JSON object per line.")
     var json = false
 
     func validate() throws {
@@ -126,7 +126,7 @@ struct Get: AsyncParsableCommand {
         var request = try options.request(text)
         network.apply(to: &request)
         guard !request.needsSource || refreshCommand != nil else {
-            throw ValidationError("\(text) has no URL: name the program that knows one with --refresh-command.")
+            throw ValidationError("\(text) has no URL: name a program that prints one with --refresh-command.")
         }
         return request
     }

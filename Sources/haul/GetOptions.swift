@@ -6,7 +6,7 @@ public import HaulKit
 struct GetOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
-        help: "Name the file. Fails if it exists, unless --on-conflict says otherwise.",
+        help: "Path of the file. Fails if it exists, unless --on-conflict says otherwise.",
         completion: .file()
     )
     var output: String?
@@ -17,19 +17,19 @@ struct GetOptions: ParsableArguments {
     @Option(help: "Another URL of the same file. Repeatable.")
     var mirror: [String] = []
 
-    @Option(help: "What the file must be, as ALG:HEX (md5, sha1, sha256, sha512).")
+    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
     var checksum: Checksum?
 
-    @Option(help: "When the file exists: fail, rename, overwrite or skip.")
+    @Option(help: "What to do when the file exists: fail, rename, overwrite or skip.")
     var onConflict: DownloadRequest.ConflictPolicy?
 
-    @Flag(help: "Give the file the time that the server says it was last changed.")
+    @Flag(help: "Set the file's modification time to the time that the server reports.")
     var remoteTime = false
 
-    @Flag(help: "Continue a file of which the server names no version, if its length and blocks of it agree.")
+    @Flag(help: "Resume a file for which the server names no version, if its length and blocks of it agree.")
     var resumeUnverified = false
 
-    @Flag(help: "Fail instead of starting over when another version stands at the URL.")
+    @Flag(help: "Fail instead of starting over when the URL has another version of the file.")
     var failOnChange = false
 
     /// Nothing is said that can only be true of one file.

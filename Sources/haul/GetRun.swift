@@ -28,7 +28,9 @@ struct GetRun {
         }
         let names = BatchFileNames(wanted.requests)
         for shared in names.shared {
-            display.noted("\(shared.count) URLs of the list lead to \(shared.path): they are numbered in its order.")
+            display.noted(
+                "\(shared.count) URLs of the list lead to \(shared.path): the files are numbered in its order."
+            )
         }
         display.expects(wanted.requests.count)
         await downloader.expectMoreDownloads(true)

@@ -8,9 +8,9 @@ struct Haul: AsyncParsableCommand {
         commandName: "haul",
         abstract: "Turns URLs into complete, verified files.",
         discussion: """
-            An interrupted download goes on where it was when the same command is given again, whatever interrupted it.
+            To resume an interrupted download, run the same command again.
 
-            Exit status: 0 all complete, 1 other failure, 2 the server said no, 3 network, 4 disk, 5 checksum, \
+            Exit status: 0 all complete, 1 other failure, 2 refused by the server, 3 network, 4 disk, 5 checksum, \
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
         version: "haul \(haulVersion)",

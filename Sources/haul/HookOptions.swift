@@ -4,11 +4,11 @@ import HaulKit
 
 /// Who is told when downloads begin and end.
 struct HookOptions: ParsableArguments {
-    @Option(help: "Run this program when a download begins. No shell reads it. Repeatable.", completion: .file())
+    @Option(help: "Run this program, without a shell, when a download starts. Repeatable.", completion: .file())
     var onStart: [String] = []
 
     @Option(
-        help: "Run this program when a file is complete; its path is the argument. Repeatable.",
+        help: "Run this program with the path of the file when a file is complete. Repeatable.",
         completion: .file()
     )
     var onComplete: [String] = []
@@ -19,13 +19,13 @@ struct HookOptions: ParsableArguments {
     @Option(help: "Run this program when all downloads have ended. Repeatable.", completion: .file())
     var onAllComplete: [String] = []
 
-    @Option(help: "Seconds that such a program may take (default: 60).")
+    @Option(help: "Time limit of these programs in seconds (default: 60).")
     var hookTimeout: Double?
 
-    @Option(help: "Send each of these events to a URL, as JSON. Repeatable.")
+    @Option(help: "Send the events of all downloads to this URL, as JSON. Repeatable.")
     var webhook: [String] = []
 
-    @Option(help: "Sign what is sent with the secret in this file.", completion: .file())
+    @Option(help: "Sign the requests of --webhook with the secret in this file.", completion: .file())
     var webhookSecretFile: String?
 
     @Flag(help: "Show a desktop notification when all downloads have ended.")
@@ -36,7 +36,7 @@ struct HookOptions: ParsableArguments {
             throw ValidationError("--hook-timeout takes a number of seconds above 0.")
         }
         if webhookSecretFile != nil, webhook.isEmpty {
-            throw ValidationError("--webhook-secret-file is for --webhook.")
+            throw ValidationError("--webhook-secret-file needs --webhook.")
         }
     }
 
@@ -64,7 +64,10 @@ struct HookOptions: ParsableArguments {
         guard FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder), !isFolder.boolValue,
             FileManager.default.isExecutableFile(atPath: absolute)
         else {
-            throw Complaint("\(path) is no program that can be run. A path is wanted, and no shell reads it.", .usage)
+            throw Complaint(
+                "\(path) is no program that can be run. Name the path of a program; it is run without a shell.",
+                .usage
+            )
         }
         return absolute
     }

@@ -6,48 +6,48 @@ public import HaulKit
 struct NetworkOptions: ParsableArguments {
     @Option(
         name: [.customShort("c", allowingJoined: true), .long],
-        help: "Most connections a file, all of them at once. Otherwise their number is found out, up to 16."
+        help: "Connections per file, opened at once. Default: as many as increase the speed, up to 16."
     )
     var connections: Int?
 
-    @Option(help: "Most bytes a second, all files together: 800000, 500k, 2M, 1.5MiB.")
+    @Option(help: "Limit in bytes per second, for all files together: 800000, 500k, 2M, 1.5MiB.")
     var limitRate: ByteCount?
 
     @Option(
         name: .long,
-        help: "Send a header field, as 'Name: value'. Repeatable. Other origins do not get it."
+        help: "Send a header field, as 'Name: value'. Repeatable. Not sent to other origins."
     )
     var header: [HeaderField] = []
 
     @Flag(help: "Follow redirects from https to http.")
     var allowInsecureRedirects = false
 
-    @Option(help: "Attempts that may fail in a row without a byte of progress.")
+    @Option(help: "Number of attempts in a row that may fail without a new byte.")
     var retries: Int?
 
-    @Option(help: "Seconds of silence, or of connecting, after which an attempt has failed.")
+    @Option(help: "Seconds without data, or for connecting, after which an attempt fails.")
     var timeout: Double?
 
-    @Option(help: "Trust the certificates in this PEM file beside the system's.", completion: .file())
+    @Option(help: "Trust the certificates in this PEM file in addition to the system's.", completion: .file())
     var cacert: String?
 
-    @Option(help: "Proxy for everything: http://host:port or socks5://host:port. Otherwise the usual variables count.")
+    @Option(help: "Proxy for all URLs: http://host:port or socks5://host:port. Default: the proxy variables.")
     var proxy: String?
 
     @Option(
         name: .customLong("interface"),
-        help: ArgumentHelp("Connect from this network interface or local address.", valueName: "name|address")
+        help: ArgumentHelp("Network interface or local address to connect from.", valueName: "name|address")
     )
     var binding: NetworkBinding?
 
-    @Flag(help: "While there is no network, wait until there is one, in place of failing.")
+    @Flag(help: "Without a network, wait until there is one instead of failing.")
     var waitForNetwork = false
 
-    @Flag(help: "Take user names and passwords from $HOME/.netrc.")
+    @Flag(help: "Read user names and passwords from $HOME/.netrc.")
     var netrc = false
 
     @Option(
-        help: "Folder that keeps the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder).",
+        help: "Folder for the state of downloads (default: HAUL_STATE_DIR, else the XDG state folder).",
         completion: .directory
     )
     var stateDir: String?
@@ -57,7 +57,7 @@ struct NetworkOptions: ParsableArguments {
             throw ValidationError("--connections takes a number from 1 to 256.")
         }
         if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
-        if let retries, retries < 0 { throw ValidationError("--retries takes a number from 0 on.") }
+        if let retries, retries < 0 { throw ValidationError("--retries takes a number of at least 0.") }
         if let timeout, !(timeout > 0 && timeout < 1e6) {
             throw ValidationError("--timeout takes a number of seconds above 0.")
         }
@@ -67,10 +67,10 @@ struct NetworkOptions: ParsableArguments {
         var configuration = Configuration(stateFolder: stateDir)
         configuration.restoration = .onRequest
         configuration.onStoreWait = {
-            Output.error("Another program keeps the store \($0) locked. Waiting for it.")
+            Output.error("Another program has locked the store \($0). Waiting for it.")
         }
         configuration.onOddRow = {
-            Output.error("A row of the store cannot be read (\($0)): what it says is not regarded.")
+            Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
@@ -125,7 +125,7 @@ struct NetworkOptions: ParsableArguments {
             let netrc = try Netrc(contentsOfFile: path)
             if netrc.isReadableByOthers {
                 Output.error(
-                    "Warning: other users may read the passwords in \(path). Let only its owner: chmod 600 \(path)"
+                    "Warning: other users may read the passwords in \(path). Run: chmod 600 \(path)"
                 )
             }
             return netrc

@@ -5,25 +5,26 @@ import HaulKit
 struct RepairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Checks a file piece by piece and fetches only what is wrong.",
+        abstract: "Compares a file with the digests of its pieces and fetches only the wrong pieces.",
         discussion: """
-            What the pieces must be comes from a Metalink, or from the one that the file was downloaded by. While pieces \
-            are fetched the file is called NAME.haulpart; the same command again goes on after an interruption.
+            The digests come from a Metalink, by default from the Metalink that the file was downloaded with. While \
+            pieces are fetched, the file is called NAME.haulpart. Run the same command again to resume an interrupted \
+            repair.
             """
     )
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "The file to repair.", completion: .file())
     var file: String
 
-    @Option(help: "The Metalink that describes the file: a file or a URL.", completion: .file())
+    @Option(help: "Metalink with the digests; file or URL.", completion: .file())
     var metalink: String?
 
-    @Option(help: "Fetch from this URL instead.")
+    @Option(help: "URL to fetch from first, in place of the URL of the Metalink or of the download.")
     var url: String?
 
     @OptionGroup var network: NetworkOptions
 
-    @Flag(name: [.short, .long], help: "Print nothing but errors.")
+    @Flag(name: [.short, .long], help: "Print only errors.")
     var quiet = false
 
     func run() async throws {

@@ -45,7 +45,7 @@ struct Session {
         configuration.eventLoops = loops
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.quarantinedStore {
-            Output.error("The store was damaged and is now \(damaged). Downloads begun before are not known any more.")
+            Output.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
         }
         // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
@@ -63,7 +63,7 @@ struct Session {
         await downloader.shutDown()
         Interruption.end()
         if Interruption.hasHappened, status == .interrupted {
-            Output.error("Interrupted. What arrived is kept: the same command goes on from there.")
+            Output.error("Interrupted. Received bytes are kept: run the same command again to resume.")
         }
         return status
     }

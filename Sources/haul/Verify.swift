@@ -4,13 +4,13 @@ public import HaulKit
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compares a file with a digest.",
-        discussion: "Exit status: 0 the digest is right, 5 it is not, 4 the file cannot be read."
+        discussion: "Exit status: 0 the digest is correct, 5 it is wrong, 4 the file cannot be read."
     )
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "The file to verify.", completion: .file())
     var file: String
 
-    @Argument(help: "The digest as ALG:HEX; md5, sha1, sha256 and sha512 are known.")
+    @Argument(help: "The digest as ALG:HEX (md5, sha1, sha256, sha512).")
     var checksum: Checksum
 
     func run() async throws {
