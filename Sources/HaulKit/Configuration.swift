@@ -157,10 +157,10 @@ public struct Configuration: Sendable {
 
     static func defaultStateFolder(_ environment: [String: String]) -> String {
         if let folder = environment["HAUL_STATE_DIR"], !folder.isEmpty { return folder }
-        // The XDG rules say that a relative path is to be ignored.
+        // The XDG Base Directory Specification requires relative paths to be ignored.
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return FilePaths.join(state, "haul") }
         #if canImport(Darwin)
-            // Not tried on such a machine.
+            // Not tested on such a machine.
             let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
             if let support = folders.first { return FilePaths.join(support.path, "haul") }
         #endif

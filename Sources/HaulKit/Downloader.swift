@@ -40,13 +40,13 @@ public actor Downloader {
     var queue: DownloadQueue
     var queueTimer: (at: Instant, task: Task<Void, Never>)?
     var ticker: Task<Void, Never>?
-    /// Small files that are complete and wait to be brought to the disk together.
+    /// Complete small files that wait to be written to disk together.
     var group = BufferedFileGroup()
 
     var isShuttingDown = false
-    /// Under way, or done: however many calls of ``shutDown()`` there are, it happens once.
+    /// The shutdown, running or complete: it happens once, however often ``shutDown()`` is called.
     private var closing: Task<Void, Never>?
-    /// Ends the reading of whole files once the shut-down has begun.
+    /// Ends the reading of whole files once the shutdown has begun.
     let isStopping = CancelFlag()
 
     /// The downloads in memory.
@@ -65,7 +65,7 @@ public actor Downloader {
     ///   certificates cannot be read, ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more
     ///   files for even one download.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
-        // The event loops end the process where they find none left.
+        // Event loops end the process when no file descriptor is left.
         try DescriptorLimit.check(eventLoops: configuration.eventLoops ?? System.coreCount)
         let transport = try HTTPTransport(
             .init(
@@ -86,7 +86,7 @@ public actor Downloader {
             configuration.onStoreWait?(path)
         })
         let bootID = disk.bootID
-        // It may wait for another process.
+        // Opening may wait for another process.
         let store = try await BlockingExecutor.system.run { () throws(DownloadError) in
             try DownloadStore(
                 folder: configuration.stateFolder,
@@ -125,7 +125,7 @@ public actor Downloader {
         try await self.init(configuration)
     }
 
-    /// With every effect handed in.
+    /// With every dependency passed in.
     init(
         _ configuration: Configuration,
         transport: any Transport,
@@ -197,11 +197,11 @@ public actor Downloader {
     private func close() async {
         isStopping.set()
         store.beginClosing()
-        // Who hears that all have ended may shut down at once; the others shall hear of it too.
+        // A listener may call `shutDown()` from the final event; deliver pending events first.
         await telling?.value
         isShuttingDown = true
         var told: Set<DownloadID> = []
-        // A call that was under way may have taken further ones into memory.
+        // A running call may have loaded further downloads.
         while case let rest = tasks.values.filter({ !told.contains($0.id) }), !rest.isEmpty {
             let rest = rest.sorted { $0.record.position < $1.record.position }
             told.formUnion(rest.map(\.id))
@@ -212,7 +212,7 @@ public actor Downloader {
         queueTimer?.task.cancel()
         monitor.stop()
         space.stopPolling()
-        // Paused and waiting ones too: nobody shall wait for what can no longer happen.
+        // Paused and waiting downloads too: no listener may wait for an event that can no longer happen.
         hubs.close(.failed(Self.isShutDown)) { id in tasks[id].map { snapshot(of: $0) } }
         broadcast.close()
         idle.giveUp(Self.isShutDown)
@@ -223,12 +223,12 @@ public actor Downloader {
     }
 
     deinit {
-        // Nobody can ask it for anything any more, but its handles' events may still be listened to.
+        // The downloader gets no further calls, but the events of its handles may still have listeners.
         hubs.close(.failed(Self.isShutDown)) { _ in nil }
         broadcast.close()
     }
 
-    /// To be asked first by every public call: after the shut-down the store may be another downloader's.
+    /// Called first by every public call: after the shutdown another downloader may own the store.
     func checkIsOpen() throws(DownloadError) {
         if isShuttingDown { throw Self.isShutDown }
     }
@@ -246,7 +246,7 @@ public actor Downloader {
     public func download(_ id: DownloadID) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         if let hub = tasks[id]?.hub { return Download(id, self, hub) }
-        // Who has a handle of one that was removed meanwhile may hold its hub: only the store knows what there is.
+        // A handle of a removed download may hold its hub: only the store knows which downloads exist.
         return try await store.list(.ids([id])).first.map { handle($0.id, $0.record, received: $0.received) }
     }
 
@@ -263,7 +263,7 @@ public actor Downloader {
 
     /// A handle, whether the download is in memory or not.
     ///
-    /// - Parameter isNew: it is about to get its place in the queue.
+    /// - Parameter isNew: the download is about to get its place in the queue.
     func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0, isNew: Bool = false) -> Download {
         let hub = hubs.hub(id) {
             let snapshot = DownloadSnapshot(id, record, receivedBytes: received)
@@ -303,7 +303,7 @@ public actor Downloader {
         }
     }
 
-    /// Returns when no step of this download is under way any more.
+    /// Returns when no step of this download is running any more.
     func settled(_ task: DownloadTask) async {
         while task.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
         while let step = task.lastStep {
@@ -314,7 +314,7 @@ public actor Downloader {
 
     // MARK: Events
 
-    /// Hands an event to a download's machine and carries out what it decides.
+    /// Passes an event to a download's machine and performs the actions that it returns.
     func send(_ event: DownloadMachine.Event, to task: DownloadTask) {
         task.inbox.append(event)
         guard !task.isHandling else { return }
@@ -322,7 +322,7 @@ public actor Downloader {
         let wasTransferring = task.machine.isTransferring
         var hasActed = false
         var next = 0
-        // What an action brings about at once is handled after the actions beside it.
+        // An event that an action causes at once is handled after the other actions.
         while next < task.inbox.count {
             if task.machine.mayOpenMore { task.machine.note(room: pool.room(task)) }
             let actions = task.machine.handle(task.inbox[next], at: time.now())
