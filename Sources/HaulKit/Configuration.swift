@@ -61,8 +61,8 @@ public struct Configuration: Sendable {
     public var connectionsPerHost = 8
     /// Smallest range that a connection is opened for, in bytes. Default: 256 KiB.
     public var smallestPiece: Int64 = 256 << 10
-    /// Speed limit of all downloads together, in bytes per second; `nil`, 0 or a negative number for no limit. Default:
-    /// `nil`. ``Downloader/setSpeedLimit(_:)`` changes it later.
+    /// Speed limit of all downloads together, in bytes per second, above 0; `nil` for no limit. Default: `nil`.
+    /// ``Downloader/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
     /// Whether a download that finds no room on the disk is held until there is some (``HoldReason/diskFull``,
     /// ``HoldReason/quota``). Otherwise it fails with ``DownloadError/Code/diskFull``. A file that is larger than the
@@ -99,8 +99,8 @@ public struct Configuration: Sendable {
     public var collectsCookies = false
     /// Path of a PEM file with certificates to trust in addition to the system's.
     public var certificateAuthorities: String?
-    /// Value of the `User-Agent` field (RFC 9110 §10.1.5) of requests that do not set their own. Default: `haul/` and
-    /// the version.
+    /// Value of the `User-Agent` field (RFC 9110 §10.1.5) of requests that do not set their own, and of webhooks.
+    /// Default: `haul/` and the version.
     public var userAgent = "haul/" + haulVersion
     /// Time between two reports of progress. Received ranges are recorded twice as often: a SIGKILL costs at most the
     /// bytes of half this interval, plus the 50 ms that a buffer may wait to be written and the time that the store

@@ -279,7 +279,7 @@ public actor Downloader {
     /// Limits the speed of all downloads together from now on. Where the timetable sets a lower limit, that applies.
     /// Not remembered for the next start. Does nothing after ``shutDown()``.
     ///
-    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
+    /// - Parameter bytesPerSecond: bytes per second, above 0; `nil` for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
         guard !isShuttingDown else { return }
         speed.ownLimit = bytesPerSecond

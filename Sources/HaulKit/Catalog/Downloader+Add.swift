@@ -12,8 +12,9 @@ extension Downloader {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
     ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL, or the key to another
-    ///   place; ``DownloadError/Code/alreadyAdded``; ``DownloadError/Code/storeFailed``;
-    ///   ``DownloadError/Code/shutDown``. Later failures are events of the download.
+    ///   place; ``DownloadError/Code/alreadyAdded``; a disk code when the file of a finished download cannot be checked
+    ///   or an unfinished one cannot be moved; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
+    ///   Later failures are events of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)

@@ -5,8 +5,8 @@ public struct HookLimits: Sendable, Hashable {
     /// Time limit of a program. After it the program and its child processes get SIGTERM, and SIGKILL three seconds
     /// later. Default: 60 s.
     public var commandTime = Duration.seconds(60)
-    /// Largest number of waiting deliveries: of all programs together, and of each webhook. Beyond it the oldest is
-    /// dropped. Default: 1,000.
+    /// Largest number of waiting deliveries: of all programs together, of all notifications, and of each webhook.
+    /// Beyond it the oldest is dropped. Default: 1,000.
     public var mostWaiting = 1000
     /// Time limit for the response of a webhook's receiver. Default: 15 s.
     public var webhookTime = Duration.seconds(15)

@@ -39,7 +39,7 @@ public struct Metalink: Sendable, Hashable {
         /// Makes a source.
         ///
         /// - Parameters:
-        ///   - url: an absolute `http` or `https` URL; checked when a request with it is added.
+        ///   - url: an absolute `http` or `https` URL.
         ///   - priority: from 1, the best, to ``lowestPriority``, the default.
         ///   - location: see ``location``.
         public init(_ url: URL, priority: Int = lowestPriority, location: String? = nil) {
