@@ -21,7 +21,7 @@ extension Downloader {
     /// ``shutDown()`` does so itself, for at most ``HookLimits/shutDownTime``.
     ///
     /// - Parameter limit: longest time to wait.
-    /// - Returns: `false` when the time was up first.
+    /// - Returns: `false` when the time was up first. After ``shutDown()`` there is nothing to wait for.
     @discardableResult
     public func waitForHooks(within limit: Duration) async -> Bool { await hooks.settle(within: limit) }
 

@@ -14,8 +14,9 @@ public import Foundation
 public enum Hook: Sendable, Hashable {
     /// Runs a program directly, without a shell.
     ///
-    /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as one more. Everything else
-    /// is in its environment: that of this process, with the variables below; a variable without a value is not set.
+    /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as the last argument.
+    /// Everything else is in its environment: that of this process, with the variables below; a variable without a
+    /// value is not set.
     ///
     /// | Variable | |
     /// |---|---|
