@@ -37,7 +37,7 @@ struct CookieOptions: ParsableArguments {
             throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
         }
         // Where the name is a link, the file behind it is meant.
-        let path = URL(fileURLWithPath: saveCookies).resolvingSymlinksInPath().path
+        let path = URL(fileURLWithPath: FilePaths.absolute(saveCookies)).resolvingSymlinksInPath().path
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         var isWritten = descriptor >= 0

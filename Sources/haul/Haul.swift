@@ -19,6 +19,7 @@ struct Haul: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
+        Interruption.watch()
         do {
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -59,7 +59,7 @@ struct HookOptions: ParsableArguments {
 
     /// Told now rather than after hours of downloading, when nobody hears it.
     static func program(_ path: String) throws -> String {
-        let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+        let absolute = FilePaths.absolute(path)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder), !isFolder.boolValue,
             FileManager.default.isExecutableFile(atPath: absolute)

@@ -17,7 +17,11 @@ struct InputList {
         if path == "-" {
             self.init(path: path, FileHandle.standardInput.readDataToEndOfFile())
         } else {
-            guard let contents = FileManager.default.contents(atPath: path) else {
+            // Whatever can be read: a file, or a pipe as in `-i <(command)`.
+            guard
+                let contents = try? FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(path)))
+                    .readToEnd() ?? Data()
+            else {
                 throw Complaint("\(path) cannot be read.", .usage)
             }
             self.init(path: path, contents)
@@ -32,6 +36,8 @@ struct InputList {
         )
         var lines: [Line] = []
         var number = 0
+        let mark = Data([0xEF, 0xBB, 0xBF])
+        let data = data.starts(with: mark) ? data.dropFirst(mark.count) : data
         for line in data.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
             for part in line.split(separator: returned) {

@@ -32,7 +32,7 @@ struct MetalinkOption {
     private func contents() throws -> Data {
         // No further than a document may reach: what stands there may be a disk image, or a device without an end.
         do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: place))
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(place)))
             defer { try? handle.close() }  // nothing was written
             var data = Data()
             while data.count <= Metalink.maximumBytes, let part = try handle.read(upToCount: 1 << 20), !part.isEmpty {

@@ -17,7 +17,8 @@ struct NetworkOptions: ParsableArguments {
         name: .long,
         help: "Send a header field, as 'Name: value'. Repeatable. Not sent to other origins."
     )
-    var header: [HeaderField] = []
+    var header: [HeaderArgument] = []
+    var headers: [HeaderField] { header.compactMap(\.field) }
 
     @Flag(help: "Follow redirects from https to http.")
     var allowInsecureRedirects = false
@@ -53,6 +54,11 @@ struct NetworkOptions: ParsableArguments {
     var stateDir: String?
 
     func validate() throws {
+        guard header.allSatisfy({ $0.field != nil }) else {
+            throw ValidationError(
+                "--header takes a field as 'Name: value'. What was given is not shown, since it may hold a password."
+            )
+        }
         if let connections, !(1...256).contains(connections) {
             throw ValidationError("--connections takes a number from 1 to 256.")
         }
@@ -101,7 +107,7 @@ struct NetworkOptions: ParsableArguments {
     }
 
     func apply(to request: inout DownloadRequest) {
-        request.headers = header
+        request.headers = headers
         request.allowsInsecureRedirects = allowInsecureRedirects
     }
 
@@ -135,8 +141,11 @@ struct NetworkOptions: ParsableArguments {
     }
 }
 
-extension HeaderField: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+/// A header field as it was typed. The parser prints arguments that it refuses, and a field may hold a password.
+struct HeaderArgument: ExpressibleByArgument {
+    /// Nil where the text is none.
+    let field: HeaderField?
+    init(argument: String) { field = HeaderField(argument) }
 }
 
 extension NetworkBinding: ExpressibleByArgument {

@@ -34,7 +34,7 @@ struct RepairCommand: AsyncParsableCommand {
                 file,
                 from: request,
                 url: url.map(GetOptions.url),
-                headers: network.header.isEmpty || (request != nil && url == nil) ? nil : network.header
+                headers: network.headers.isEmpty || (request != nil && url == nil) ? nil : network.headers
             ) {
             case .nothingToDo(let bytes):
                 if !quiet { Output.note("\(file): every piece is right (\(Format.bytes(bytes))).") }
@@ -49,7 +49,7 @@ struct RepairCommand: AsyncParsableCommand {
     private func request(_ session: Session) async throws -> DownloadRequest? {
         guard let metalink else { return nil }
         let files = try await MetalinkOption(metalink).load(session, network).files
-        let name = URL(fileURLWithPath: file).lastPathComponent
+        let name = URL(fileURLWithPath: FilePaths.absolute(file)).lastPathComponent
         let described =
             files.count == 1 ? files.first : files.first { $0.name.split(separator: "/").last ?? "" == name }
         guard let described else {

@@ -35,7 +35,6 @@ struct Session {
         _ style: Style,
         _ work: (Session) async throws -> ExitStatus
     ) async throws -> ExitStatus {
-        Interruption.watch()
         var configuration = configuration
         let loops = try DescriptorLimit.prepare(
             downloads: configuration.activeDownloads,

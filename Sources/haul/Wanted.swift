@@ -53,12 +53,7 @@ struct Wanted {
 
     /// Nobody knows what is a secret in a line that is no URL; queries and what stands before an `@` often are.
     static func masked(_ text: String) -> String {
-        var shown = String(text.prefix { $0 != "?" })
-        if shown.count < text.count { shown += "?…" }
-        if let at = shown.lastIndex(of: "@") {
-            let scheme = shown.range(of: "://").map { shown[..<$0.upperBound] } ?? ""
-            shown = scheme + "…" + shown[at...]
-        }
+        let shown = URL.maskedWithoutHost(text)
         let printable = shown.unicodeScalars.prefix(200).map { scalar in
             ["\u{0}"..<" ", "\u{7F}"..<"\u{A0}"].contains { $0.contains(scalar) } ? "\u{FFFD}" : scalar
         }

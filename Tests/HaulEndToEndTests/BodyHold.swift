@@ -2,7 +2,8 @@ import HaulTesting
 import Synchronization
 
 /// Holds a server's bodies back until a test releases them: what has to happen in the middle of a download of another process
-/// finds it there, however long the test itself waits for a processor.
+/// finds it there, however long the test itself waits for a processor. The download needs a `--timeout` that is longer than that, or it
+/// asks again for what is held back.
 final class BodyHold: Sendable {
     private let limit: Int64
     private let isReleased = Mutex(false)

@@ -22,7 +22,7 @@ struct CutCableTests {
         }
         let printed = folder("printed")
         let url = "http://\(cable.here):\(server.port)/file.bin"
-        let script = "exec ip netns exec \"$0\" \"$1\" get -c1 \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
+        let script = "exec ip netns exec \"$0\" \"$1\" get -c1 --timeout 9000 \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
         let process = try HaulCommand(in: folder.path).start(
             ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
             as: "/bin/bash"

@@ -24,6 +24,24 @@ struct InputListTests {
         #expect(list.place(3) == "list:3" && InputList(path: "-", Data()).place(1) == "standard input:1")
     }
 
+    @Test func skipsAByteOrderMark() {
+        let list = InputList(path: "list", Data([0xEF, 0xBB, 0xBF] + Array("http://a.example/".utf8)))
+        #expect(list.lines.map(\.text) == ["http://a.example/"])
+    }
+
+    @Test func readsAListFromAPipe() throws {
+        let path = folder.path + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        DispatchQueue.global().async {
+            // Opening waits for the reader.
+            let descriptor = open(path, O_WRONLY)
+            let line = Array("http://a.example/\n".utf8)
+            _ = write(descriptor, line, line.count)
+            close(descriptor)
+        }
+        #expect(try InputList(path: path).lines.map(\.text) == ["http://a.example/"])
+    }
+
     /// The lists' part of the fuzzers, which know the library alone.
     @Test func readsAListOfAnyBytes() {
         var random = SplitMix64(seed: 1)
@@ -56,7 +74,7 @@ struct InputListTests {
     }
 
     @Test(arguments: [
-        ("http://user:secret@[host/file?token=secret", "http://…@[host/file?…"), ("a\u{1B}[2Jb", "a\u{FFFD}[2Jb"),
+        ("http://user:secret@[host/file?token=secret", "http://***@[host/file?***"), ("a\u{1B}[2Jb", "a\u{FFFD}[2Jb"),
         (String(repeating: "x", count: 300), String(repeating: "x", count: 200) + "…"),
     ])
     func showsNoSecretsOfALineThatIsNoURL(_ text: String, _ shown: String) {

@@ -70,7 +70,7 @@ struct UnreadOutputTests {
         let content = TestContent(seed: 12, count: 2_000_000)
         let hold = BodyHold(after: 500_000)
         let server = try await server(content, hold)
-        let running = try haul.start(["get", "-c1", server.url("/file")])
+        let running = try haul.start(["get", "-c1", "--timeout", "9000", server.url("/file")])
         try await until(folder("file.haulpart"), beginsWith: 500_000, of: content)
         running.send(SIGHUP)
         running.send(SIGHUP)

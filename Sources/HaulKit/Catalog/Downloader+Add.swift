@@ -238,6 +238,6 @@ extension Downloader {
     }
 
     static func absolute(_ path: String) -> String {
-        FilePaths.isAbsoluteAndPlain(path) ? path : URL(fileURLWithPath: path).standardizedFileURL.path
+        FilePaths.isAbsoluteAndPlain(path) ? path : FilePaths.absolute(path)
     }
 }

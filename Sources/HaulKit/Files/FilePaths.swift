@@ -1,5 +1,7 @@
+internal import Foundation
+
 /// Path arithmetic on plain strings, so that names with any bytes in them stay as they are.
-enum FilePaths {
+package enum FilePaths {
     /// The folder part: `/a/b` → `/a`, `/a` → `/`, `a` → `.`.
     static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
@@ -26,6 +28,22 @@ enum FilePaths {
             default: true
             }
         }
+    }
+
+    /// The same place as a path from the root without `.`, `..` and empty parts. A `~` is a character like any other: replacing it is the
+    /// shell's business.
+    ///
+    /// - Parameter folder: where a path begins that is not absolute; the current folder.
+    package static func absolute(_ path: String, from folder: String = FileManager.default.currentDirectoryPath)
+        -> String
+    {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        var parts: [Substring.UTF8View.SubSequence] = []
+        for part in (isAbsolute ? path : join(folder, path)).utf8.split(separator: UInt8(ascii: "/")) {
+            if part.elementsEqual(".".utf8) { continue }
+            if part.elementsEqual("..".utf8) { parts = parts.dropLast() } else { parts.append(part) }
+        }
+        return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
     }
 
     /// The partial file of a final path.

@@ -189,6 +189,17 @@ struct FilePlacement: Sendable {
         throw DiskError(.replaced, call: "rename", path: path)
     }
 
+    /// Gives a file its final name if it has this length, and takes the name back if it has been cut by then.
+    func moveWhole(_ file: any DiskFile, to target: String, replacing: Bool, length: Int64) throws(DiskError) {
+        let path = file.path
+        guard try file.size() == length else { throw DiskError(.cutShort, call: "fstat", path: path) }
+        try move(file, from: path, to: target, replacing: replacing)
+        guard try file.size() == length else {
+            try move(file, from: target, to: path, replacing: false)
+            throw DiskError(.cutShort, call: "fstat", path: path)
+        }
+    }
+
     /// Removes an open file, if it is what stands at its path. What is not ours is left alone.
     func remove(_ file: any DiskFile) throws(DiskError) {
         guard try stands(file, at: file.path) else { return }
@@ -222,13 +233,17 @@ struct FilePlacement: Sendable {
 
     /// Puts the synced partial file under a name and makes the name durable.
     ///
+    /// - Parameter length: that of the whole file. Another program may have cut it while it was synced.
     /// - Returns: false when the name is taken and another may be tried.
-    func publish(_ part: any DiskFile, as name: String, policy: DownloadRequest.ConflictPolicy) throws(DownloadError)
-        -> Bool
-    {
+    func publish(
+        _ part: any DiskFile,
+        as name: String,
+        policy: DownloadRequest.ConflictPolicy,
+        length: Int64
+    ) throws(DownloadError) -> Bool {
         do throws(DiskError) {
             if policy == .overwrite { try Self.refuseIrreplaceable(name, disk) }
-            try move(part, from: part.path, to: name, replacing: policy == .overwrite)
+            try moveWhole(part, to: name, replacing: policy == .overwrite, length: length)
             try disk.syncFolder(FilePaths.folder(of: name))
             return true
         } catch {

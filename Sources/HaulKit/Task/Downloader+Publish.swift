@@ -58,8 +58,11 @@ extension Downloader {
             task.record.finalPath = name
             try await store.commit(task.record, persisted, durably: true)
             try await checkFolder(of: name, task.record)
+            let length = persisted.synced.prefix
+            // Right before the renaming: the file may have been cut while it was synced.
+            do throws(DiskError) { try await part.checkLength(length) } catch { throw DownloadError(error) }
             let isPublished = try await runBlocking { () throws(DownloadError) in
-                try publication.publish(part.file, as: name, policy: policy)
+                try publication.publish(part.file, as: name, policy: policy, length: length)
             }
             if isPublished { return name }
         }

@@ -12,7 +12,7 @@ extension Downloader {
             let file = try await reopen(task)
             let stored = try await store.find(id: task.record.id)
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
-                await isUnchanged(record)
+                await isUnchanged(record), try await hasDigest(task.record.wishes.checksum, record)
             {
                 // Another process completed it while we waited.
                 task.record = record

@@ -12,6 +12,7 @@ extension Downloader {
         switch state {
         case .queued:
             task.record.status = .queued
+            task.record.finishedAt = nil
             task.alreadyExisted = false
             if queue.runs(task.id) {
                 // Its slot was taken away and given back while a step was under way.

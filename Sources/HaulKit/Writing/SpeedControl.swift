@@ -14,6 +14,6 @@ final class SpeedControl {
 
     /// Sets the lower of two limits: that of the application, and this one.
     func limit(_ bytesPerSecond: Int64?) {
-        limiter.bytesPerSecond = [ownLimit, bytesPerSecond].compactMap(\.self).min()
+        limiter.bytesPerSecond = [ownLimit, bytesPerSecond].compactMap(\.self).filter { $0 > 0 }.min()
     }
 }

@@ -112,6 +112,32 @@ struct ChecksumFaultTests {
         }
     }
 
+    /// A file that was complete before anybody named its digest.
+    @Test func checksAFileThatIsCompleteAlready() async throws {
+        let resource = content.resource()
+        try await FaultRig.run(serving: resource) { rig async throws in
+            let folder = DownloadRequest.Destination.folder(path: rig.folder)
+            let first = try await rig.download { $0.destination = folder }
+            let count = rig.server.requests.count
+            let again = try await rig.download {
+                $0.destination = folder
+                $0.checksum = content.checksum(.sha256)
+            }
+            #expect(again.path == first.path && again.alreadyExisted && again.proof == .digest)
+            #expect(rig.server.requests.count == count)
+            let error = try await rig.failure(
+                of: try rig.request {
+                    $0.destination = folder
+                    $0.checksum = other.checksum(.sha256)
+                }
+            )
+            #expect(error.code == .checksumMismatch)
+            #expect(
+                FileManager.default.contents(atPath: first.path).map(Array.init) == content.bytes(0..<content.count)
+            )
+        }
+    }
+
     @Test func checksAnEmptyFile() async throws {
         let nothing = TestContent(seed: 1, count: 0)
         try await FaultRig.run(serving: nothing.resource()) { rig async throws in

@@ -20,7 +20,7 @@ struct HookFaultTests {
         try await FaultRig.run(serving: handler) { rig in
             await rig.downloader.setHooks([.webhook(url, on: Set(HookEvent.allCases))])
             try await test(rig)
-            #expect(await rig.downloader.waitForHooks(within: .seconds(30)))
+            #expect(await rig.downloader.waitForHooks(within: .seconds(3600)))
         }
         let bodies = try receiver.requests.map {
             try #require(JSONSerialization.jsonObject(with: Data($0.body)) as? [String: Any])

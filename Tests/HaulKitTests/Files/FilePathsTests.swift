@@ -14,4 +14,13 @@ struct FilePathsTests {
     func looksCloserAtAnyOther(_ path: String) {
         #expect(!FilePaths.isAbsoluteAndPlain(path))
     }
+
+    @Test(arguments: [
+        ("a", "/w/a"), ("./a/../b", "/w/b"), ("../../a", "/a"), ("~/a", "/w/~/a"), ("~", "/w/~"),
+        ("/a//b/./c/", "/a/b/c"),
+        ("/", "/"), ("", "/w"), ("..", "/"), ("/..", "/"), ("a\u{301}/é", "/w/a\u{301}/é"),
+    ])
+    func makesAPathAbsoluteAndExpandsNothing(_ path: String, _ absolute: String) {
+        #expect(FilePaths.absolute(path, from: "/w") == absolute)
+    }
 }

@@ -173,7 +173,9 @@ struct FilePlacementTests {
     func publishesNothingThatTookThePlaceOfTheFile(_ isBetweenLookAndRename: Bool) throws {
         let file = try opened()
         if isBetweenLookAndRename { disk.beforeNext("rename") { swap() } } else { swap() }
-        let error = #expect(throws: DownloadError.self) { try publication.publish(file, as: "/d/a", policy: .fail) }
+        let error = #expect(throws: DownloadError.self) {
+            try publication.publish(file, as: "/d/a", policy: .fail, length: try file.size())
+        }
         #expect(error?.code == .diskFailed)
         #expect(disk.paths == [Self.part, "/d/elsewhere"])
         #expect(disk.content(Self.part) == Array("a user's".utf8))
@@ -184,15 +186,36 @@ struct FilePlacementTests {
         disk.put(Array("old".utf8), at: "/d/a")
         let file = try opened()
         swap()
-        #expect(throws: DownloadError.self) { try publication.publish(file, as: "/d/a", policy: .overwrite) }
+        #expect(throws: DownloadError.self) {
+            try publication.publish(file, as: "/d/a", policy: .overwrite, length: try file.size())
+        }
         #expect(disk.content("/d/a") == Array("old".utf8))
         #expect(disk.content(Self.part) == Array("a user's".utf8))
+    }
+
+    @Test(arguments: [false, true])
+    func givesNoFinalNameToAFileThatWasCut(_ isBetweenLookAndRename: Bool) throws {
+        let file = try opened()
+        let length = try file.size()
+        let other = try disk.open(Self.part)
+        if isBetweenLookAndRename {
+            disk.beforeNext("rename") { try? other.truncate(length - 1) }
+        } else {
+            try other.truncate(length - 1)
+        }
+        let error = #expect(throws: DownloadError.self) {
+            try publication.publish(file, as: "/d/a", policy: .fail, length: length)
+        }
+        #expect(error?.code == .diskFailed)
+        #expect(disk.paths == [Self.part])
     }
 
     @Test func publishesNothingInPlaceOfAFileThatIsGone() throws {
         let file = try opened()
         try disk.remove(Self.part)
-        #expect(throws: DownloadError.self) { try publication.publish(file, as: "/d/a", policy: .fail) }
+        #expect(throws: DownloadError.self) {
+            try publication.publish(file, as: "/d/a", policy: .fail, length: try file.size())
+        }
         #expect(disk.paths == [])
     }
 

@@ -46,7 +46,7 @@ struct WebhookTests {
                 try .sample(.started), try .sample(.failed), try .sample(.completed), .all(completed: 1, failed: 0),
             ]
             for message in messages { runner.tell(message) }
-            #expect(await runner.settle(within: .seconds(30)))
+            #expect(await runner.settle(within: .seconds(3600)))
             let requests = server.requests
             // It did not ask for failures.
             #expect(requests.map { $0["Haul-Event"] } == ["started", "completed", "all-completed"])
@@ -72,7 +72,7 @@ struct WebhookTests {
         }) { runner, server in
             runner.tell(try .sample(.started))
             runner.tell(try .sample(.completed))
-            #expect(await runner.settle(within: .seconds(30)))
+            #expect(await runner.settle(within: .seconds(3600)))
             let requests = server.requests
             #expect(requests.map { $0["Haul-Event"] } == ["started", "started", "started", "completed"])
             #expect(Set(requests.prefix(3).map { $0["Haul-Delivery"] }).count == 1)
@@ -91,7 +91,7 @@ struct WebhookTests {
         ) { runner, server in
             runner.tell(try .sample(.started))
             runner.tell(try .sample(.completed))
-            #expect(await runner.settle(within: .seconds(50)))
+            #expect(await runner.settle(within: .seconds(3600)))
             let events = server.requests.compactMap { $0["Haul-Event"] }
             #expect(events.filter { $0 == "started" }.count >= 2)
             #expect(events.last == "completed")
@@ -104,7 +104,7 @@ struct WebhookTests {
         let reply = TestReply([head, .chunked(0..<content.count, of: content, terminated: false), .stall])
         try await run(receiving: { _ in reply }) { runner, server in
             runner.tell(try .sample(.started))
-            #expect(await runner.settle(within: .seconds(30)))
+            #expect(await runner.settle(within: .seconds(3600)))
             #expect(server.requests.count == 1)
         }
     }
@@ -112,7 +112,7 @@ struct WebhookTests {
     @Test func followsNoRedirect() async throws {
         try await run(receiving: { _ in .redirect(to: "/elsewhere", status: 307) }) { runner, server in
             runner.tell(try .sample(.started))
-            #expect(await runner.settle(within: .seconds(30)))
+            #expect(await runner.settle(within: .seconds(3600)))
             #expect(server.requests.map(\.path) == ["/hook"])
         }
     }
@@ -120,7 +120,7 @@ struct WebhookTests {
     @Test func trustsTheCertificatesThatTheDownloaderTrusts() async throws {
         try await run(tls: try .shared(), receiving: { _ in .empty(200, "OK") }) { runner, server in
             runner.tell(try .sample(.started))
-            #expect(await runner.settle(within: .seconds(30)))
+            #expect(await runner.settle(within: .seconds(3600)))
             #expect(server.requests.count == 1)
         }
     }
@@ -150,7 +150,7 @@ struct WebhookTests {
         let runner = HookRunner(configuration, poster: nil, time: EngineClock(ContinuousClock()), seed: 1)
         for name in ["a", "b"] { runner.tell(try .sample(.completed) { $0.path = "/data/\(name)" }) }
         runner.tell(try .sample(.failed))
-        #expect(await runner.settle(within: .seconds(30)))
+        #expect(await runner.settle(within: .seconds(3600)))
         #expect(notifier.bodies.withLock(\.self) == ["a", "b"])
     }
 }

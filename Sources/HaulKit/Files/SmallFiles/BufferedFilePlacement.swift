@@ -113,12 +113,9 @@ struct BufferedFilePlacement: Sendable {
     private func rename(_ made: Made) -> Ending {
         do throws(DiskError) {
             let status = try made.file.status()
-            guard status.size == made.identity.size else {
-                throw DiskError(.cutShort, call: "fstat", path: made.file.path)
-            }
             let replaces = made.job.policy == .overwrite
             if replaces { try FilePlacement.refuseIrreplaceable(made.name, disk) }
-            try publication.move(made.file, from: made.file.path, to: made.name, replacing: replaces)
+            try publication.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
             return .published(status)
         } catch {
             if error.kind == .alreadyExists { return .nameTaken(made.file) }

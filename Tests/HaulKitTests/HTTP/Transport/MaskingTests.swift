@@ -17,6 +17,18 @@ struct MaskingTests {
         #expect(link(text).masked == masked)
     }
 
+    /// Mistyped URLs, whose user info is none of the parts of a URL.
+    @Test(arguments: [
+        "user:secret@h/f", "http//user:secret@h/f", "//user:secret@", "http:/user:secret@h:1/f", "http:user:secret@h/f",
+        "://u:secret@h/", "http;//u:secret@h/x", "http:///u:secret@h/", "u:secret%40h/x", "u:secret@secret@h",
+        "h/f?secret",
+        "x:y#secret",
+    ])
+    func masksWhatHasNoHost(_ text: String) {
+        if let url = URL(string: text) { #expect(!url.masked.contains("secret"), "\(url.masked)") }
+        #expect(!URL.maskedWithoutHost(text).contains("secret"))
+    }
+
     @Test func masksRelativeURLs() throws {
         let url = try #require(URL(string: "a?secret", relativeTo: link("https://u:secret@h/b")))
         #expect(!url.masked.contains("secret"))
