@@ -29,14 +29,15 @@ public struct Download: Sendable, Identifiable {
     /// downloader does.
     ///
     /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled or removed together with
-    ///   its file, or this task was cancelled; ``DownloadError/Code/shutDown``.
+    ///   its file; ``DownloadError/Code/waitCancelled`` when this task was cancelled, which leaves the download as it is;
+    ///   ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
         let listener = hub.listen(onlyTheEnd: true)
         defer { listener.leave() }
         while let event = await listener.next() {
             if case .ended(let outcome) = event { return try outcome.result.get() }
         }
-        throw DownloadError(.cancelled, "Nobody waits for this download any more.")
+        throw DownloadError(.waitCancelled, "The wait for the download was cancelled. The download itself was not.")
     }
 
     /// See ``Downloader/pause(_:)``.

@@ -13,7 +13,14 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         /// No URL could be had from the ``SourceProvider``.
         case sourceFailed
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
-        case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
+        case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed
+        /// The store has no download with the given ID: it was never added, or it was cancelled or removed.
+        case notFound
+        /// The download was cancelled, or removed together with its file.
+        case cancelled
+        /// The task that waited was cancelled. The downloads it waited for are not affected.
+        case waitCancelled
+        case shutDown, internalFault
     }
 
     public let code: Code
@@ -24,6 +31,18 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     public let cause: String?
     /// The response status, for ``Code/refusedByServer``.
     public let status: Int?
+
+    /// An error with these values: for tests and previews, and for a ``SourceProvider`` that reports one.
+    ///
+    /// Line breaks, control characters and invisible characters are removed from the texts.
+    ///
+    /// - Parameters:
+    ///   - message: one or two sentences for a person, without secrets.
+    ///   - cause: what the layer below reported, if that adds something.
+    ///   - status: the response status, for ``Code/refusedByServer``.
+    public init(code: Code, message: String, cause: String? = nil, status: Int? = nil) {
+        self.init(code, message, cause: cause, status: status)
+    }
 
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code

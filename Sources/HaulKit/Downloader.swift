@@ -308,11 +308,12 @@ public actor Downloader {
 
     /// Limits the speed of one download, from now on; the limit of all holds beside it. Remembered with the download.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``. An id that
-    ///   there is not changes nothing.
+    /// - Parameter bytesPerSecond: nil for no limit of its own.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.load(id) else { return }
+            guard let task = try await downloader.load(id) else { throw .notFound(id) }
             task.speedLimit.bytesPerSecond = bytesPerSecond
             task.record.wishes.bytesPerSecond = bytesPerSecond
             if task.ownsRecord { downloader.store.note(task.record) }

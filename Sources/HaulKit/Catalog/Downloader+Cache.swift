@@ -50,12 +50,13 @@ extension Downloader {
     }
 
     /// What has become of the file of a download; nil while it has none that is finished.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; with that of the
+    ///   disk's failure when the file cannot be looked at; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
         try checkIsOpen()
-        guard let record = try await store.find(id: id.description)?.record, record.status == .completed else {
-            return nil
-        }
-        return try await fileState(record)
+        guard let record = try await store.find(id: id.description)?.record else { throw .notFound(id) }
+        return record.status == .completed ? try await fileState(record) : nil
     }
 
     /// Bytes that this user may still write at a path, which need not be there yet; nil where the file system does not say.
@@ -76,14 +77,16 @@ extension Downloader {
     /// Fetches a finished file anew that is gone or has been changed; what stands in its place is treated as the request said
     /// (``DownloadRequest/onConflict``). A file that is unchanged is left, and one that is unfinished goes on.
     ///
-    /// - Returns: nil when there is no such download.
+    /// - Returns: its handle, of the new run where there is one.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; otherwise as
+    ///   ``add(_:)-(DownloadRequest)``.
     @discardableResult
-    public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
+    public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
         pendingAdditions += 1
         defer { additionEnded() }
         return try await withCatalogLock { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
-            else { return nil }
+            else { throw .notFound(id) }
             request.onDuplicate = .join
             return try await downloader.addOne(request, saved)
         }

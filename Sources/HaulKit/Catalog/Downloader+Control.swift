@@ -4,20 +4,26 @@ extension Downloader {
 
     /// Stops a download and keeps what it has. Returns when it is on disk and the connection closed.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
-    ///   these calls. An id that there is not changes nothing.
+    /// A download that has ended or is paused stays as it is.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of these calls.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.pauseRequested, task) }
-        try await pause(.ids([id]))
+        if let task = tasks[id] { return try await tell(.pauseRequested, task) }
+        if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
     /// Queues a paused or failed download; it goes on where it was. If another process runs it by now, its run fails with
     /// ``DownloadError/Code/inUse``.
+    ///
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.resumeRequested, task) }
-        if try await resume(.ids([id]), from: ["paused", "failed"]) == 0 { try await tellHolderWhoseItIs(id) }
+        if let task = tasks[id] { return try await tell(.resumeRequested, task) }
+        guard try await resume(.ids([id]), from: ["paused", "failed"]) == 0 else { return }
+        try await checkIsKnown(id)
+        try await tellHolderWhoseItIs(id)
     }
 
     /// Who has a handle of a download that was let go of, and that another process runs by now, hears so.
@@ -39,10 +45,12 @@ extension Downloader {
 
     /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
     /// Returns when that has happened.
+    ///
+    /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.cancelRequested, task) }
-        try await cancel(.ids([id]))
+        if let task = tasks[id] { return try await tell(.cancelRequested, task) }
+        if try await cancel(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
     /// Forgets a download in whatever state; an unfinished one is cancelled first.
@@ -50,15 +58,26 @@ extension Downloader {
     /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
     ///   ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it they go on saying where the
     ///   file is.
-    /// - Throws: ``DownloadError`` when the file or the record could not be removed.
+    /// - Throws: ``DownloadError`` when the file or the record could not be removed; with code
+    ///   ``DownloadError/Code/notFound`` when the store has no such download; ``DownloadError/Code/shutDown``.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
-        try await remove(.ids([id]), deletingFiles: deletingFile)
+        if try await remove(.ids([id]), deletingFiles: deletingFile) == 0 { try await checkIsKnown(id) }
     }
 
-    private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async {
+    private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
+        // Cancelled before this call: its record is gone, or is about to be.
+        let isGone = task.machine.state == .cancelled
         send(event, to: task)
         await settled(task)
         evict(task)
+        if isGone { throw .notFound(task.id) }
+    }
+
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no download with this ID.
+    func checkIsKnown(_ id: DownloadID) async throws(DownloadError) {
+        if let task = tasks[id], task.machine.state != .cancelled { return }
+        try checkIsOpen()
+        guard try await store.count(.ids([id])) > 0 else { throw .notFound(id) }
     }
 
     // MARK: Many
@@ -143,10 +162,10 @@ extension Downloader {
         var begun = unfinished
         begun.add("partPath IS NOT NULL")
         var present = present.filter { !$0.isComplete }
-        let count = present.count
         for id in try await store.ids(begun) {
             if let task = try await load(id) { present.append(task) }
         }
+        let told = Set(present.map(\.id))
         await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
         for id in ids { queue.leave(id) }
@@ -155,7 +174,8 @@ extension Downloader {
         let untouched = try await store.remove(unfinished)
         tellHolders(of: ids, .cancelled)
         startQueuedDownloads()
-        return count + max(untouched, ids.count)
+        // What was told and is in the store still was removed with the others.
+        return told.count + max(untouched, ids.count) - ids.count { told.contains($0) }
     }
 
     /// Forgets every download of a selection, in whatever state; unfinished ones are cancelled first.

@@ -42,7 +42,7 @@ extension Downloader {
     /// under their names and the records written. Every download counts that was added by a call that had returned before.
     ///
     /// - Returns: the sum of all downloads of the store, those included that ended before or in other processes.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/cancelled`` when the task is cancelled,
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when the task is cancelled,
     ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
     ///   ``DownloadError/Code/storeFailed``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
@@ -64,7 +64,10 @@ extension Downloader {
         return try result.get()
     }
 
-    private static let isNotAwaited = DownloadError(.cancelled, "The wait for the downloads was cancelled.")
+    private static let isNotAwaited = DownloadError(
+        .waitCancelled,
+        "The wait for the downloads was cancelled. The downloads themselves were not."
+    )
 
     private func stopWaiting(_ number: Int) {
         idle.waiters.removeValue(forKey: number)?.continuation.resume(returning: .failure(Self.isNotAwaited))

@@ -15,6 +15,16 @@ extension Downloader {
         startQueuedDownloads()
     }
 
+    /// Gives a download another priority; see ``DownloadRequest/priority``.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    public func setPriority(_ priority: Int, of id: DownloadID) async throws(DownloadError) {
+        try checkIsOpen()
+        try await checkIsKnown(id)
+        try await setPriority(priority, of: .ids([id]))
+    }
+
     /// Gives downloads another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of
@@ -33,6 +43,8 @@ extension Downloader {
 
     /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
     /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
+    ///
+    /// - Throws: as ``setPriority(_:of:)-(_,DownloadID)``.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
@@ -45,22 +57,37 @@ extension Downloader {
         case first, last
         case before(DownloadID)
         case after(DownloadID)
+
+        /// The download that the place is beside.
+        fileprivate var other: DownloadID? {
+            switch self {
+            case .first, .last: nil
+            case .before(let id), .after(let id): id
+            }
+        }
     }
 
     /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
-    /// are and go before the order.
+    /// are and go before the order. IDs that the store does not have are passed over.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has none of these downloads, or not
+    ///   the one that `place` names; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()
         guard !ids.isEmpty else { return }
         try await withCatalogLock { downloader throws(DownloadError) in
+            if try await downloader.store.count(.ids(ids)) == 0 { throw .notFound(ids[0]) }
             var gap = try await downloader.store.gap(at: place, besides: ids)
             if let found = gap, found.upper - found.lower <= Int64(ids.count) {
                 try await downloader.store.spread(Self.positionStep)
                 try await downloader.readPlaces()
                 gap = try await downloader.store.gap(at: place, besides: ids)
             }
-            // A place beside a download that is not there.
-            guard let gap else { return }
+            guard let gap else {
+                // Nil beside a download that the store does not have, or whose position cannot be read.
+                if let other = place.other { try await downloader.checkIsKnown(other) }
+                return
+            }
             let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
             try await downloader.store.place(ids, from: gap.lower + step, by: step)
             try await downloader.readPlaces(of: ids)

@@ -44,6 +44,7 @@ struct AfterShutDownTests {
         "retry a group": { rig, _ in _ = try await rig.downloader.group("g").retry() },
         "cancel a group": { rig, _ in _ = try await rig.downloader.group("g").cancel() },
         "remove a group": { rig, _ in _ = try await rig.downloader.group("g").remove(deletingFiles: true) },
+        "priority of one": { rig, download in try await rig.downloader.setPriority(7, of: download.id) },
         "priority": { rig, _ in try await rig.downloader.setPriority(7, of: .all) },
         "start now": { rig, download in try await rig.downloader.startNow(download.id) },
         "move": { rig, download in try await rig.downloader.move([download.id], to: .last) },

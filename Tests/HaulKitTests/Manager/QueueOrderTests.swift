@@ -91,7 +91,10 @@ struct QueueOrderTests {
 
     @Test func movesNothingBesideADownloadThatIsNotThere() async throws {
         try await run(waiting: 2) { rig, _, waiting in
-            try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
+            }
+            #expect(error?.code == .notFound)
             let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == waiting.map(\.id))
         }
