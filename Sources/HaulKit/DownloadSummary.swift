@@ -1,5 +1,5 @@
 /// Downloads added up: all of a downloader, of a group, or of any query.
-public struct DownloadSummary: Sendable, Hashable {
+public struct DownloadSummary: Sendable, Hashable, Codable {
     /// What several downloads are together.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// There are none.
@@ -14,10 +14,13 @@ public struct DownloadSummary: Sendable, Hashable {
         case completed
     }
 
-    /// How many downloads are waiting or running, paused, failed and complete.
+    /// How many downloads wait or run.
     public internal(set) var open = 0
+    /// How many downloads are paused.
     public internal(set) var paused = 0
+    /// How many downloads have failed.
     public internal(set) var failed = 0
+    /// How many downloads are complete.
     public internal(set) var completed = 0
     /// Bytes that are here, of finished and unfinished files.
     public internal(set) var receivedBytes: Int64 = 0
@@ -28,8 +31,34 @@ public struct DownloadSummary: Sendable, Hashable {
     /// Of those that run now, over the last five seconds; 0 when nothing arrives.
     public internal(set) var bytesPerSecond: Double = 0
 
+    init() {}
+
+    /// A sum for tests and previews; a downloader makes its own.
+    ///
+    /// - Parameters:
+    ///   - open: downloads that wait or run.
+    ///   - receivedBytes: of finished and unfinished files.
+    ///   - knownTotalBytes: of all files whose length is known.
+    ///   - unknownTotals: downloads whose length is unknown.
+    public init(
+        open: Int,
+        paused: Int = 0,
+        failed: Int = 0,
+        completed: Int = 0,
+        receivedBytes: Int64 = 0,
+        knownTotalBytes: Int64 = 0,
+        unknownTotals: Int = 0,
+        bytesPerSecond: Double = 0
+    ) {
+        (self.open, self.paused, self.failed, self.completed) = (open, paused, failed, completed)
+        (self.receivedBytes, self.knownTotalBytes) = (receivedBytes, knownTotalBytes)
+        (self.unknownTotals, self.bytesPerSecond) = (unknownTotals, bytesPerSecond)
+    }
+
+    /// How many downloads there are.
     public var count: Int { open + paused + failed + completed }
 
+    /// What they are together.
     public var state: State {
         if open > 0 { return .running }
         if paused > 0 { return .paused }
