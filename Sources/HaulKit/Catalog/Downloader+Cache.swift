@@ -145,8 +145,9 @@ extension Downloader {
             }
             var gone = StoreCondition.ids(page.removed.map(\.id))
             gone.add("status = 'completed'")
-            try await downloader.store.remove(gone)
+            let removed = try await downloader.forget(gone)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
+            downloader.announce(removed)
             return (page, count)
         }
         passed += count - page.removed.count

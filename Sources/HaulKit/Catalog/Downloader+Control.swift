@@ -92,6 +92,7 @@ extension Downloader {
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
             rest.add("(status = 'queued' OR hold IS NOT NULL)")
+            let groups = try await downloader.listenedGroups(rest)
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
             for id in ids { downloader.queue.leave(id) }
@@ -102,7 +103,7 @@ extension Downloader {
                 throw error
             }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .paused)
+            downloader.tellHolders(of: ids, .paused, in: groups)
             downloader.startQueuedDownloads()
             return present.count + ids.count
         }
@@ -131,6 +132,7 @@ extension Downloader {
             await downloader.tellAll(.resumeRequested, present)
             var backingOff = rest
             backingOff.add("status IN (\(statuses.sorted().map { "'\($0)'" }.joined(separator: ", ")))")
+            let groups = try await downloader.listenedGroups(backingOff)
             let ids = try await downloader.store.ids(backingOff)
             try await downloader.store.change(
                 "status = 'queued', hold = NULL, error = NULL, finishedAt = NULL",
@@ -138,7 +140,7 @@ extension Downloader {
             )
             for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .queued)
+            downloader.tellHolders(of: ids, .queued, in: groups)
             downloader.startQueuedDownloads()
             return present.count + ids.count
         }
@@ -167,15 +169,17 @@ extension Downloader {
         }
         let told = Set(present.map(\.id))
         await tellAll(.cancelRequested, present)
+        let groups = try await listenedGroups(unfinished)
         let ids = try await store.ids(unfinished)
         for id in ids { queue.leave(id) }
         space.forget(ids)
         stored.invalidate()
-        let untouched = try await store.remove(unfinished)
-        tellHolders(of: ids, .cancelled)
+        let removed = try await forget(unfinished)
+        tellHolders(of: ids, .cancelled, in: groups)
+        announce(removed)
         startQueuedDownloads()
         // What was told and is in the store still was removed with the others.
-        return told.count + max(untouched, ids.count) - ids.count { told.contains($0) }
+        return told.count + max(removed.count, ids.count) - ids.count { told.contains($0) }
     }
 
     /// Forgets every download of a selection, in whatever state; unfinished ones are cancelled first.
@@ -195,8 +199,9 @@ extension Downloader {
             if deletingFiles {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
             }
-            try await downloader.store.remove(condition)
+            let removed = try await downloader.forget(condition)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
+            downloader.announce(removed)
             downloader.stored.invalidate()
             return ids.count
         }
@@ -258,8 +263,14 @@ extension Downloader {
     }
 
     /// Who has a handle of a download that is not in memory hears what has become of it.
-    func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
-        if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
+    ///
+    /// - Parameter groups: how many of them belong to the groups that are listened to.
+    func tellHolders(
+        of ids: [DownloadID],
+        _ state: DownloadSnapshot.State,
+        in groups: [DownloadStore.GroupShare]
+    ) {
+        announceTogether(state, count: ids.count, in: groups)
         for id in ids where tasks[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
             let snapshot = hub.snapshot.backingOff(state)

@@ -3,6 +3,11 @@ internal import Synchronization
 
 /// What listeners of a whole downloader, or of one of its groups, are told.
 public enum DownloaderEvent: Sendable, Hashable {
+    /// A download was added. Comes before everything else about it.
+    case added(DownloadSnapshot)
+    /// The store has no record of this download any more: it was cancelled or removed. Comes after everything else about it; `group` is
+    /// the one that it belonged to.
+    case removed(DownloadID, group: String?)
     /// A download is in another state now. A reader that is far behind is told of the oldest changes together.
     case changed(DownloadSnapshot)
     /// More bytes of a download are here. A slow listener sees the latest of each download only.
@@ -11,10 +16,14 @@ public enum DownloaderEvent: Sendable, Hashable {
     case ended(DownloadSnapshot, DownloadOutcome)
     /// `count` changes of state are told by their number alone: lists are to be read anew. They are of downloads that waited or
     /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
-    /// ends of runs included.
+    /// ends of runs included. A listener of a group is told how many of them belong to it.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once, after the last end. A sequence
-    /// hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Re-run list queries.
+    case addedTogether(count: Int)
+    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Re-run list queries.
+    case removedTogether(count: Int)
+    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once each time that this comes about, after
+    /// the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under way. A sequence hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
@@ -113,7 +122,7 @@ final class Broadcast: Sendable {
                     // The end of what was before this listener is not for it to hear.
                     guard state.hasRestToFinish else { return }
                     state.hasRestToFinish = false
-                case .progressed: break
+                case .progressed, .added, .removed, .addedTogether, .removedTogether: break
                 }
                 state.waiting.append(event)
                 if let continuation = state.continuation {
@@ -166,7 +175,8 @@ final class Broadcast: Sendable {
 /// is let go of.
 ///
 /// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
-/// (``DownloaderEvent/changedTogether(to:count:)``), so that it costs no more memory however long it reads nothing. Each
+/// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
+/// ``DownloaderEvent/removedTogether(count:)``), so that it costs no more memory however long it reads nothing. Each
 /// iteration of one sequence reads from the same line. An iteration also ends when its task is cancelled, and in a task of a
 /// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
 public struct DownloaderEvents: AsyncSequence, Sendable {

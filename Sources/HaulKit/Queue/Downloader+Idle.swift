@@ -11,6 +11,8 @@ struct IdleWatch {
     /// Groups that are listened to, and of which something has come to rest since they were looked at.
     var restedGroups: Set<String> = []
     var isLooking = false
+    /// Groups that calls under way add to, each with the number of these calls.
+    private(set) var additions: [String: Int] = [:]
     private var next = 0
 
     var isEmpty: Bool { waiters.isEmpty && restedGroups.isEmpty }
@@ -18,6 +20,17 @@ struct IdleWatch {
     mutating func number() -> Int {
         next += 1
         return next
+    }
+
+    mutating func additionBegan(_ groups: Set<String>) {
+        for group in groups { additions[group, default: 0] += 1 }
+    }
+
+    mutating func additionEnded(_ groups: Set<String>) {
+        for group in groups {
+            guard let count = additions[group] else { continue }
+            additions[group] = count > 1 ? count - 1 : nil
+        }
     }
 
     mutating func resume(_ group: String?, _ result: Result<DownloadSummary, DownloadError>) {
@@ -96,7 +109,12 @@ extension Downloader {
 
     private func groupHasRested(_ group: String) async {
         do throws(DownloadError) {
-            guard let summary = try await idleSummary(group) else { return }
+            guard let summary = try await idleSummary(group) else {
+                // Asked again when the addition has ended, or the task has come to rest.
+                let isAboutToRest = tasks.values.contains { $0.record.groupName == group && $0.isComingToRest }
+                if isAboutToRest || idle.additions[group] != nil { idle.restedGroups.insert(group) }
+                return
+            }
             broadcast.tellAlone(.finished(summary), group: group)
         } catch { logger.debug("store: \(error)") }
     }
@@ -113,6 +131,8 @@ extension Downloader {
 
     private func isIdle(_ group: String?) async throws(DownloadError) -> Bool {
         guard let group else { return isIdle && tasks.values.allSatisfy(isAtRest) }
+        // The rest of a list that is being added belongs to it too.
+        guard idle.additions[group] == nil else { return false }
         guard tasks.values.allSatisfy({ $0.record.groupName != group || isAtRest($0) && $0.machine.hold == nil })
         else { return false }
         if isIdle { return true }
@@ -139,6 +159,19 @@ extension DownloadGroup {
     ///
     /// - Throws: as ``Downloader/waitUntilIdle()``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
+        try await downloader.waitUntilIdle(group: name)
+    }
+
+    /// How the group ended: waits until none of its downloads waits or runs, and returns them added up. Returns at once when that is so
+    /// already, also when the group is empty. A call that is still adding to the group is waited for.
+    ///
+    /// A failed download is no error of the group: it is counted by ``DownloadSummary/failed``. What was paused by the user is at rest;
+    /// what is held for a reason that ends by itself (``HoldReason``) is waited for.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which leaves the
+    ///   downloads as they are; ``DownloadError/Code/shutDown`` when the downloader is or was shut down first;
+    ///   ``DownloadError/Code/storeFailed``.
+    public func result() async throws(DownloadError) -> DownloadSummary {
         try await downloader.waitUntilIdle(group: name)
     }
 }

@@ -90,10 +90,11 @@ extension Downloader {
             var condition = StoreCondition.ids(rest)
             // On a full disk the store may not have been told of the pause.
             condition.add("(status = 'queued' OR hold IS NOT NULL)")
+            let groups = try await downloader.listenedGroups(condition)
             try await downloader.store.change("status = 'queued', hold = NULL, error = NULL", condition)
             downloader.space.forget(rest)
             for item in try await downloader.store.queueItems(.ids(rest)) { downloader.queue.enqueue(item) }
-            downloader.tellHolders(of: rest, .queued)
+            downloader.tellHolders(of: rest, .queued, in: groups)
             downloader.startQueuedDownloads()
         }
     }

@@ -210,11 +210,13 @@ enum DocumentationSnippets {
         let group = downloader.group("swift")
         for await event in group.events {
             switch event {
+            case .added(let snapshot): print(snapshot.key ?? "", "was added")
+            case .removed(let id, _): print(id, "was removed")
             case .changed(let snapshot): print(snapshot.key ?? "", snapshot.state)
             case .progressed: print(try await group.summary().fraction)
             case .ended(let snapshot, .failed(let error)): print(snapshot.key ?? "", error.message)
             case .ended(let snapshot, _): print(snapshot.key ?? "", snapshot.path ?? "")
-            case .changedTogether: print(try await group.list().count)
+            case .changedTogether, .addedTogether, .removedTogether: print(try await group.list().count)
             case .finished(let summary): print(summary.completed, summary.failed)
             }
         }
@@ -223,7 +225,7 @@ enum DocumentationSnippets {
 
     static func waitForTheGroup(downloader: Downloader) async throws {
         // snippet: Groups-4
-        let summary = try await downloader.group("swift").waitUntilIdle()
+        let summary = try await downloader.group("swift").result()
         print(summary.completed, summary.failed, summary.paused)
         // end
     }
