@@ -44,6 +44,19 @@ public struct Download: Sendable, Identifiable {
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
     /// See ``Downloader/resume(_:)``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
+    /// See ``Downloader/startNow(_:)``.
+    public func startNow() async throws(DownloadError) { try await downloader.startNow(id) }
+    /// See ``Downloader/setPriority(_:of:)-(_,DownloadID)``.
+    public func setPriority(_ priority: Int) async throws(DownloadError) {
+        try await downloader.setPriority(priority, of: id)
+    }
+    /// See ``Downloader/move(_:to:)``.
+    public func move(to place: Downloader.Place) async throws(DownloadError) {
+        try await downloader.move([id], to: place)
+    }
+    /// Returns the handle of the new run. See ``Downloader/fetchAgain(_:)``.
+    @discardableResult
+    public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }
     /// See ``Downloader/setSpeedLimit(_:of:)``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)

@@ -282,6 +282,24 @@ public actor Downloader {
         return try await download(id)
     }
 
+    /// The handle of the newest download that was added with exactly this URL; nil when there is none. A link that a
+    /// ``SourceProvider`` named later is not looked for, nor is a mirror.
+    ///
+    /// - Parameter source: texts are spelled as ``add(_:to:)-(URLConvertible,_)`` would spell them.
+    /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` for what is no URL.
+    public func download(url source: some URLConvertible) async throws(DownloadError) -> Download? {
+        try checkIsOpen()
+        var urls: [String] = []
+        if let text = source as? String {
+            let spelled = try SpelledURL(text)
+            urls = [spelled.url.absoluteString] + [spelled.earlierSpelling].compactMap(\.self)
+        } else {
+            urls = [try source.downloadURL().absoluteString]
+        }
+        guard let id = try await store.newest(ofURLs: urls) else { return nil }
+        return try await download(id)
+    }
+
     /// A handle, whether the download is in memory or not.
     ///
     /// - Parameter isNew: it is about to get its place in the queue.

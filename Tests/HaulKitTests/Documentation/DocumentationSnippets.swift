@@ -7,10 +7,10 @@ import HaulKit
 enum DocumentationSnippets {
     // MARK: HaulKit
 
-    static func theShortestWay(url: URL) async throws {
+    static func theShortestWay() async throws {
         // snippet: HaulKit-1
         let downloader = try await Downloader()
-        let download = try await downloader.add(DownloadRequest(url, to: .folder(path: "Downloads")))
+        let download = try await downloader.download("https://example.org/disk.iso", to: "Downloads")
         let file = try await download.result()
         print(file.path, file.bytes)
         await downloader.shutDown()
@@ -19,8 +19,16 @@ enum DocumentationSnippets {
 
     // MARK: GettingStarted
 
-    static func openAndAdd(url: URL) async throws {
+    static func theShortestForm() async throws {
         // snippet: GettingStarted-1
+        let downloader = try await Downloader()
+        let file = try await downloader.download("https://example.org/disk.iso", to: "Downloads").result()
+        print(file.path, file.bytes)
+        // end
+    }
+
+    static func openAndAdd(url: URL) async throws {
+        // snippet: GettingStarted-2
         var configuration = Configuration()
         configuration.name = "books"
         let downloader = try await Downloader(configuration)
@@ -32,7 +40,7 @@ enum DocumentationSnippets {
     }
 
     static func sayMore(url: URL, digest: String, token: String) throws -> DownloadRequest {
-        // snippet: GettingStarted-2
+        // snippet: GettingStarted-3
         var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
         request.checksum = try Checksum("sha256:" + digest)
         request.onConflict = .overwrite
@@ -42,7 +50,7 @@ enum DocumentationSnippets {
     }
 
     static func follow(download: Download) async {
-        // snippet: GettingStarted-3
+        // snippet: GettingStarted-4
         for await event in download.events {
             switch event {
             case .changed(let snapshot): print(snapshot.state)
@@ -56,7 +64,7 @@ enum DocumentationSnippets {
     }
 
     static func callBack(download: Download) {
-        // snippet: GettingStarted-4
+        // snippet: GettingStarted-5
         download
             .onProgress { print($0.fraction ?? 0) }
             .onSuccess { print($0.path) }
@@ -65,7 +73,7 @@ enum DocumentationSnippets {
     }
 
     static func understand(download: Download) async {
-        // snippet: GettingStarted-5
+        // snippet: GettingStarted-6
         do {
             print(try await download.result().path)
         } catch {

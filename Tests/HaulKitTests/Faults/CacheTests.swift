@@ -63,7 +63,7 @@ struct CacheTests {
             await #expect(throws: DownloadError.self) { try await other.result() }
             #expect(try rig.text(at: rig.folder + "/changed") == "mine")
             let requests = rig.server.requests.count
-            let kept = try await rig.downloader.fetchAgain(downloads[0].id)
+            let kept = try await downloads[0].fetchAgain()
             #expect(try await kept.result().alreadyExisted)
             #expect(rig.server.requests.count == requests)
         }
