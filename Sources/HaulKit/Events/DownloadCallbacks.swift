@@ -3,77 +3,98 @@
 ///
 /// ```swift
 /// download
-///     .onProgress { print($0.fraction ?? 0) }
+///     .onProgress { label.text = $0.receivedText }
 ///     .onSuccess { print($0.path) }
 ///     .onFailure { print($0.message) }
 /// ```
 ///
-/// The closures of one chain run one after another, in the order of what happened: each event is told to all of them before the
-/// next one, and after the end of the run nothing is told but the end, to each that asked for it exactly once. They run on the
-/// main actor unless `.anywhere` is asked for. Of two chains neither waits for the other.
+/// The closures run on the main actor and may touch its state, as that of views; with ``CallbackPlace/anywhere`` they run on the
+/// pool of Swift's tasks. The closures of one chain run one after another, in the order of what happened: each event is told to
+/// all of them before the next one, and after the end of the run nothing is told but the end, to each that asked for it exactly
+/// once. Of two chains neither waits for the other.
 ///
 /// A chain is of one run: a download that is resumed after it failed is listened to anew. When the downloader shuts down, or is
 /// let go of, the runs that have not ended end with ``DownloadError/Code/shutDown``.
 extension Download {
     /// Where closures run.
     public enum CallbackPlace: Sendable, Hashable {
+        /// On the main actor.
         case mainActor
         /// On the pool of Swift's tasks.
         case anywhere
     }
 
+    /// Calls back on the main actor with the present state, and then whenever state or progress change.
+    @discardableResult
+    public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> Download {
+        listen(.init { event in if let snapshot = event.snapshot { body(snapshot) } })
+    }
+
     /// Calls back with the present state, and then whenever state or progress change.
     @discardableResult
     public func onProgress(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (DownloadSnapshot) -> Void
     ) -> Download {
-        listen(on: place) { event in
-            switch event {
-            case .changed(let snapshot), .progressed(let snapshot): body(snapshot)
-            case .ended: break
-            }
-        }
+        listen(.init(place: place) { event in if let snapshot = event.snapshot { body(snapshot) } })
+    }
+
+    /// Calls back on the main actor once, when the file is there.
+    @discardableResult
+    public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> Download {
+        onCompletion { result in if case .success(let completed) = result { body(completed) } }
     }
 
     /// Calls back once, when the file is there.
     @discardableResult
     public func onSuccess(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (CompletedDownload) -> Void
     ) -> Download {
-        onCompletion(on: place) { if case .success(let completed) = $0 { body(completed) } }
+        onCompletion(on: place) { result in if case .success(let completed) = result { body(completed) } }
+    }
+
+    /// Calls back on the main actor once, when the run ends without a file; a cancelled one has the code
+    /// ``DownloadError/Code/cancelled``. A pause is no end.
+    @discardableResult
+    public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
+        onCompletion { result in if case .failure(let error) = result { body(error) } }
     }
 
     /// Calls back once, when the run ends without a file; a cancelled one has the code ``DownloadError/Code/cancelled``. A pause
     /// is no end.
     @discardableResult
     public func onFailure(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (DownloadError) -> Void
     ) -> Download {
-        onCompletion(on: place) { if case .failure(let error) = $0 { body(error) } }
+        onCompletion(on: place) { result in if case .failure(let error) = result { body(error) } }
+    }
+
+    /// Calls back on the main actor once, when the run has ended one way or the other.
+    @discardableResult
+    public func onCompletion(
+        _ body: @escaping @MainActor (Result<CompletedDownload, DownloadError>) -> Void
+    ) -> Download {
+        listen(.init { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
     /// Calls back once, when the run has ended one way or the other.
     @discardableResult
     public func onCompletion(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (Result<CompletedDownload, DownloadError>) -> Void
     ) -> Download {
-        listen(on: place) { event in
-            guard case .ended(let outcome) = event else { return }
-            body(outcome.result)
-        }
+        listen(.init(place: place) { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
-    private func listen(on place: CallbackPlace, _ body: @escaping @Sendable (DownloadEvent) -> Void) -> Download {
+    private func listen(_ callback: CallbackLine.Callback) -> Download {
         var download = self
         if let callbacks, !callbacks.isOver {
-            callbacks.add(.init(place: place, body: body))
+            callbacks.add(callback)
         } else {
             let line = CallbackLine(hub)
-            line.add(.init(place: place, body: body))
+            line.add(callback)
             hub.attach(line)
             download.callbacks = line
         }
@@ -82,12 +103,24 @@ extension Download {
 }
 
 extension [Download] {
+    /// Calls back on the main actor once, when every one of them has ended, with how, in their order.
+    @discardableResult
+    public func onCompletion(
+        _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
+    ) -> [Download] {
+        callBack(.init(body))
+    }
+
     /// Calls back once, when every one of them has ended, with how, in their order.
     @discardableResult
     public func onCompletion(
-        on place: Download.CallbackPlace = .mainActor,
+        on place: Download.CallbackPlace,
         _ body: @escaping @Sendable ([Result<CompletedDownload, DownloadError>]) -> Void
     ) -> [Download] {
+        callBack(.init(place: place, body: body))
+    }
+
+    private func callBack(_ callback: EventCallback<[Result<CompletedDownload, DownloadError>]>) -> [Download] {
         Task {
             var results: [Result<CompletedDownload, DownloadError>] = []
             for download in self {
@@ -95,13 +128,19 @@ extension [Download] {
                     results.append(.success(try await download.result()))
                 } catch { results.append(.failure(error)) }
             }
-            let all = results
-            switch place {
-            case .mainActor: await MainActor.run { body(all) }
-            case .anywhere: body(all)
-            }
+            await callback(results)
         }
         return self
+    }
+}
+
+extension DownloadEvent {
+    /// Of a change of state or progress.
+    fileprivate var snapshot: DownloadSnapshot? {
+        switch self {
+        case .changed(let snapshot), .progressed(let snapshot): snapshot
+        case .ended: nil
+        }
     }
 }
 

@@ -72,8 +72,25 @@ enum DocumentationSnippets {
         // end
     }
 
+    @MainActor
+    final class DownloadView {
+        var status = ""
+        var progress: Double?
+
+        func show(_ downloader: Downloader, _ download: Download) {
+            // snippet: GettingStarted-6
+            download
+                .onProgress { self.progress = $0.fraction }
+                .onFailure { self.status = $0.message }
+            downloader.group("swift")
+                .onSuccess { self.status = $0.path }
+                .onFinished { self.status = "\($0.completed) complete, \($0.failed) failed" }
+            // end
+        }
+    }
+
     static func understand(download: Download) async {
-        // snippet: GettingStarted-6
+        // snippet: GettingStarted-7
         do {
             print(try await download.result().path)
         } catch {
