@@ -141,12 +141,16 @@ struct Mirror: Sendable {
     /// One line for each event but progress, which is nothing for a log.
     private static func log(_ event: DownloaderEvent) {
         switch event {
+        case .added(let snapshot): print("added\t\(snapshot.url.masked)")
+        case .removed(let id, _): print("removed\t\(id)")
         case .changed(let snapshot): print("\(snapshot.state)\t\(snapshot.url.masked)")
         case .progressed: return
         case .ended(let snapshot, .completed(let file)): print("file\t\(snapshot.url.masked)\t\(file.path)")
         case .ended(let snapshot, .failed(let error)): print("error\t\(snapshot.url.masked)\t\(error.message)")
         case .ended(let snapshot, .cancelled): print("dropped\t\(snapshot.url.masked)")
         case .changedTogether(let state, let count): print("\(state)\t\(count) together")
+        case .addedTogether(let count): print("added\t\(count) together")
+        case .removedTogether(let count): print("removed\t\(count) together")
         case .finished(let summary): print("finished\t\(summary.completed) complete, \(summary.failed) failed")
         }
         // A log is read while it is written.

@@ -32,8 +32,8 @@ public struct Download: Sendable, Identifiable {
     /// A graceful shutdown of the `ServiceGroup` that the task belongs to does not end the wait; the shutdown of the
     /// downloader does.
     ///
-    /// - Throws: ``DownloadError``: the reason why the run ended without a file; ``DownloadError/Code/cancelled`` when
-    ///   the download was cancelled or removed together with its file, or when this task was cancelled;
+    /// - Throws: why it ended without a file; ``DownloadError/Code/cancelled`` when it was cancelled or removed together with
+    ///   its file; ``DownloadError/Code/waitCancelled`` when this task was cancelled, which leaves the download as it is;
     ///   ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
         let listener = hub.listen(onlyTheEnd: true)
@@ -41,13 +41,26 @@ public struct Download: Sendable, Identifiable {
         while let event = await listener.next() {
             if case .ended(let outcome) = event { return try outcome.result.get() }
         }
-        throw DownloadError(.cancelled, "Nobody waits for this download any more.")
+        throw DownloadError(.waitCancelled, "The wait for the download was cancelled. The download itself was not.")
     }
 
     /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)-(DownloadID)``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }
     /// Queues the download again when it is paused or failed; see ``Downloader/resume(_:)-(DownloadID)``.
     public func resume() async throws(DownloadError) { try await downloader.resume(id) }
+    /// See ``Downloader/startNow(_:)``.
+    public func startNow() async throws(DownloadError) { try await downloader.startNow(id) }
+    /// See ``Downloader/setPriority(_:of:)-(_,DownloadID)``.
+    public func setPriority(_ priority: Int) async throws(DownloadError) {
+        try await downloader.setPriority(priority, of: id)
+    }
+    /// See ``Downloader/move(_:to:)``.
+    public func move(to place: Downloader.Place) async throws(DownloadError) {
+        try await downloader.move([id], to: place)
+    }
+    /// Returns the handle of the new run. See ``Downloader/fetchAgain(_:)``.
+    @discardableResult
+    public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }
     /// Limits the speed of the download, in bytes per second; see ``Downloader/setSpeedLimit(_:of:)``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
         try await downloader.setSpeedLimit(bytesPerSecond, of: id)

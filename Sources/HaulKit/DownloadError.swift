@@ -23,12 +23,15 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         /// The file system refused: no room or no quota left, an error of the disk, no permission, a read-only file
         /// system, a name that is too long, or too many open files.
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
-        /// `fileExists`: the name is taken, or the download is complete. `inUse`: another process or another run has
-        /// the file, the download or the store. `alreadyAdded`: see ``DownloadRequest/onDuplicate`` and
-        /// ``DownloadRequest/key``. `checksumMismatch`: a digest differs. `storeFailed`: the store cannot be read or
-        /// written. `cancelled`: the download, or the task that waited, was cancelled. `shutDown`:
-        /// ``Downloader/shutDown()`` was called. `internalFault`: a defect of Haul.
-        case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed, cancelled, shutDown, internalFault
+        case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed
+        /// The store has no download with the given ID: it was never added, or it was cancelled or removed.
+        case notFound
+        /// The download was cancelled, or removed together with its file.
+        case cancelled
+        /// The task that waited was cancelled. The downloads it waited for are not affected.
+        case waitCancelled
+        /// `shutDown`: ``Downloader/shutDown()`` was called. `internalFault`: a defect of Haul.
+        case shutDown, internalFault
     }
 
     /// The stable code; branch on this, not on the message.
@@ -40,6 +43,18 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     public let cause: String?
     /// The status of the response (RFC 9110 §15) that refused the download or its URL; `nil` for every other reason.
     public let status: Int?
+
+    /// An error with these values: for tests and previews, and for a ``SourceProvider`` that reports one.
+    ///
+    /// Line breaks, control characters and invisible characters are removed from the texts.
+    ///
+    /// - Parameters:
+    ///   - message: one or two sentences for a person, without secrets.
+    ///   - cause: what the layer below reported, if that adds something.
+    ///   - status: the response status, for ``Code/refusedByServer``.
+    public init(code: Code, message: String, cause: String? = nil, status: Int? = nil) {
+        self.init(code, message, cause: cause, status: status)
+    }
 
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Identifies a download in its store. Does not change when the URL of the download does.
-public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
+public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConvertible {
     /// The id as a UUID.
     public let rawValue: UUID
 
@@ -74,4 +74,33 @@ public struct DownloadID: Sendable, Hashable, Codable, RawRepresentable, CustomS
 
     /// Whether the character at this index is a hyphen: 8-4-4-4-12.
     private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
+}
+
+extension DownloadID: Codable {
+    private enum CodingKeys: String, CodingKey { case rawValue }
+
+    /// Reads the text that ``encode(to:)`` writes, or an object with the text as its `rawValue`, as earlier versions wrote.
+    ///
+    /// - Throws: `DecodingError` for anything else.
+    public init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        let text: String
+        do { text = try value.decode(String.self) } catch {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(rawValue: try values.decode(UUID.self, forKey: .rawValue))
+            return
+        }
+        guard let id = DownloadID(text) else {
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "This is not the ID of a download.")
+        }
+        self = id
+    }
+
+    /// Writes ``description``.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var value = encoder.singleValueContainer()
+        try value.encode(description)
+    }
 }

@@ -1,7 +1,9 @@
 public import Foundation
 
 /// The state of a download at one moment.
-public struct DownloadSnapshot: Sendable, Hashable {
+///
+/// `Codable` for messages and caches of an application. ``url`` is encoded unmasked, and may hold a password or a token.
+public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The phase that a download is in.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// Waits for a free slot.
@@ -69,15 +71,69 @@ public struct DownloadSnapshot: Sendable, Hashable {
     public let startedAt: Date?
     /// When its last run ended; `nil` before the first end and while a run has a slot.
     public let endedAt: Date?
+    /// How the finished file was proved; nil unless ``state-swift.property`` is completed.
+    public let proof: CompletedDownload.Proof?
 
     /// An open connection of a transfer.
-    public struct Connection: Sendable, Hashable {
+    public struct Connection: Sendable, Hashable, Codable {
         /// The host of the requested URL, before redirects.
         public let host: String
         /// The byte range that the connection has still to deliver.
         public let remainingRange: Range<Int64>
         /// Bytes per second over the last two seconds.
         public let bytesPerSecond: Double
+
+        /// A connection for tests and previews.
+        ///
+        /// - Parameters:
+        ///   - remainingRange: in bytes of the file.
+        ///   - bytesPerSecond: 0 when nothing arrives.
+        public init(host: String, remainingRange: Range<Int64>, bytesPerSecond: Double = 0) {
+            self.host = host
+            self.remainingRange = remainingRange
+            self.bytesPerSecond = bytesPerSecond
+        }
+    }
+
+    /// A snapshot for tests and previews; a downloader makes its own. Nothing is checked, and what is not named is absent.
+    ///
+    /// - Parameters:
+    ///   - receivedBytes: bytes of the file that are on disk.
+    ///   - totalBytes: complete length in bytes; nil while it is unknown.
+    ///   - bytesPerSecond: 0 when nothing arrives.
+    public init(
+        id: DownloadID = DownloadID(),
+        url: URL,
+        state: State = .queued,
+        holdReason: HoldReason? = nil,
+        path: String? = nil,
+        receivedBytes: Int64 = 0,
+        totalBytes: Int64? = nil,
+        bytesPerSecond: Double = 0,
+        error: DownloadError? = nil,
+        retryDelay: Duration? = nil,
+        connections: [Connection] = [],
+        receivedRanges: [Range<Int64>] = [],
+        key: String? = nil,
+        group: String? = nil,
+        owner: String? = nil,
+        metadata: Metadata? = nil,
+        priority: Int = 0,
+        addedAt: Date = Date(),
+        startedAt: Date? = nil,
+        endedAt: Date? = nil,
+        proof: CompletedDownload.Proof? = nil
+    ) {
+        self.id = id
+        urlText = url.absoluteString
+        (self.state, self.holdReason, self.path) = (state, holdReason, path)
+        (self.receivedBytes, self.totalBytes, self.bytesPerSecond) = (receivedBytes, totalBytes, bytesPerSecond)
+        (self.error, self.retryDelay) = (error, retryDelay)
+        (self.connections, self.receivedRanges) = (connections, receivedRanges)
+        (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
+        self.priority = priority
+        (self.addedAt, self.startedAt, self.endedAt) = (addedAt, startedAt, endedAt)
+        self.proof = proof
     }
 
     /// The snapshot of a record, with what is known only while the download runs.
@@ -114,6 +170,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
         addedAt = record.createdAt
         startedAt = record.startedAt
         endedAt = record.finishedAt
+        proof = state == .completed ? record.proof ?? CompletedDownload.Proof.none : nil
     }
 
     /// The snapshot of a download that does not run, from its stored record.
@@ -148,8 +205,16 @@ public struct DownloadSnapshot: Sendable, Hashable {
         (addedAt, startedAt) = (other.addedAt, other.startedAt)
         self.state = state
         endedAt = state == .queued ? nil : other.endedAt
-        (holdReason, error, retryDelay) = (nil, nil, nil)
+        (holdReason, error, retryDelay, proof) = (nil, nil, nil, nil)
         (bytesPerSecond, connections, receivedRanges) = (0, [], [])
+    }
+
+    /// The file's name for display: that of ``path``, or else the one in the URL, or else the URL's host. It is no promise of what
+    /// the file will be called while ``path`` is nil.
+    public var name: String {
+        if let path, !path.isEmpty { return FilePaths.name(of: path) }
+        let url = url
+        return FileName.from(url: url) ?? url.host ?? key ?? id.description
     }
 
     /// Progress from 0 to 1; `nil` while the complete length is unknown.
@@ -173,7 +238,7 @@ public struct DownloadSnapshot: Sendable, Hashable {
 }
 
 /// The file of a completed download.
-public struct CompletedDownload: Sendable, Hashable {
+public struct CompletedDownload: Sendable, Hashable, Codable {
     /// The id of the download.
     public let id: DownloadID
     /// Absolute path of the file.
@@ -194,6 +259,23 @@ public struct CompletedDownload: Sendable, Hashable {
     /// `true` when an earlier run completed the file and it is unchanged, or when an existing file was kept
     /// (``DownloadRequest/ConflictPolicy/skip``).
     public let alreadyExisted: Bool
+
+    /// A result for tests and previews; a downloader makes its own.
+    ///
+    /// - Parameter bytes: the file's size.
+    public init(
+        id: DownloadID = DownloadID(),
+        path: String,
+        bytes: Int64,
+        proof: Proof = .length,
+        alreadyExisted: Bool = false
+    ) {
+        self.id = id
+        self.path = path
+        self.bytes = bytes
+        self.proof = proof
+        self.alreadyExisted = alreadyExisted
+    }
 }
 
 /// How a run of a download ended.

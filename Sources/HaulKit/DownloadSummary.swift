@@ -1,5 +1,5 @@
 /// Number, bytes and progress of several downloads: of a whole downloader, a group, or a query.
-public struct DownloadSummary: Sendable, Hashable {
+public struct DownloadSummary: Sendable, Hashable, Codable {
     /// The state of several downloads together.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// There are no downloads.
@@ -32,10 +32,34 @@ public struct DownloadSummary: Sendable, Hashable {
     /// ``Downloader/groups()``.
     public internal(set) var bytesPerSecond: Double = 0
 
-    /// Number of all downloads.
+    init() {}
+
+    /// A sum for tests and previews; a downloader makes its own.
+    ///
+    /// - Parameters:
+    ///   - open: downloads that wait or run.
+    ///   - receivedBytes: of finished and unfinished files.
+    ///   - knownTotalBytes: of all files whose length is known.
+    ///   - unknownTotals: downloads whose length is unknown.
+    public init(
+        open: Int,
+        paused: Int = 0,
+        failed: Int = 0,
+        completed: Int = 0,
+        receivedBytes: Int64 = 0,
+        knownTotalBytes: Int64 = 0,
+        unknownTotals: Int = 0,
+        bytesPerSecond: Double = 0
+    ) {
+        (self.open, self.paused, self.failed, self.completed) = (open, paused, failed, completed)
+        (self.receivedBytes, self.knownTotalBytes) = (receivedBytes, knownTotalBytes)
+        (self.unknownTotals, self.bytesPerSecond) = (unknownTotals, bytesPerSecond)
+    }
+
+    /// How many downloads there are.
     public var count: Int { open + paused + failed + completed }
 
-    /// ``State/running`` before ``State/paused`` before ``State/failed`` before ``State/completed``.
+    /// What they are together.
     public var state: State {
         if open > 0 { return .running }
         if paused > 0 { return .paused }

@@ -261,6 +261,24 @@ public actor Downloader {
         return try await download(id)
     }
 
+    /// The handle of the newest download that was added with exactly this URL; nil when there is none. A link that a
+    /// ``SourceProvider`` named later is not looked for, nor is a mirror.
+    ///
+    /// - Parameter source: texts are spelled as ``add(_:to:)-(URLConvertible,_)`` would spell them.
+    /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` for what is no URL.
+    public func download(url source: some URLConvertible) async throws(DownloadError) -> Download? {
+        try checkIsOpen()
+        var urls: [String] = []
+        if let text = source as? String {
+            let spelled = try SpelledURL(text)
+            urls = [spelled.url.absoluteString] + [spelled.earlierSpelling].compactMap(\.self)
+        } else {
+            urls = [try source.downloadURL().absoluteString]
+        }
+        guard let id = try await store.newest(ofURLs: urls) else { return nil }
+        return try await download(id)
+    }
+
     /// A handle, whether the download is in memory or not.
     ///
     /// - Parameter isNew: the download is about to get its place in the queue.
@@ -289,13 +307,12 @@ public actor Downloader {
     /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
     /// download. An unknown id changes nothing.
     ///
-    /// - Parameters:
-    ///   - bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
-    ///   - id: the download.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    /// - Parameter bytesPerSecond: nil for no limit of its own.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.load(id) else { return }
+            guard let task = try await downloader.load(id) else { throw .notFound(id) }
             task.speedLimit.bytesPerSecond = bytesPerSecond
             task.record.wishes.bytesPerSecond = bytesPerSecond
             if task.ownsRecord { downloader.store.note(task.record) }

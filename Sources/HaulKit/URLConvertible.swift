@@ -84,6 +84,21 @@ extension DownloadRequest {
 }
 
 extension Downloader {
+    /// Downloads a file into a folder: the shortest form of ``add(_:)-(DownloadRequest)``.
+    ///
+    /// ```swift
+    /// let file = try await downloader.download("https://example.org/disk.iso", to: "Downloads").result()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - source: the URL, as `URL`, `String` or whatever is ``URLConvertible``.
+    ///   - folder: a path; what is not absolute begins at the current folder. The name is taken from the answer.
+    /// - Returns: its handle, at once. ``Download/result()`` waits for the file.
+    /// - Throws: ``DownloadError``, as there.
+    public func download(_ source: some URLConvertible, to folder: String) async throws(DownloadError) -> Download {
+        try await add(source, to: folder)
+    }
+
     /// Adds a download into a folder, as ``add(_:)-(DownloadRequest)`` does.
     ///
     /// - Parameters:

@@ -37,8 +37,8 @@ enum ExitStatus: Int32 {
         case .checksumMismatch: self = .checksum
         case .fileExists: self = .fileExists
         case .inUse, .alreadyAdded: self = .inUse
-        case .shutDown, .cancelled: self = .interrupted
-        case .contentChanged, .sourceFailed, .storeFailed, .internalFault: self = .otherFailure
+        case .shutDown, .cancelled, .waitCancelled: self = .interrupted
+        case .contentChanged, .sourceFailed, .storeFailed, .notFound, .internalFault: self = .otherFailure
         }
     }
 

@@ -7,7 +7,7 @@ final class DownloadCatalog {
     /// Between two places of the queue's order: room for those that are moved there by hand.
     static let positionStep: Int64 = 1 << 16
 
-    /// Those in memory: see `Downloader+Catalog`.
+    /// Those in memory: see `Downloader+Loading`.
     var tasks: [DownloadID: DownloadTask] = [:]
     /// The place of the download that was added last.
     var position: Int64

@@ -18,16 +18,26 @@ extension Downloader {
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)
-        catalog.pendingAdditions += 1
-        defer { additionEnded() }
+        let groups = additionBegan([request])
+        defer { additionEnded(groups) }
         return try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }
     }
 
     /// Nothing is idle as long as something is being added: see ``isIdle``.
-    func additionEnded() {
+    ///
+    /// - Returns: the groups that are added to.
+    func additionBegan(_ requests: [DownloadRequest]) -> Set<String> {
+        catalog.pendingAdditions += 1
+        let groups = Set(requests.compactMap(\.group))
+        idle.additionBegan(groups)
+        return groups
+    }
+
+    func additionEnded(_ groups: Set<String> = []) {
         catalog.pendingAdditions -= 1
+        idle.additionEnded(groups)
         if !isShuttingDown { noteIdle() }
     }
 
@@ -41,6 +51,7 @@ extension Downloader {
         let record = newRecord(request)
         let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
         try await store.commit(record, nil, durably: true)
+        announceAddition(of: record)
         line(up: record, request)
         startQueuedDownloads()
         return download
@@ -159,6 +170,7 @@ extension Downloader {
         let download = Download(task.id, self, task.hub)
         guard task.machine.state == .queued else {
             announce(snapshot(of: task), outcome(of: task), task)
+            noteRest(of: task.record.groupName)
             tellHooks(task, task.hub.snapshot)
             // A list of which everything is complete comes to its end too.
             wasBusy = true

@@ -17,8 +17,8 @@ extension Downloader {
         results.reserveCapacity(requests.count)
         var paths = AbsolutePaths()
         var start = 0
-        catalog.pendingAdditions += 1
-        defer { additionEnded() }
+        let groups = additionBegan(requests)
+        defer { additionEnded(groups) }
         while start < requests.count {
             // A few first, so that the connections have something to do.
             let end = min(requests.count, start + (start == 0 ? 64 : Self.addedTogether))
@@ -82,7 +82,10 @@ extension Downloader {
             if !new.isEmpty { try await store.commit(new.map { ($0.record, nil) }, durably: true) }
         } catch { failure = error }
         if failure == nil {
-            for (record, request) in new { line(up: record, request) }
+            for (record, request) in new {
+                announceAddition(of: record)
+                line(up: record, request)
+            }
         }
         // What was there already may be one of these.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }

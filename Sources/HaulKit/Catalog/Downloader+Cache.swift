@@ -51,16 +51,14 @@ extension Downloader {
         return missing
     }
 
-    /// The state of a download's finished file; `nil` when the download is not complete, or the id is unknown.
+    /// What has become of the file of a download; nil while it has none that is finished.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, or
-    ///   with a disk code when the file cannot be examined.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; with that of the
+    ///   disk's failure when the file cannot be looked at; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
         try checkIsOpen()
-        guard let record = try await store.find(id: id.description)?.record, record.status == .completed else {
-            return nil
-        }
-        return try await fileState(record)
+        guard let record = try await store.find(id: id.description)?.record else { throw .notFound(id) }
+        return record.status == .completed ? try await fileState(record) : nil
     }
 
     /// Bytes that this user can still write at a path, which need not exist; `nil` when the file system does not report
@@ -86,15 +84,16 @@ extension Downloader {
     /// Fetches a finished file again that is missing or has changed; a file in its place is handled as the request says
     /// (``DownloadRequest/onConflict``). A file that is unchanged stays, and an unfinished download continues.
     ///
-    /// - Returns: the handle; `nil` for an unknown id.
-    /// - Throws: as ``add(_:)-(DownloadRequest)``.
+    /// - Returns: its handle, of the new run where there is one.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; otherwise as
+    ///   ``add(_:)-(DownloadRequest)``.
     @discardableResult
-    public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download? {
+    public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
         catalog.pendingAdditions += 1
         defer { additionEnded() }
         return try await withCatalogLock { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
-            else { return nil }
+            else { throw .notFound(id) }
             request.onDuplicate = .join
             return try await downloader.addOne(request, saved)
         }
@@ -162,8 +161,9 @@ extension Downloader {
             for found in await downloader.look(at: rows) {
                 await downloader.take(found, deletingFiles, &page)
             }
-            try await downloader.store.remove(.ids(page.removed.map(\.id)).only([.completed]))
+            let removed = try await downloader.forget(.ids(page.removed.map(\.id)).only([.completed]))
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
+            downloader.announce(removed)
             return (page, count)
         }
         passed += count - page.removed.count

@@ -5,22 +5,26 @@ extension Downloader {
     /// Pauses a download and keeps its bytes. Returns when they are on disk and the connections are closed. A download
     /// that is neither waiting, running nor held, and an unknown id, change nothing.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    /// A download that has ended or is paused stays as it is.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of these calls.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.pauseRequested, task) }
-        try await pause(.ids([id]))
+        if let task = tasks[id] { return try await tell(.pauseRequested, task) }
+        if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Queues a paused or failed download; it continues with the bytes it has. If another process runs the download by
-    /// now, the run fails with ``DownloadError/Code/inUse``. A download in another state, and an unknown id, change
-    /// nothing.
+    /// Queues a paused or failed download; it goes on where it was. If another process runs it by now, its run fails with
+    /// ``DownloadError/Code/inUse``.
     ///
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.resumeRequested, task) }
-        if try await resume(.ids([id]), from: [.paused, .failed]) == 0 { try await tellHolderWhoseItIs(id) }
+        if let task = tasks[id] { return try await tell(.resumeRequested, task) }
+        guard try await resume(.ids([id]), from: [.paused, .failed]) == 0 else { return }
+        try await checkIsKnown(id)
+        try await tellHolderWhoseItIs(id)
     }
 
     /// Fails the run of a handle whose download was evicted from memory and is run by another process by now.
@@ -40,33 +44,42 @@ extension Downloader {
         hub.changed(snapshot, outcome: .failed(error))
     }
 
-    /// Deletes the bytes and the record of an unfinished download. A finished download, and an unknown id, change
-    /// nothing. Returns when this is done.
+    /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
+    /// Returns when that has happened.
     ///
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
-        if let task = tasks[id] { return await tell(.cancelRequested, task) }
-        try await cancel(.ids([id]))
+        if let task = tasks[id] { return try await tell(.cancelRequested, task) }
+        if try await cancel(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
     /// Removes a download from the store in any state; an unfinished download is cancelled first. An unknown id changes
     /// nothing.
     ///
-    /// - Parameters:
-    ///   - id: the download.
-    ///   - deletingFile: also deletes a finished file, if it is unchanged. From then on ``Download/result()`` of
-    ///     existing handles throws ``DownloadError/Code/cancelled``; with `false` it still returns the path of the
-    ///     file.
-    /// - Throws: ``DownloadError`` when the file or the record cannot be removed; ``DownloadError/Code/shutDown``.
+    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
+    ///   ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it they go on saying where the
+    ///   file is.
+    /// - Throws: ``DownloadError`` when the file or the record could not be removed; with code
+    ///   ``DownloadError/Code/notFound`` when the store has no such download; ``DownloadError/Code/shutDown``.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
-        try await remove(.ids([id]), deletingFiles: deletingFile)
+        if try await remove(.ids([id]), deletingFiles: deletingFile) == 0 { try await checkIsKnown(id) }
     }
 
-    private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async {
+    private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
+        // Cancelled before this call: its record is gone, or is about to be.
+        let isGone = task.machine.state == .cancelled
         send(event, to: task)
         await settled(task)
         evict(task)
+        if isGone { throw .notFound(task.id) }
+    }
+
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no download with this ID.
+    func checkIsKnown(_ id: DownloadID) async throws(DownloadError) {
+        if let task = tasks[id], task.machine.state != .cancelled { return }
+        try checkIsOpen()
+        guard try await store.count(.ids([id])) > 0 else { throw .notFound(id) }
     }
 
     // MARK: Many
@@ -82,6 +95,7 @@ extension Downloader {
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
             rest = rest.onlyQueuedOrHeld()
+            let groups = try await downloader.listenedGroups(rest)
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
             for id in ids { downloader.queue.leave(id) }
@@ -92,7 +106,7 @@ extension Downloader {
                 throw error
             }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .paused)
+            downloader.tellHolders(of: ids, .paused, in: groups)
             downloader.startQueuedDownloads()
             return present.count + ids.count
         }
@@ -125,11 +139,12 @@ extension Downloader {
             present.removeAll { $0.statusAtRest.map { !statuses.contains($0) } ?? true }
             await downloader.tellAll(.resumeRequested, present)
             let stopped = rest.only(statuses)
+            let groups = try await downloader.listenedGroups(stopped)
             let ids = try await downloader.store.ids(stopped)
             try await downloader.store.requeue(stopped)
             for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .queued)
+            downloader.tellHolders(of: ids, .queued, in: groups)
             downloader.startQueuedDownloads()
             return present.count + ids.count
         }
@@ -151,19 +166,22 @@ extension Downloader {
         let unfinished = rest.onlyUnfinished()
         // What has bytes on the disk is taken into memory for it.
         var present = present.filter { !$0.isComplete }
-        let count = present.count
         for id in try await store.ids(unfinished.onlyBegun()) {
             if let task = try await load(id) { present.append(task) }
         }
+        let told = Set(present.map(\.id))
         await tellAll(.cancelRequested, present)
+        let groups = try await listenedGroups(unfinished)
         let ids = try await store.ids(unfinished)
         for id in ids { queue.leave(id) }
         space.forget(ids)
         space.invalidateUsage()
-        let untouched = try await store.remove(unfinished)
-        tellHolders(of: ids, .cancelled)
+        let removed = try await forget(unfinished)
+        tellHolders(of: ids, .cancelled, in: groups)
+        announce(removed)
         startQueuedDownloads()
-        return count + max(untouched, ids.count)
+        // What was told and is in the store still was removed with the others.
+        return told.count + max(removed.count, ids.count) - ids.count { told.contains($0) }
     }
 
     /// Removes the downloads of a selection from the store in any state; unfinished downloads are cancelled first.
@@ -186,8 +204,9 @@ extension Downloader {
             if deletingFiles {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
             }
-            try await downloader.store.remove(condition)
+            let removed = try await downloader.forget(condition)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
+            downloader.announce(removed)
             downloader.space.invalidateUsage()
             return ids.count
         }
@@ -248,9 +267,15 @@ extension Downloader {
         for task in tasks { evict(task) }
     }
 
-    /// Reports the new state to handles of downloads that are not in memory, and to listeners of the downloader.
-    func tellHolders(of ids: [DownloadID], _ state: DownloadSnapshot.State) {
-        if !ids.isEmpty { broadcast.tell(.changedTogether(to: state, count: ids.count), group: nil) }
+    /// Who has a handle of a download that is not in memory hears what has become of it.
+    ///
+    /// - Parameter groups: how many of them belong to the groups that are listened to.
+    func tellHolders(
+        of ids: [DownloadID],
+        _ state: DownloadSnapshot.State,
+        in groups: [DownloadStore.GroupShare]
+    ) {
+        announceTogether(state, count: ids.count, in: groups)
         for id in ids where tasks[id] == nil {
             guard let hub = hubs.existing(id) else { continue }
             let snapshot = hub.snapshot.atRest(state)

@@ -2,7 +2,8 @@ internal import DequeModule
 
 /// What one listener of a whole downloader has not taken yet. However long it takes nothing, there is a bound: of progress the
 /// latest of each download that runs, of everything else the newest ``limit`` events. Older ones are not lost without a word:
-/// they are added up to ``DownloaderEvent/changedTogether(to:count:)``, which come first.
+/// they are added up to ``DownloaderEvent/addedTogether(count:)``, ``DownloaderEvent/changedTogether(to:count:)`` and
+/// ``DownloaderEvent/removedTogether(count:)``, which come first.
 struct BroadcastQueue: Sendable {
     static let limit = 1024
 
@@ -10,6 +11,9 @@ struct BroadcastQueue: Sendable {
     private var progress: [DownloadID: DownloadSnapshot] = [:]
     /// Older changes, counted by the state that they led to.
     private var addedUp: [DownloadSnapshot.State: Int] = [:]
+    /// Older additions and removals.
+    private var additions = 0
+    private var removals = 0
     /// Of several that were too old only the last is of use.
     private var lastFinished: DownloaderEvent?
 
@@ -20,17 +24,26 @@ struct BroadcastQueue: Sendable {
             return
         // What they say includes the progress.
         case .changed(let snapshot), .ended(let snapshot, _): progress[snapshot.id] = nil
-        case .changedTogether, .finished: break
+        case .removed(let id, _): progress[id] = nil
+        case .added, .changedTogether, .addedTogether, .removedTogether, .finished: break
         }
         waiting.append(event)
         if waiting.count > Self.limit, let oldest = waiting.popFirst() { addUp(oldest) }
     }
 
     mutating func popFirst() -> DownloaderEvent? {
+        if additions > 0 {
+            defer { additions = 0 }
+            return .addedTogether(count: additions)
+        }
         if !addedUp.isEmpty {
             for state in DownloadSnapshot.State.allCases {
                 if let count = addedUp.removeValue(forKey: state) { return .changedTogether(to: state, count: count) }
             }
+        }
+        if removals > 0 {
+            defer { removals = 0 }
+            return .removedTogether(count: removals)
         }
         if let finished = lastFinished {
             lastFinished = nil
@@ -49,6 +62,10 @@ struct BroadcastQueue: Sendable {
         case .changed(let snapshot): addedUp[snapshot.state, default: 0] += 1
         case .ended(let snapshot, _): if snapshot.state.isFinal { addedUp[snapshot.state, default: 0] += 1 }
         case .changedTogether(let state, let count): addedUp[state, default: 0] += count
+        case .added: additions += 1
+        case .addedTogether(let count): additions += count
+        case .removed: removals += 1
+        case .removedTogether(let count): removals += count
         case .finished: lastFinished = event
         case .progressed: break
         }

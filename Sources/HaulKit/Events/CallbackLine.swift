@@ -5,17 +5,7 @@ internal import Synchronization
 /// There is a task only while there is something to tell. A run that has not ended holds its line, and the line the hub: who
 /// lets go of all handles is called back none the less.
 final class CallbackLine: EventReceiver {
-    struct Callback: Sendable {
-        let place: Download.CallbackPlace
-        let body: @Sendable (DownloadEvent) -> Void
-
-        func callAsFunction(_ event: DownloadEvent) async {
-            switch place {
-            case .mainActor: await MainActor.run { body(event) }
-            case .anywhere: body(event)
-            }
-        }
-    }
+    typealias Callback = EventCallback<DownloadEvent>
 
     private struct State {
         var callbacks: [Callback] = []

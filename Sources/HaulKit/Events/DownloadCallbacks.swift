@@ -3,7 +3,7 @@
 ///
 /// ```swift
 /// download
-///     .onProgress { print($0.fraction ?? 0) }
+///     .onProgress { label.text = $0.receivedText }
 ///     .onSuccess { print($0.path) }
 ///     .onFailure { print($0.message) }
 /// ```
@@ -23,58 +23,77 @@ extension Download {
         case anywhere
     }
 
-    /// Calls a closure with the present state, and then at each change of state and each report of progress.
+    /// Calls back on the main actor with the present state, and then whenever state or progress change.
+    @discardableResult
+    public func onProgress(_ body: @escaping @MainActor (DownloadSnapshot) -> Void) -> Download {
+        listen(.init { event in if let snapshot = event.snapshot { body(snapshot) } })
+    }
+
+    /// Calls back with the present state, and then whenever state or progress change.
     @discardableResult
     public func onProgress(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (DownloadSnapshot) -> Void
     ) -> Download {
-        listen(on: place) { event in
-            switch event {
-            case .changed(let snapshot), .progressed(let snapshot): body(snapshot)
-            case .ended: break
-            }
-        }
+        listen(.init(place: place) { event in if let snapshot = event.snapshot { body(snapshot) } })
+    }
+
+    /// Calls back on the main actor once, when the file is there.
+    @discardableResult
+    public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> Download {
+        onCompletion { result in if case .success(let completed) = result { body(completed) } }
     }
 
     /// Calls a closure once, when the file is complete. Not called when the run ends without a file.
     @discardableResult
     public func onSuccess(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (CompletedDownload) -> Void
     ) -> Download {
-        onCompletion(on: place) { if case .success(let completed) = $0 { body(completed) } }
+        onCompletion(on: place) { result in if case .success(let completed) = result { body(completed) } }
+    }
+
+    /// Calls back on the main actor once, when the run ends without a file; a cancelled one has the code
+    /// ``DownloadError/Code/cancelled``. A pause is no end.
+    @discardableResult
+    public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
+        onCompletion { result in if case .failure(let error) = result { body(error) } }
     }
 
     /// Calls a closure once, when the run ends without a file; a cancelled run has the code
     /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (DownloadError) -> Void
     ) -> Download {
-        onCompletion(on: place) { if case .failure(let error) = $0 { body(error) } }
+        onCompletion(on: place) { result in if case .failure(let error) = result { body(error) } }
+    }
+
+    /// Calls back on the main actor once, when the run has ended one way or the other.
+    @discardableResult
+    public func onCompletion(
+        _ body: @escaping @MainActor (Result<CompletedDownload, DownloadError>) -> Void
+    ) -> Download {
+        listen(.init { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
     /// Calls a closure once, when the run has ended, with its file or its error.
     @discardableResult
     public func onCompletion(
-        on place: CallbackPlace = .mainActor,
+        on place: CallbackPlace,
         _ body: @escaping @Sendable (Result<CompletedDownload, DownloadError>) -> Void
     ) -> Download {
-        listen(on: place) { event in
-            guard case .ended(let outcome) = event else { return }
-            body(outcome.result)
-        }
+        listen(.init(place: place) { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
-    private func listen(on place: CallbackPlace, _ body: @escaping @Sendable (DownloadEvent) -> Void) -> Download {
+    private func listen(_ callback: CallbackLine.Callback) -> Download {
         var download = self
         if let callbacks, !callbacks.isOver {
-            callbacks.add(.init(place: place, body: body))
+            callbacks.add(callback)
         } else {
             let line = CallbackLine(hub)
-            line.add(.init(place: place, body: body))
+            line.add(callback)
             hub.attach(line)
             download.callbacks = line
         }
@@ -83,12 +102,24 @@ extension Download {
 }
 
 extension [Download] {
-    /// Calls a closure once, when every download has ended, with the results in the order of the array.
+    /// Calls back on the main actor once, when every one of them has ended, with how, in their order.
     @discardableResult
     public func onCompletion(
-        on place: Download.CallbackPlace = .mainActor,
+        _ body: @escaping @MainActor ([Result<CompletedDownload, DownloadError>]) -> Void
+    ) -> [Download] {
+        callBack(.init(body))
+    }
+
+    /// Calls back once, when every one of them has ended, with how, in their order.
+    @discardableResult
+    public func onCompletion(
+        on place: Download.CallbackPlace,
         _ body: @escaping @Sendable ([Result<CompletedDownload, DownloadError>]) -> Void
     ) -> [Download] {
+        callBack(.init(place: place, body: body))
+    }
+
+    private func callBack(_ callback: EventCallback<[Result<CompletedDownload, DownloadError>]>) -> [Download] {
         Task {
             var results: [Result<CompletedDownload, DownloadError>] = []
             for download in self {
@@ -96,13 +127,19 @@ extension [Download] {
                     results.append(.success(try await download.result()))
                 } catch { results.append(.failure(error)) }
             }
-            let all = results
-            switch place {
-            case .mainActor: await MainActor.run { body(all) }
-            case .anywhere: body(all)
-            }
+            await callback(results)
         }
         return self
+    }
+}
+
+extension DownloadEvent {
+    /// Of a change of state or progress.
+    fileprivate var snapshot: DownloadSnapshot? {
+        switch self {
+        case .changed(let snapshot), .progressed(let snapshot): snapshot
+        case .ended: nil
+        }
     }
 }
 

@@ -43,18 +43,16 @@ extension Downloader {
 
     /// Reports a change of state to the listeners of the download and of the downloader.
     func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ task: DownloadTask) {
+        let wasUnderWay = broadcast.isHeard && task.hub.snapshot.isUnderWay
         task.hub.changed(snapshot, outcome: outcome)
+        let isForgotten = task.isForgotten
+        task.isForgotten = false
         guard broadcast.isHeard else { return }
         broadcast.tell(.changed(snapshot), group: snapshot.group)
         if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
-        switch snapshot.state {
-        case .paused, .completed, .failed, .cancelled:
-            if let group = snapshot.group, broadcast.groups.contains(group) {
-                idle.restedGroups.insert(group)
-                lookWhoIsIdle()
-            }
-        default: break
-        }
+        if isForgotten { broadcast.tell(.removed(task.id, group: snapshot.group), group: snapshot.group) }
+        // What was at rest before does not end its group once more.
+        if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
     }
 
     /// Runs reports that need a look-up, one after another; ``shutDown()`` waits for them.

@@ -3,19 +3,27 @@ internal import Synchronization
 
 /// An event of a whole downloader, or of one of its groups.
 public enum DownloaderEvent: Sendable, Hashable {
-    /// The state of a download has changed. A reader that is far behind gets the oldest changes as a number
-    /// (``changedTogether(to:count:)``).
+    /// A download was added. Comes before everything else about it.
+    case added(DownloadSnapshot)
+    /// The store has no record of this download any more: it was cancelled or removed. Comes after everything else about it; `group` is
+    /// the one that it belonged to.
+    case removed(DownloadID, group: String?)
+    /// A download is in another state now. A reader that is far behind is told of the oldest changes together.
     case changed(DownloadSnapshot)
     /// More bytes of a download have been received. A slow listener gets only the latest report of each download.
     case progressed(DownloadSnapshot)
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state are reported by number only: re-run list queries. They belong to queued or idle
-    /// downloads that one call changed, or, for a reader that is more than 1,024 events behind, they are the oldest of
-    /// these events, ends of runs included.
+    /// `count` changes of state are told by their number alone: lists are to be read anew. They are of downloads that waited or
+    /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
+    /// ends of runs included. A listener of a group is told how many of them belong to it.
     case changedTogether(to: DownloadSnapshot.State, count: Int)
-    /// No download waits, runs or is held any more; sent once, after the last end. A sequence gets it only for ends
-    /// after the sequence was made; ``Downloader/waitUntilIdle()`` needs no sequence.
+    /// `count` additions that a reader more than 1,024 events behind has not read as ``added(_:)``. Re-run list queries.
+    case addedTogether(count: Int)
+    /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Re-run list queries.
+    case removedTogether(count: Int)
+    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once each time that this comes about, after
+    /// the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under way. A sequence hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }
 
@@ -114,7 +122,7 @@ final class Broadcast: Sendable {
                     // The end of what was before this listener is not for it to hear.
                     guard state.hasRestToFinish else { return }
                     state.hasRestToFinish = false
-                case .progressed: break
+                case .progressed, .added, .removed, .addedTogether, .removedTogether: break
                 }
                 state.waiting.append(event)
                 if let continuation = state.continuation {
@@ -166,10 +174,11 @@ final class Broadcast: Sendable {
 /// The events of all downloads, or of a group, from the moment at which the sequence was made until the downloader
 /// shuts down or is released.
 ///
-/// A slow reader loses progress; a reader that is more than 1,024 events behind gets the oldest as a number
-/// (``DownloaderEvent/changedTogether(to:count:)``), so that memory is bounded. All iterations of one sequence share
-/// one queue: each event goes to one of them. An iteration also ends when its task is cancelled, and in a task of a
-/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after the events that happened before it.
+/// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
+/// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
+/// ``DownloaderEvent/removedTogether(count:)``), so that it costs no more memory however long it reads nothing. Each
+/// iteration of one sequence reads from the same line. An iteration also ends when its task is cancelled, and in a task of a
+/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
 public struct DownloaderEvents: AsyncSequence, Sendable {
     /// One event.
     public typealias Element = DownloaderEvent

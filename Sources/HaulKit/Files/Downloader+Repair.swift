@@ -95,7 +95,8 @@ extension Downloader {
         let part = FilePaths.part(of: file.path)
         try await onDisk { () throws(DiskError) in try file.sync() }
         let now = time.date()
-        let id = try await keyed(request) ?? DownloadID(at: now, using: &random)
+        let known = try await keyed(request)
+        let id = known ?? DownloadID(at: now, using: &random)
         var record = DownloadRecord(id, try Self.checked(request), createdAt: now)
         record.part = try await status(of: file)
         record.partPath = part
@@ -117,6 +118,7 @@ extension Downloader {
             throw error
         }
         file.unlock()
+        if known == nil { announceAddition(of: record, received: right.count) }
     }
 
     /// The download that already has this key: a key identifies one download, and the repair is of its file.

@@ -11,6 +11,8 @@ struct IdleWatch {
     /// Groups that are listened to, and of which something has come to rest since they were looked at.
     var restedGroups: Set<String> = []
     var isLooking = false
+    /// Groups that calls under way add to, each with the number of these calls.
+    private(set) var additions: [String: Int] = [:]
     private var next = 0
 
     var isEmpty: Bool { waiters.isEmpty && restedGroups.isEmpty }
@@ -18,6 +20,17 @@ struct IdleWatch {
     mutating func number() -> Int {
         next += 1
         return next
+    }
+
+    mutating func additionBegan(_ groups: Set<String>) {
+        for group in groups { additions[group, default: 0] += 1 }
+    }
+
+    mutating func additionEnded(_ groups: Set<String>) {
+        for group in groups {
+            guard let count = additions[group] else { continue }
+            additions[group] = count > 1 ? count - 1 : nil
+        }
     }
 
     mutating func resume(_ group: String?, _ result: Result<DownloadSummary, DownloadError>) {
@@ -42,10 +55,9 @@ extension Downloader {
     /// downloads have their final names and the records are written. Downloads added by a call that returned before
     /// this call are counted.
     ///
-    /// - Returns: the summary of all downloads of the store, including downloads that ended before or in other
-    ///   processes.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/cancelled`` when the task is cancelled,
-    ///   ``DownloadError/Code/shutDown`` when the downloader is or was shut down first,
+    /// - Returns: the sum of all downloads of the store, those included that ended before or in other processes.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when the task is cancelled,
+    ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
     ///   ``DownloadError/Code/storeFailed``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
         try await waitUntilIdle(group: nil)
@@ -66,7 +78,10 @@ extension Downloader {
         return try result.get()
     }
 
-    private static let isNotAwaited = DownloadError(.cancelled, "The wait for the downloads was cancelled.")
+    private static let isNotAwaited = DownloadError(
+        .waitCancelled,
+        "The wait for the downloads was cancelled. The downloads themselves were not."
+    )
 
     private func stopWaiting(_ number: Int) {
         idle.waiters.removeValue(forKey: number)?.continuation.resume(returning: .failure(Self.isNotAwaited))
@@ -95,7 +110,12 @@ extension Downloader {
 
     private func groupHasRested(_ group: String) async {
         do throws(DownloadError) {
-            guard let summary = try await idleSummary(group) else { return }
+            guard let summary = try await idleSummary(group) else {
+                // Asked again when the addition has ended, or the task has come to rest.
+                let isAboutToRest = tasks.values.contains { $0.record.groupName == group && $0.isComingToRest }
+                if isAboutToRest || idle.additions[group] != nil { idle.restedGroups.insert(group) }
+                return
+            }
             broadcast.tellAlone(.finished(summary), group: group)
         } catch { logger.debug("store: \(error)") }
     }
@@ -112,6 +132,8 @@ extension Downloader {
 
     private func isIdle(_ group: String?) async throws(DownloadError) -> Bool {
         guard let group else { return isIdle && tasks.values.allSatisfy(isAtRest) }
+        // The rest of a list that is being added belongs to it too.
+        guard idle.additions[group] == nil else { return false }
         guard tasks.values.allSatisfy({ $0.record.groupName != group || isAtRest($0) && $0.machine.hold == nil })
         else { return false }
         if isIdle { return true }
@@ -138,6 +160,19 @@ extension DownloadGroup {
     ///
     /// - Throws: as ``Downloader/waitUntilIdle()``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
+        try await downloader.waitUntilIdle(group: name)
+    }
+
+    /// How the group ended: waits until none of its downloads waits or runs, and returns them added up. Returns at once when that is so
+    /// already, also when the group is empty. A call that is still adding to the group is waited for.
+    ///
+    /// A failed download is no error of the group: it is counted by ``DownloadSummary/failed``. What was paused by the user is at rest;
+    /// what is held for a reason that ends by itself (``HoldReason``) is waited for.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which leaves the
+    ///   downloads as they are; ``DownloadError/Code/shutDown`` when the downloader is or was shut down first;
+    ///   ``DownloadError/Code/storeFailed``.
+    public func result() async throws(DownloadError) -> DownloadSummary {
         try await downloader.waitUntilIdle(group: name)
     }
 }

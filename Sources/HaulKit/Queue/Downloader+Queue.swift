@@ -17,7 +17,17 @@ extension Downloader {
         startQueuedDownloads()
     }
 
-    /// Changes the priority of downloads; see ``DownloadRequest/priority``. Unknown ids are ignored.
+    /// Gives a download another priority; see ``DownloadRequest/priority``.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
+    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    public func setPriority(_ priority: Int, of id: DownloadID) async throws(DownloadError) {
+        try checkIsOpen()
+        try await checkIsKnown(id)
+        try await setPriority(priority, of: .ids([id]))
+    }
+
+    /// Gives downloads another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
@@ -32,11 +42,10 @@ extension Downloader {
         }
     }
 
-    /// Moves a download ahead of all that wait, whatever their priority. If no slot is free, it takes that of the
-    /// running download of the lowest priority, which waits again. A paused or failed download is resumed first. An
-    /// unknown id changes nothing.
+    /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
+    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
     ///
-    /// - Throws: as ``setPriority(_:of:)``.
+    /// - Throws: as ``setPriority(_:of:)-(_,DownloadID)``.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
@@ -52,24 +61,37 @@ extension Downloader {
         case before(DownloadID)
         /// Directly after a download.
         case after(DownloadID)
+
+        /// The download that the place is beside.
+        fileprivate var other: DownloadID? {
+            switch self {
+            case .first, .last: nil
+            case .before(let id), .after(let id): id
+            }
+        }
     }
 
-    /// Moves downloads to another position of the queue, in the order of `ids`. Priorities do not change and take
-    /// precedence over positions. Unknown ids are ignored; a position beside an unknown download changes nothing.
+    /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
+    /// are and go before the order. IDs that the store does not have are passed over.
     ///
-    /// - Throws: as ``setPriority(_:of:)``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has none of these downloads, or not
+    ///   the one that `place` names; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()
         guard !ids.isEmpty else { return }
         try await withCatalogLock { downloader throws(DownloadError) in
+            if try await downloader.store.count(.ids(ids)) == 0 { throw .notFound(ids[0]) }
             var gap = try await downloader.store.gap(at: place, besides: ids)
             if let found = gap, found.upper - found.lower <= Int64(ids.count) {
                 try await downloader.store.spread(DownloadCatalog.positionStep)
                 try await downloader.readPlaces()
                 gap = try await downloader.store.gap(at: place, besides: ids)
             }
-            // A place beside a download that is not there.
-            guard let gap else { return }
+            guard let gap else {
+                // Nil beside a download that the store does not have, or whose position cannot be read.
+                if let other = place.other { try await downloader.checkIsKnown(other) }
+                return
+            }
             let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
             try await downloader.store.place(ids, from: gap.lower + step, by: step)
             try await downloader.readPlaces(of: ids)

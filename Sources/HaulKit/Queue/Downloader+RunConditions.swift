@@ -87,7 +87,7 @@ extension Downloader {
         guard reasons != conditions.toldReasons else { return }
         monitor.conditions.toldReasons = reasons
         guard queue.waitingCount > 0 else { return }
-        broadcast.tell(.changedTogether(to: .queued, count: queue.waitingCount), group: nil)
+        announceWaiting()
         for (id, hub) in hubs.all where queue.waits(id) && hub.outcome == nil {
             let last = hub.snapshot
             guard last.state == .queued else { continue }

@@ -68,10 +68,11 @@ extension Downloader {
                 downloader.space.forget(task.id)
             }
             guard !rest.isEmpty else { return }
+            let groups = try await downloader.listenedGroups(.ids(rest).onlyQueuedOrHeld())
             try await downloader.store.endHolds(of: rest)
             downloader.space.forget(rest)
             for item in try await downloader.store.queueItems(.ids(rest)) { downloader.queue.enqueue(item) }
-            downloader.tellHolders(of: rest, .queued)
+            downloader.tellHolders(of: rest, .queued, in: groups)
             downloader.startQueuedDownloads()
         }
     }

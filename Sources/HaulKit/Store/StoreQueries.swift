@@ -61,6 +61,15 @@ extension DownloadStore {
         }
     }
 
+    /// The newest download of one of these URLs, as they were asked for.
+    func newest(ofURLs urls: [String]) async throws(DownloadError) -> DownloadID? {
+        var condition = StoreCondition()
+        condition.add(isIn: urls, "url")
+        condition.order = "createdAt DESC, download.rowid DESC"
+        condition.page = " LIMIT 1"
+        return try await ids(condition).first
+    }
+
     /// What the queue has to know of those that wait.
     func queueItems(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
         try await reading { database in

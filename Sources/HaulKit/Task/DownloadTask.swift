@@ -47,6 +47,8 @@ final class DownloadTask {
         get { record.proof ?? .none }
         set { record.proof = newValue }
     }
+    /// Its record was deleted, and listeners are still to be told.
+    var isForgotten = false
     /// False while another process may be running this download: its record is not ours to write then.
     var ownsRecord = true
     /// Another's file at the final name, which was left alone as asked.

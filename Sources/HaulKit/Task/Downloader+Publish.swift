@@ -114,6 +114,7 @@ extension Downloader {
             // One that was let go of may be another process's by now.
             if configuration.restoration == .onRequest, try await !store.claim(task.record.id) { return }
             try await store.remove(task.record.id)
+            task.isForgotten = true
         } catch { logger.debug("store: \(error)") }
     }
 

@@ -80,6 +80,7 @@ extension Downloader {
         step(task) { downloader, task in
             do throws(DownloadError) {
                 try await downloader.store.remove(task.record.id)
+                task.isForgotten = true
             } catch { downloader.logger.debug("store: \(error)") }
         }
     }

@@ -21,9 +21,9 @@ extension Downloader {
     /// old URL continue; every further request, and each after an interruption, uses the new URL. A paused download
     /// stays paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is not an `http` or `https`
-    ///   URL, ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/storeFailed``,
-    ///   ``DownloadError/Code/shutDown``. An unknown id changes nothing.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is no `http` or `https` URL,
+    ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/notFound`` when the store has no
+    ///   such download, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``.
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard source.url.isAskable else {
@@ -31,7 +31,7 @@ extension Downloader {
         }
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
         try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.load(id) else { return }
+            guard let task = try await downloader.load(id) else { throw .notFound(id) }
             try await downloader.replaceSource(of: task, with: source)
         }
     }

@@ -7,10 +7,10 @@ import HaulKit
 enum DocumentationSnippets {
     // MARK: HaulKit
 
-    static func theShortestWay(url: URL) async throws {
+    static func theShortestWay() async throws {
         // snippet: HaulKit-1
         let downloader = try await Downloader()
-        let download = try await downloader.add(DownloadRequest(url, to: .folder(path: "Downloads")))
+        let download = try await downloader.download("https://example.org/disk.iso", to: "Downloads")
         let file = try await download.result()
         print(file.path, file.bytes)
         await downloader.shutDown()
@@ -19,8 +19,16 @@ enum DocumentationSnippets {
 
     // MARK: GettingStarted
 
-    static func openAndAdd(url: URL) async throws {
+    static func theShortestForm() async throws {
         // snippet: GettingStarted-1
+        let downloader = try await Downloader()
+        let file = try await downloader.download("https://example.org/disk.iso", to: "Downloads").result()
+        print(file.path, file.bytes)
+        // end
+    }
+
+    static func openAndAdd(url: URL) async throws {
+        // snippet: GettingStarted-2
         var configuration = Configuration()
         configuration.name = "books"
         let downloader = try await Downloader(configuration)
@@ -32,7 +40,7 @@ enum DocumentationSnippets {
     }
 
     static func sayMore(url: URL, digest: String, token: String) throws -> DownloadRequest {
-        // snippet: GettingStarted-2
+        // snippet: GettingStarted-3
         var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
         request.checksum = try Checksum("sha256:" + digest)
         request.onConflict = .overwrite
@@ -42,7 +50,7 @@ enum DocumentationSnippets {
     }
 
     static func follow(download: Download) async {
-        // snippet: GettingStarted-3
+        // snippet: GettingStarted-4
         for await event in download.events {
             switch event {
             case .changed(let snapshot): print(snapshot.state)
@@ -56,7 +64,7 @@ enum DocumentationSnippets {
     }
 
     static func callBack(download: Download) {
-        // snippet: GettingStarted-4
+        // snippet: GettingStarted-5
         download
             .onProgress { print($0.fraction ?? 0) }
             .onSuccess { print($0.path) }
@@ -64,8 +72,25 @@ enum DocumentationSnippets {
         // end
     }
 
+    @MainActor
+    final class DownloadView {
+        var status = ""
+        var progress: Double?
+
+        func show(_ downloader: Downloader, _ download: Download) {
+            // snippet: GettingStarted-6
+            download
+                .onProgress { self.progress = $0.fraction }
+                .onFailure { self.status = $0.message }
+            downloader.group("swift")
+                .onSuccess { self.status = $0.path }
+                .onFinished { self.status = "\($0.completed) complete, \($0.failed) failed" }
+            // end
+        }
+    }
+
     static func understand(download: Download) async {
-        // snippet: GettingStarted-5
+        // snippet: GettingStarted-7
         do {
             print(try await download.result().path)
         } catch {
@@ -210,11 +235,13 @@ enum DocumentationSnippets {
         let group = downloader.group("swift")
         for await event in group.events {
             switch event {
+            case .added(let snapshot): print(snapshot.key ?? "", "was added")
+            case .removed(let id, _): print(id, "was removed")
             case .changed(let snapshot): print(snapshot.key ?? "", snapshot.state)
             case .progressed: print(try await group.summary().fraction)
             case .ended(let snapshot, .failed(let error)): print(snapshot.key ?? "", error.message)
             case .ended(let snapshot, _): print(snapshot.key ?? "", snapshot.path ?? "")
-            case .changedTogether: print(try await group.list().count)
+            case .changedTogether, .addedTogether, .removedTogether: print(try await group.list().count)
             case .finished(let summary): print(summary.completed, summary.failed)
             }
         }
@@ -223,7 +250,7 @@ enum DocumentationSnippets {
 
     static func waitForTheGroup(downloader: Downloader) async throws {
         // snippet: Groups-4
-        let summary = try await downloader.group("swift").waitUntilIdle()
+        let summary = try await downloader.group("swift").result()
         print(summary.completed, summary.failed, summary.paused)
         // end
     }

@@ -55,13 +55,43 @@ struct BroadcastQueueTests {
             case .ended(let snapshot, _): ends[snapshot.state, default: 0] += 1
             case .changedTogether(let state, let count): ends[state, default: 0] += count
             case .finished: finished += 1
-            case .changed, .progressed: break
+            case .added, .removed, .changed, .progressed, .addedTogether, .removedTogether: break
             }
         }
         #expect(ends[.failed] == count / 3 && ends[.completed] == count / 3 * 2 && ends[.cancelled] == 7)
         #expect(finished == 1)
         #expect(ends[.connecting, default: 0] >= count - BroadcastQueue.limit)
         guard case .changedTogether = all.first else {
+            Issue.record("what was lost comes first")
+            return
+        }
+    }
+
+    @Test func addsUpTheOldestAdditionsAndRemovals() {
+        var queue = BroadcastQueue()
+        let count = 50_000
+        for _ in 0..<count {
+            let id = DownloadID()
+            queue.append(.added(snapshot(.queued, id)))
+            queue.append(.progressed(snapshot(.transferring, id)))
+            queue.append(.removed(id, group: "g"))
+        }
+        queue.append(.addedTogether(count: 3))
+        queue.append(.removedTogether(count: 4))
+        let all = drained(&queue)
+        #expect(all.count <= BroadcastQueue.limit + 2, "nothing is left of the progress of what is gone")
+        var (added, removed) = (0, 0)
+        for event in all {
+            switch event {
+            case .added: added += 1
+            case .addedTogether(let count): added += count
+            case .removed: removed += 1
+            case .removedTogether(let count): removed += count
+            default: Issue.record("\(event)")
+            }
+        }
+        #expect((added, removed) == (count + 3, count + 4))
+        guard case .addedTogether = all[0], case .removedTogether = all[1] else {
             Issue.record("what was lost comes first")
             return
         }
@@ -82,7 +112,7 @@ struct BroadcastQueueTests {
                 case .changedTogether(to: .completed, let count): completed += count
                 case .changedTogether(to: .failed, let count): failed += count
                 case .finished: finished += 1
-                case .changed, .progressed, .changedTogether: break
+                case .added, .removed, .changed, .progressed, .changedTogether, .addedTogether, .removedTogether: break
                 }
             }
             #expect((completed, failed, finished) == (300, 300, 1))

@@ -53,20 +53,19 @@ struct CacheTests {
             #expect(states == [.unchanged, .missing, .changed])
             #expect(try await rig.downloader.missingFiles().map(\.id) == [downloads[1].id, downloads[2].id])
 
-            let again = try #require(try await rig.downloader.fetchAgain(downloads[1].id))
+            let again = try await rig.downloader.fetchAgain(downloads[1].id)
             #expect(again.id == downloads[1].id)
             #expect(try await again.result().alreadyExisted == false)
             #expect(try content.matches(fileAt: rig.folder + "/gone"))
             #expect(try await again.fileState() == .unchanged)
             // What somebody put there is his.
-            let other = try #require(try await rig.downloader.fetchAgain(downloads[2].id))
+            let other = try await rig.downloader.fetchAgain(downloads[2].id)
             await #expect(throws: DownloadError.self) { try await other.result() }
             #expect(try rig.text(at: rig.folder + "/changed") == "mine")
             let requests = rig.server.requests.count
-            let kept = try #require(try await rig.downloader.fetchAgain(downloads[0].id))
+            let kept = try await downloads[0].fetchAgain()
             #expect(try await kept.result().alreadyExisted)
             #expect(rig.server.requests.count == requests)
-            #expect(try await rig.downloader.fetchAgain(DownloadID()) == nil)
         }
     }
 

@@ -44,7 +44,15 @@ struct AfterShutDownTests {
         "retry a group": { rig, _ in _ = try await rig.downloader.group("g").retry() },
         "cancel a group": { rig, _ in _ = try await rig.downloader.group("g").cancel() },
         "remove a group": { rig, _ in _ = try await rig.downloader.group("g").remove(deletingFiles: true) },
+        "priority of one": { rig, download in try await rig.downloader.setPriority(7, of: download.id) },
         "priority": { rig, _ in try await rig.downloader.setPriority(7, of: .all) },
+        "priority of a handle": { _, download in try await download.setPriority(7) },
+        "start a handle now": { _, download in try await download.startNow() },
+        "move a handle": { _, download in try await download.move(to: .first) },
+        "fetch a handle again": { _, download in try await download.fetchAgain() },
+        "download a text": { rig, _ in
+            _ = try await rig.downloader.download(rig.server.url("/fast/new"), to: rig.folder)
+        },
         "start now": { rig, download in try await rig.downloader.startNow(download.id) },
         "move": { rig, download in try await rig.downloader.move([download.id], to: .last) },
         "move none": { rig, _ in try await rig.downloader.move([], to: .last) },
@@ -61,6 +69,8 @@ struct AfterShutDownTests {
         "clear": { rig, _ in _ = try await rig.downloader.clear() },
         "repair": { rig, _ in _ = try await rig.downloader.repair(rig.folder + "/done", from: rig.named("done")) },
         "wait until idle": { rig, _ in _ = try await rig.downloader.waitUntilIdle() },
+        "download by URL": { rig, _ in _ = try await rig.downloader.download(url: rig.server.url("/fast/done")) },
+        "result of a group": { rig, _ in _ = try await rig.downloader.group("g").result() },
         "wait until a group is idle": { rig, _ in _ = try await rig.downloader.group("g").waitUntilIdle() },
     ]
 

@@ -20,7 +20,7 @@ struct DownloaderEventTests {
                 switch event {
                 case .ended(let snapshot, _): ended[snapshot.id, default: 0] += 1
                 case .finished(let summary): finished.append(summary)
-                case .changed, .progressed, .changedTogether: break
+                case .added, .removed, .changed, .progressed, .changedTogether, .addedTogether, .removedTogether: break
                 }
                 if !finished.isEmpty { break }
             }
@@ -39,9 +39,9 @@ struct DownloaderEventTests {
             ])
             for await event in events {
                 switch event {
-                case .changed(let snapshot), .progressed(let snapshot), .ended(let snapshot, _):
+                case .added(let snapshot), .changed(let snapshot), .progressed(let snapshot), .ended(let snapshot, _):
                     #expect(snapshot.group == "g")
-                case .changedTogether: break
+                case .removed, .changedTogether, .addedTogether, .removedTogether: break
                 case .finished(let summary):
                     #expect(summary.completed == 2)
                     #expect(summary.count == 2)
@@ -76,20 +76,19 @@ struct DownloaderEventTests {
 
     @Test func callsBackInAChain() async throws {
         try await ManagerRig.run { rig async throws in
-            let calls = Mutex<[String]>([])
-            @Sendable func note(_ call: String) { calls.withLock { $0.append(call) } }
+            let calls = Calls()
             let download = try await rig.downloader.add(try rig.named("a"))
                 .onProgress(on: .anywhere) { _ in }
                 .onSuccess { _ in
                     MainActor.assertIsolated()
-                    note("success")
+                    calls.note("success")
                 }
-                .onFailure { _ in note("failure") }
+                .onFailure { _ in calls.note("failure") }
             _ = try await download.result()
             // What is attached late is told at once.
             await withCheckedContinuation { continuation in
                 download.onCompletion(on: .anywhere) { result in
-                    if case .success = result { note("late") }
+                    if case .success = result { calls.note("late") }
                     continuation.resume()
                 }
             }
@@ -99,9 +98,16 @@ struct DownloaderEventTests {
                     continuation.resume()
                 }
             }
-            while calls.withLock({ $0.count }) < 2 { await Task.yield() }
-            #expect(calls.withLock { $0.sorted() } == ["late", "success"])
+            while calls.all.count < 2 { await Task.yield() }
+            #expect(calls.all.sorted() == ["late", "success"])
         }
+    }
+
+    /// Written down from any thread.
+    private final class Calls: Sendable {
+        private let names = Mutex<[String]>([])
+        var all: [String] { names.withLock { $0 } }
+        func note(_ name: String) { names.withLock { $0.append(name) } }
     }
 
     @Test func tellsOfFailureByClosure() async throws {

@@ -89,9 +89,25 @@ struct QueueOrderTests {
         }
     }
 
+    @Test func ordersByHandles() async throws {
+        try await run(waiting: 3) { rig, running, waiting in
+            try await waiting[2].move(to: .first)
+            try await waiting[1].setPriority(5)
+            var listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            #expect(listed == [waiting[1].id, waiting[2].id, waiting[0].id])
+            try await waiting[0].startNow()
+            await waiting[0].reaches(1000)
+            listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            #expect(!listed.contains(waiting[0].id))
+        }
+    }
+
     @Test func movesNothingBesideADownloadThatIsNotThere() async throws {
         try await run(waiting: 2) { rig, _, waiting in
-            try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
+            }
+            #expect(error?.code == .notFound)
             let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == waiting.map(\.id))
         }

@@ -129,7 +129,7 @@ struct WaitUntilIdleTests {
             while await rig.downloader.idle.waiters.count < 3 { await Task.yield() }
             cancelled.cancel()
             let error = await #expect(throws: DownloadError.self) { try await cancelled.value }
-            #expect(error?.code == .cancelled)
+            #expect(error?.code == .waitCancelled)
             await rig.downloader.shutDown()
             for other in others {
                 let error = await #expect(throws: DownloadError.self) { try await other.value }

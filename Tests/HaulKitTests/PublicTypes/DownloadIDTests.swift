@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HaulKit
@@ -19,5 +20,17 @@ struct DownloadIDTests {
         let id = DownloadID()
         #expect(DownloadID(id.description) == id)
         #expect(DownloadID("no id") == nil)
+    }
+
+    @Test func isEncodedAsItsText() throws {
+        let id = DownloadID()
+        let data = try JSONEncoder().encode([id])
+        #expect(String(decoding: data, as: UTF8.self) == "[\"\(id)\"]")
+        #expect(try JSONDecoder().decode([DownloadID].self, from: data) == [id])
+        let earlier = Data("[{\"rawValue\": \"\(id.rawValue)\"}]".utf8)
+        #expect(try JSONDecoder().decode([DownloadID].self, from: earlier) == [id])
+        for none in ["[\"no id\"]", "[1]", "[{}]"] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode([DownloadID].self, from: Data(none.utf8)) }
+        }
     }
 }

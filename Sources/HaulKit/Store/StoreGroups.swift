@@ -1,0 +1,52 @@
+internal import GRDB
+
+/// Rows by their groups.
+extension DownloadStore {
+    /// How many of the selected downloads belong to a group, and how many of these wait or run, or will by themselves.
+    struct GroupShare: Sendable, Equatable {
+        let group: String
+        let count: Int
+        let open: Int
+    }
+
+    func shares(of groups: Set<String>, _ condition: StoreCondition) async throws(DownloadError) -> [GroupShare] {
+        var condition = condition
+        condition.add(isIn: groups.sorted(), "groupName")
+        let selected = condition
+        return try await reading { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT groupName, count(*) AS n, total(status = 'queued' OR hold IS NOT NULL) AS open FROM download
+                    WHERE \(selected.sql) GROUP BY groupName
+                    """,
+                arguments: selected.bound
+            ).compactMap { row in
+                Self.group(row, "groupName").map {
+                    GroupShare(group: $0, count: Int(row.sum("n")), open: Int(row.sum("open")))
+                }
+            }
+        }
+    }
+
+    /// Deletes downloads, and says which.
+    func removeAndList(_ condition: StoreCondition) async throws(DownloadError) -> [(id: DownloadID, group: String?)] {
+        try await writing { database in
+            try Row.fetchAll(
+                database,
+                sql: "DELETE FROM download WHERE \(condition.sql) RETURNING id, groupName",
+                arguments: condition.bound
+            ).compactMap { row in
+                let stored: DatabaseValue = row["id"] ?? .null
+                // A row that somebody edited may have no ID; nobody knows it.
+                guard let id = String.fromDatabaseValue(stored).flatMap({ DownloadID($0) }) else { return nil }
+                return (id, Self.group(row, "groupName"))
+            }
+        }
+    }
+
+    private static func group(_ row: Row, _ column: String) -> String? {
+        let stored: DatabaseValue = row[column] ?? .null
+        return String.fromDatabaseValue(stored)
+    }
+}

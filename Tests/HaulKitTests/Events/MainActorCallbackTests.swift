@@ -1,0 +1,85 @@
+import Foundation
+import HaulKit
+import HaulTesting
+import Testing
+
+/// Closures in a class of the main actor, as every user interface has them.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+@MainActor
+final class MainActorCallbackTests {
+    private var fraction: Double?
+    private var paths: [String] = []
+    private var messages: [String] = []
+    private var names: [String] = []
+    private var ends = 0
+    private var finished: [DownloadSummary] = []
+
+    private nonisolated func onMainActor(
+        _ test: @escaping @MainActor @Sendable (FaultRig) async throws -> Void
+    ) async throws {
+        try await ManagerRig.run { rig async throws in try await test(rig) }
+    }
+
+    private func reaches(_ condition: () -> Bool) async {
+        while !condition() { await Task.yield() }
+    }
+
+    @Test func touchItsState() async throws {
+        try await onMainActor { [self] rig async throws in
+            let done = try await rig.downloader.add(try rig.named("done"))
+            done.onProgress { self.fraction = $0.fraction }
+                .onSuccess { self.paths.append($0.path) }
+                .onFailure { self.messages.append($0.message) }
+                .onCompletion { _ in self.ends += 1 }
+            await reaches { self.ends == 1 }
+            #expect(fraction == 1)
+            #expect(paths == [rig.folder + "/done"] && messages.isEmpty)
+            let failed = try await rig.downloader.add(try rig.named("failed", "missing"))
+            failed.onFailure { self.messages.append($0.message) }
+            [done, failed].onCompletion { self.ends += $0.count }
+            await reaches { self.ends == 3 }
+            #expect(messages.count == 1)
+        }
+    }
+
+    @Test func touchItsStateForAGroupAndForAll() async throws {
+        try await onMainActor { [self] rig async throws in
+            rig.downloader.group("g")
+                .onProgress { self.names.append($0.name) }
+                .onSuccess { self.paths.append($0.path) }
+                .onFailure { self.messages.append("\($0.name): \($1.status ?? 0)") }
+                .onFinished { self.finished.append($0) }
+            let all = rig.downloader.onCompletion { _, _ in self.ends += 1 }
+            _ = await rig.downloader.add([
+                try rig.named("a") { $0.group = "g" }, try rig.named("b", "missing") { $0.group = "g" },
+                try rig.named("c"),
+            ])
+            await reaches { self.ends == 3 && !self.finished.isEmpty }
+            #expect(Set(names) == ["a", "b"])
+            #expect(paths == [rig.folder + "/a"])
+            #expect(messages == ["b: 404"])
+            #expect(finished.map(\.count) == [2])
+            all.stop()
+            all.stop()
+            _ = try await rig.downloader.add(try rig.named("d") { $0.group = "g" })
+            await reaches { self.finished.count == 2 }
+            #expect(ends == 3, "a chain that was stopped is not called")
+        }
+    }
+
+    @Test func callElsewhereWhereThatIsAskedFor() async throws {
+        try await onMainActor { rig async throws in
+            let (ended, continuation) = AsyncStream.makeStream(of: String.self)
+            rig.downloader
+                .onProgress(on: .anywhere) { _ in }
+                .onSuccess(on: .anywhere) { continuation.yield($0.path) }
+                .onFailure(on: .anywhere) { continuation.yield($0.name + ": " + $1.code.rawValue) }
+                .onCompletion(on: .mainActor) { _, _ in MainActor.assertIsolated() }
+                .onFinished(on: .anywhere) { _ in continuation.finish() }
+            _ = await rig.downloader.add([try rig.named("a"), try rig.named("b", "missing")])
+            var all: Set<String> = []
+            for await end in ended { all.insert(end) }
+            #expect(all == [rig.folder + "/a", "b: refusedByServer"])
+        }
+    }
+}
