@@ -25,7 +25,8 @@ struct UnreadOutputTests {
     }
 
     private func get(_ server: TestServer, _ count: Int, _ options: String...) -> [String] {
-        ["get", "-c1", "-j\(count)", "--timeout", "9000"] + options + (0..<count).map { server.url("/\(padding)/file\($0)") }
+        ["get", "-c1", "-j\(count)", "--timeout", "9000"] + options
+            + (0..<count).map { server.url("/\(padding)/file\($0)") }
     }
 
     @Test func downloadsGoOnWhenNobodyReads() async throws {
