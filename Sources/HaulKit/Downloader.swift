@@ -138,7 +138,7 @@ public actor Downloader {
     ) async throws(DownloadError) {
         self.configuration = configuration
         let cookies = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
-        services = EngineServices(
+        let services = EngineServices(
             transport: transport,
             disk: disk,
             store: store,
@@ -149,7 +149,8 @@ public actor Downloader {
             cookieCollection: cookies,
             logger: configuration.logger
         )
-        space = SpaceMonitor(configuration, disk: disk, store: store, time: time, executor: executor)
+        self.services = services
+        space = SpaceMonitor(configuration, services)
         speed = SpeedControl(configuration.bytesPerSecond, time: time)
         monitor = RunConditionMonitor(configuration, time: time)
         metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
@@ -160,13 +161,9 @@ public actor Downloader {
         let poster = transport as? any WebhookPoster
         hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
         pool = ConnectionPool(
+            services,
             ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections),
-            learnedLimits: try await store.hostLimits(at: time.date()),
-            transport: transport,
-            store: store,
-            time: time,
-            cookies: cookies,
-            logger: configuration.logger
+            learnedLimits: try await store.hostLimits(at: time.date())
         )
         catalog = DownloadCatalog(position: try await store.lastPosition())
         watchConditions()

@@ -9,11 +9,7 @@ internal import NIOHTTP1
 final class ConnectionPool {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
-    private let transport: any Transport
-    private let store: DownloadStore
-    private let time: EngineClock
-    private let logger: Logger
-    private let cookies: CookieCollection
+    private let services: EngineServices
     private var limiter: ConnectionLimiter
     /// Connections that a host was seen to allow.
     private var learnedLimits: [Origin: Int]
@@ -22,22 +18,10 @@ final class ConnectionPool {
     private let workers = WorkerRegistry()
     private let mailbox = EventMailbox()
 
-    init(
-        _ limiter: ConnectionLimiter,
-        learnedLimits: [Origin: Int],
-        transport: any Transport,
-        store: DownloadStore,
-        time: EngineClock,
-        cookies: CookieCollection,
-        logger: Logger
-    ) {
+    init(_ services: EngineServices, _ limiter: ConnectionLimiter, learnedLimits: [Origin: Int]) {
+        self.services = services
         self.limiter = limiter
         self.learnedLimits = learnedLimits
-        self.transport = transport
-        self.store = store
-        self.time = time
-        self.cookies = cookies
-        self.logger = logger
     }
 
     // MARK: Room
@@ -84,7 +68,7 @@ final class ConnectionPool {
     /// A host refused additional connections: later downloads, of other processes too, begin with what it allowed.
     func learn(_ limit: Int, of host: Origin) {
         learnedLimits[host] = limit
-        let (store, logger, date) = (store, logger, time.date())
+        let (store, logger, date) = (services.store, services.logger, services.time.date())
         Task.detached {
             do throws(DownloadError) { try await store.note(limit, of: host, at: date) } catch {
                 logger.debug("store: \(error)")
@@ -113,7 +97,7 @@ final class ConnectionPool {
         _ task: DownloadTask,
         onArrival: @escaping @Sendable () -> Void
     ) {
-        let (date, download, source) = (time.date, task.id, source(request, task))
+        let (date, download, source) = (services.time.date, task.id, source(request, task))
         let mailbox = mailbox
         let worker = SegmentWorker(
             id,
@@ -130,7 +114,7 @@ final class ConnectionPool {
         )
         task.workers[id] = worker
         workers.add(worker, of: download)
-        let jar = task.cookies ?? CookieJar(cookies)
+        let jar = task.cookies ?? CookieJar(services.cookieCollection)
         task.cookies = jar
         let isMirror = host != task.machine.sources.sources[0].origin
         let call = TransportRequest(
@@ -145,7 +129,7 @@ final class ConnectionPool {
             isChosenByOthers: isMirror || task.record.isChosenByOthers(host),
             cookies: jar
         )
-        worker.start(call, over: transport)
+        worker.start(call, over: services.transport)
     }
 
     /// Everything that has come on the event loops since the last call, in order.

@@ -1,4 +1,3 @@
-internal import ServiceLifecycle
 internal import Synchronization
 
 /// An event of a whole downloader, or of one of its groups.
@@ -185,43 +184,30 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
     /// The sequence does not throw.
     public typealias Failure = Never
 
-    private let seat: Seat
+    private let subscription: Subscription<DownloaderEvent>
 
-    init(_ broadcast: Broadcast, group: String?) { seat = Seat(broadcast.listen(group: group)) }
+    init(_ broadcast: Broadcast, group: String?) {
+        let listener = broadcast.listen(group: group)
+        subscription = Subscription(read: listener.next, finish: listener.leave, leave: listener.leave)
+    }
 
     /// An iterator that reads from the queue of this sequence.
-    public func makeAsyncIterator() -> Iterator { Iterator(seat) }
+    public func makeAsyncIterator() -> Iterator { Iterator(subscription) }
 
     /// Reads the events of a ``DownloaderEvents``. Holds the queue; use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
-        private let seat: Seat
+        private let subscription: Subscription<DownloaderEvent>
 
-        fileprivate init(_ seat: Seat) { self.seat = seat }
+        fileprivate init(_ subscription: Subscription<DownloaderEvent>) { self.subscription = subscription }
 
         /// Waits for the next event.
         ///
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
-        public mutating func next() async -> DownloaderEvent? { await seat.next() }
+        public mutating func next() async -> DownloaderEvent? { await subscription.next() }
 
         /// As ``next()``, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
-            await seat.next()
+            await subscription.next()
         }
-    }
-
-    /// Leaves when the last copy of sequence and iterators goes.
-    fileprivate final class Seat: Sendable {
-        private let listener: Broadcast.Listener
-        init(_ listener: Broadcast.Listener) { self.listener = listener }
-
-        func next() async -> DownloaderEvent? {
-            await withGracefulShutdownHandler {
-                await listener.next()
-            } onGracefulShutdown: { [listener] in
-                listener.leave()
-            }
-        }
-
-        deinit { listener.leave() }
     }
 }

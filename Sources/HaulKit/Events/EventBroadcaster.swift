@@ -1,4 +1,3 @@
-internal import ServiceLifecycle
 internal import Synchronization
 
 /// Receives the events of one download.
@@ -198,38 +197,25 @@ public struct DownloadEvents: AsyncSequence, Sendable {
     }
 
     /// An iterator with its own queue, which begins with the present state.
-    public func makeAsyncIterator() -> Iterator { Iterator(Seat(hub.listen(onlyTheEnd: onlyTheEnd))) }
+    public func makeAsyncIterator() -> Iterator {
+        let listener = hub.listen(onlyTheEnd: onlyTheEnd)
+        return Iterator(Subscription(read: listener.next, finish: listener.finish, leave: listener.leave))
+    }
 
     /// Reads the events of a ``DownloadEvents``. Use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
-        private let seat: Seat
+        private let subscription: Subscription<DownloadEvent>
 
-        fileprivate init(_ seat: Seat) { self.seat = seat }
+        fileprivate init(_ subscription: Subscription<DownloadEvent>) { self.subscription = subscription }
 
         /// Waits for the next event.
         ///
         /// - Returns: `nil` after the last event, and when the task is cancelled or shuts down gracefully.
-        public mutating func next() async -> DownloadEvent? { await seat.next() }
+        public mutating func next() async -> DownloadEvent? { await subscription.next() }
 
         /// As ``next()``, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloadEvent? {
-            await seat.next()
+            await subscription.next()
         }
-    }
-
-    /// Leaves when the last copy of the iterator goes.
-    fileprivate final class Seat: Sendable {
-        private let listener: EventBroadcaster.Listener
-        init(_ listener: EventBroadcaster.Listener) { self.listener = listener }
-
-        func next() async -> DownloadEvent? {
-            await withGracefulShutdownHandler {
-                await listener.next()
-            } onGracefulShutdown: { [listener] in
-                listener.finish()
-            }
-        }
-
-        deinit { listener.leave() }
     }
 }

@@ -13,11 +13,11 @@ final class SpaceMonitor {
     /// Time between two looks whether finished files were removed by another program.
     private static let recountInterval = Duration.seconds(30)
 
-    private let disk: any Disk
-    private let store: DownloadStore
-    private let time: EngineClock
-    private let executor: BlockingExecutor
-    private let logger: Logger
+    private let services: EngineServices
+    private var store: DownloadStore { services.store }
+    private var time: EngineClock { services.time }
+    private var executor: BlockingExecutor { services.executor }
+    private var logger: Logger { services.logger }
     private let rule: SpaceRule
     private let quota: Int64?
     private var waitList = DiskSpaceWaitList()
@@ -27,16 +27,9 @@ final class SpaceMonitor {
 
     init(
         _ configuration: Configuration,
-        disk: any Disk,
-        store: DownloadStore,
-        time: EngineClock,
-        executor: BlockingExecutor
+        _ services: EngineServices
     ) {
-        self.executor = executor
-        self.disk = disk
-        self.store = store
-        self.time = time
-        logger = configuration.logger
+        self.services = services
         rule = SpaceRule(reserve: configuration.reservedDiskSpace)
         quota = configuration.diskQuota.map { max(0, $0) }
     }
@@ -189,7 +182,7 @@ final class SpaceMonitor {
 
     /// - Returns: by folder; those that say nothing are left out.
     nonisolated(nonsending) func freeSpace(near folders: [String]) async -> [String: VolumeSpace] {
-        let (disk, logger) = (disk, logger)
+        let (disk, logger) = (services.disk, services.logger)
         return await executor.run {
             var readings: [String: VolumeSpace] = [:]
             for folder in folders {
