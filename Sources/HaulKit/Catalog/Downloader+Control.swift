@@ -71,6 +71,8 @@ extension Downloader {
         let isGone = task.machine.state == .cancelled
         send(event, to: task)
         await settled(task)
+        // Another process that takes it up from here on finds it free.
+        await store.flush()
         evict(task)
         if isGone { throw .notFound(task.id) }
     }
@@ -264,6 +266,8 @@ extension Downloader {
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async {
         for task in tasks { send(event, to: task) }
         for task in tasks { await settled(task) }
+        // Another process that takes one of them up from here on finds it free.
+        await store.flush()
         for task in tasks { evict(task) }
     }
 
