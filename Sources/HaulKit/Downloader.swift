@@ -30,7 +30,7 @@ public actor Downloader {
     let hubs = HubRegistry()
     let broadcast = Broadcast()
     let hooks: HookRunner
-    var hookBook = HookEventTracker()
+    var hookEvents = HookEventTracker()
     var telling: Task<Void, Never>?
     /// Waits for everything, or a group, to come to rest: see `Downloader+Idle`.
     var idle = IdleWatch()
@@ -145,7 +145,7 @@ public actor Downloader {
             time: time,
             executor: executor,
             descriptors: descriptors,
-            publication: FilePlacement(disk: disk),
+            placement: FilePlacement(disk: disk),
             cookieCollection: cookies,
             logger: configuration.logger
         )

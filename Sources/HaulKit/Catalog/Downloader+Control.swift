@@ -15,7 +15,7 @@ extension Downloader {
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Queues a paused or failed download; it goes on where it was. If another process runs it by now, its run fails with
+    /// Queues a paused or failed download, which keeps its bytes. If another process runs the download by now, the run fails with
     /// ``DownloadError/Code/inUse``.
     ///
     /// - Throws: as ``pause(_:)-(DownloadID)``.

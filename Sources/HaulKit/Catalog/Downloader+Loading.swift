@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// Which downloads are in memory: those that run, the next ones of the queue, and nobody else. All others are rows of the store,
-/// and a place in the queue if they wait.
+/// Downloads in memory: those that run, and the next ones of the queue. All others are rows of the store, and a place in the queue
+/// if they wait.
 extension Downloader {
     /// How many are in memory.
     var loadedCount: Int { tasks.count }

@@ -21,7 +21,7 @@ public enum DownloaderEvent: Sendable, Hashable {
     case addedTogether(count: Int)
     /// `count` removals that a reader more than 1,024 events behind has not read as ``removed(_:group:)``. Re-run list queries.
     case removedTogether(count: Int)
-    /// Nothing waits or runs any more, nor is anything held that goes on by itself: told once each time that this comes about, after
+    /// No download waits or runs, and none is held for a reason that ends by itself. Sent once each time that this comes about, after
     /// the last end, and not while a call of ``Downloader/add(_:)-([DownloadRequest])`` is under way. A sequence hears it only of ends that came after it was made; ``Downloader/waitUntilIdle()`` needs no sequence.
     case finished(DownloadSummary)
 }

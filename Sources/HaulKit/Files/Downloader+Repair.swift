@@ -56,8 +56,8 @@ extension Downloader {
         guard try await onDisk({ () throws(DiskError) in try disk.status(path) }) != nil else {
             return .fetching(try await add(request), wrongBytes: size)
         }
-        let publication = publication
-        let file = try await runBlocking { () throws(DownloadError) in try publication.lock(path) }
+        let placement = placement
+        let file = try await runBlocking { () throws(DownloadError) in try placement.lock(path) }
         let isStopping = isStopping
         let found = try await onDisk { () throws(DiskError) in
             try PieceDigests(pieces, total: size).right(in: file, until: isStopping, progress: progress)
@@ -104,12 +104,12 @@ extension Downloader {
         record.resource = Resource(total: request.size)
         // Recorded before it is renamed: a crash in between leaves the file as it was, under its own name.
         try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
-        let (disk, publication) = (disk, publication)
+        let (disk, placement) = (disk, placement)
         do {
             try await onDisk { () throws(DiskError) in
-                try publication.move(file, from: file.path, to: part, replacing: false)
+                try placement.move(file, from: file.path, to: part, replacing: false)
                 do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
-                    try publication.move(file, from: part, to: file.path, replacing: false)
+                    try placement.move(file, from: part, to: file.path, replacing: false)
                     throw error
                 }
             }

@@ -291,11 +291,11 @@ struct FilePlacement: Sendable {
         var offset: Int64 = 0
         while offset < size {
             let block = try file.read(at: offset, count: 1 << 20)
-            let existingFile: [UInt8]
-            do throws(DiskError) { existingFile = try other.read(at: offset, count: block.count) } catch {
+            let otherBlock: [UInt8]
+            do throws(DiskError) { otherBlock = try other.read(at: offset, count: block.count) } catch {
                 return false
             }
-            guard !block.isEmpty, block == existingFile else { return false }
+            guard !block.isEmpty, block == otherBlock else { return false }
             offset += Int64(block.count)
         }
         return true

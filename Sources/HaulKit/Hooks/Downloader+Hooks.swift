@@ -7,13 +7,13 @@ extension Downloader {
     public func setHooks(_ hooks: [Hook]) {
         guard !isShuttingDown else { return }
         self.hooks.replace(with: hooks)
-        hookBook.forgetEnds()
+        hookEvents.forgetEnds()
     }
 
     /// Delays ``HookEvent/allCompleted`` while `true`: more downloads of the same batch will be added. When it becomes
     /// `false`, the event is reported if all downloads have ended by then. Without effect after ``shutDown()``.
     public func expectMoreDownloads(_ expectsMore: Bool) {
-        hookBook.expectsMore = expectsMore
+        hookEvents.expectsMore = expectsMore
         tellHooksWhenIdle()
     }
 
@@ -40,7 +40,7 @@ extension Downloader {
         _ snapshot: DownloadSnapshot,
         alreadyExisted: Bool
     ) {
-        let event = hookBook.note(snapshot.id, state, alreadyExisted: alreadyExisted)
+        let event = hookEvents.note(snapshot.id, state, alreadyExisted: alreadyExisted)
         guard hooks.isWanted else { return }
         if let event {
             let download = HookedDownload(snapshot, alreadyExisted: alreadyExisted)
@@ -55,7 +55,7 @@ extension Downloader {
     /// Reports to hooks that all downloads have ended, if that is so and was not reported. Call it whenever it may have
     /// become so.
     func tellHooksWhenIdle() {
-        guard !isShuttingDown, hooks.isWanted, let counts = hookBook.allEnded(othersWait: !isIdle) else { return }
+        guard !isShuttingDown, hooks.isWanted, let counts = hookEvents.allEnded(othersWait: !isIdle) else { return }
         hooks.tell(HookMessage(event: .allCompleted, time: time.date(), subject: .all(counts)))
     }
 }

@@ -19,12 +19,12 @@ extension Downloader {
         }
     }
 
-    /// Changes on what networks downloads run, from now on; nil leaves a thing as it is. What runs on a network that is barred
-    /// now is paused, and goes on by itself where it may.
+    /// Changes on which networks downloads run, from now on. Downloads that may no longer run are held, and continue when they
+    /// may. Does nothing after ``shutDown()``.
     ///
     /// - Parameters:
-    ///   - waitsForNetwork: see ``Configuration/waitsForNetwork``.
-    ///   - allowsMetered: see ``Configuration/allowsMetered``.
+    ///   - waitsForNetwork: see ``Configuration/waitsForNetwork``; `nil`: unchanged.
+    ///   - allowsMetered: see ``Configuration/allowsMetered``; `nil`: unchanged.
     public func setNetworkPolicy(waitsForNetwork: Bool? = nil, allowsMetered: Bool? = nil) {
         guard !isShuttingDown else { return }
         if let waitsForNetwork { monitor.conditions.waitsForNetwork = waitsForNetwork }
@@ -40,7 +40,7 @@ extension Downloader {
 
     // MARK: Hours
 
-    /// Gives downloads other hours and rates, from now on; nil for none.
+    /// Replaces the timetable from now on; `nil` for none. Not remembered for the next start. Does nothing after ``shutDown()``.
     public func setTimetable(_ timetable: Timetable?) {
         guard !isShuttingDown else { return }
         monitor.setTimetable(timetable)

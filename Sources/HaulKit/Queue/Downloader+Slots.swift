@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Logging
 
-/// Slots: who gets one that is free, and that the rows of those that come next are in memory by then.
+/// Slots: which download gets a free one. The rows of the next downloads are read into memory before.
 extension Downloader {
-    /// Waiting downloads are read so many at a time.
+    /// Number of waiting downloads that are read from the store at a time.
     static let readTogether = 256
-    /// The next so many are in memory before they get their slots.
+    /// Number of downloads that are in memory before they get their slots.
     private static let readAhead = 64
 
     /// Never lets a free slot and a waiting download stand side by side.

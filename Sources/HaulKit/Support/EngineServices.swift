@@ -8,7 +8,7 @@ struct EngineServices: Sendable {
     let time: EngineClock
     let executor: BlockingExecutor
     let descriptors: DescriptorBudget
-    let publication: FilePlacement
+    let placement: FilePlacement
     let cookieCollection: CookieCollection
     let logger: Logger
 }
@@ -20,7 +20,7 @@ extension Downloader {
     nonisolated var time: EngineClock { services.time }
     nonisolated var executor: BlockingExecutor { services.executor }
     nonisolated var descriptors: DescriptorBudget { services.descriptors }
-    nonisolated var publication: FilePlacement { services.publication }
+    nonisolated var placement: FilePlacement { services.placement }
     nonisolated var cookieCollection: CookieCollection { services.cookieCollection }
     nonisolated var logger: Logger { services.logger }
 }

@@ -129,9 +129,9 @@ extension Downloader {
 
     /// What was moved away or replaced could not be published in the end: better to hear of it now.
     private func checkPlace(_ part: PartFile) async throws(DiskError) {
-        let publication = publication
+        let placement = placement
         let stands = try await runBlocking { () throws(DiskError) in
-            try publication.stands(part.file, at: part.path)
+            try placement.stands(part.file, at: part.path)
         }
         guard stands else { throw DiskError(.replaced, call: "lstat", path: part.path) }
     }

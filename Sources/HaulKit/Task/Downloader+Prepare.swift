@@ -113,9 +113,9 @@ extension Downloader {
     private func takeName(_ path: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
         async throws(DownloadError) -> (file: any DiskFile, finalPath: String)
     {
-        let publication = publication
+        let placement = placement
         try await checkFolder(of: path, record)
-        for name in publication.names(for: path, policy: policy) {
+        for name in placement.names(for: path, policy: policy) {
             if let file = try await takePart(of: name, policy, record) { return (file, name) }
         }
         throw FilePlacement.noFreeName(path)
@@ -126,18 +126,18 @@ extension Downloader {
     private func takePart(of name: String, _ policy: DownloadRequest.ConflictPolicy, _ record: DownloadRecord)
         async throws(DownloadError) -> (any DiskFile)?
     {
-        let publication = publication
+        let placement = placement
         let part = FilePaths.part(of: name)
         // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is. And whoever
         // had it may be done with it just now.
         var isOthers = false
         for _ in 0..<10 {
             switch try await runBlocking({ () throws(DownloadError) in
-                try publication.availability(of: name, policy: policy)
+                try placement.availability(of: name, policy: policy)
             }) {
             case .taken: return nil
             case .free:
-                let made = try await runBlocking { () throws(DownloadError) in try publication.createPart(part) }
+                let made = try await runBlocking { () throws(DownloadError) in try placement.createPart(part) }
                 if let made { return made.file }
             case .hasPart: break
             }
@@ -148,7 +148,7 @@ extension Downloader {
                 }
                 ?? .unknown
             switch try await runBlocking({ () throws(DownloadError) in
-                try publication.takeOver(part, claimed: claim, policy: policy)
+                try placement.takeOver(part, claimed: claim, policy: policy)
             }) {
             case .taken(let file):
                 // Whoever had it until just now may have recorded it meanwhile.
@@ -157,7 +157,7 @@ extension Downloader {
                     file.unlock()
                     continue
                 }
-                let new = try await runBlocking { () throws(DownloadError) in try publication.replace(file) }
+                let new = try await runBlocking { () throws(DownloadError) in try placement.replace(file) }
                 guard let new else { continue }
                 // Its bytes are gone; nobody may go on claiming them.
                 if let other { try await store.remove(other.id) }

@@ -52,8 +52,8 @@ extension Downloader {
         _ persisted: PersistedRanges,
         _ task: DownloadTask
     ) async throws(DownloadError) -> String {
-        let publication = publication
-        for name in publication.names(for: path, policy: policy) {
+        let placement = placement
+        for name in placement.names(for: path, policy: policy) {
             task.record.status = .publishing
             task.record.finalPath = name
             try await store.commit(task.record, persisted, durably: true)
@@ -62,7 +62,7 @@ extension Downloader {
             // Right before the renaming: the file may have been cut while it was synced.
             do throws(DiskError) { try await part.checkLength(length) } catch { throw DownloadError(error) }
             let isPublished = try await runBlocking { () throws(DownloadError) in
-                try publication.publish(part.file, as: name, policy: policy, length: length)
+                try placement.publish(part.file, as: name, policy: policy, length: length)
             }
             if isPublished { return name }
         }
@@ -72,9 +72,9 @@ extension Downloader {
     func setAside(_ task: DownloadTask) async {
         await tryToMoveToDisk(task)
         guard let file = task.part?.file, !file.isInMemory else { return }
-        let publication = publication
+        let placement = placement
         do throws(DownloadError) {
-            let target = try await runBlocking { () throws(DownloadError) in try publication.setAside(file) }
+            let target = try await runBlocking { () throws(DownloadError) in try placement.setAside(file) }
             logger.debug("set aside as \(target)")
         } catch { logger.debug("\(error)") }
         task.record.forgetPart()
@@ -86,23 +86,23 @@ extension Downloader {
     func discardPartial(_ task: DownloadTask) async {
         await task.part?.drain()
         if let path = task.record.partPath {
-            let publication = publication
+            let placement = placement
             let record = task.record
             do throws(DownloadError) {
                 var held = task.part?.file
                 if held == nil {
                     // Not ours to delete if another process has it, or if it is another file by now.
                     held = try await runBlocking { () throws(DownloadError) in
-                        try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+                        try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
                     }
                 }
                 if let held, record.wishes.isRepair == true, let name = record.finalPath {
                     // It was the user's before it was ours.
                     try await onDisk { () throws(DiskError) in
-                        try publication.move(held, from: path, to: name, replacing: false)
+                        try placement.move(held, from: path, to: name, replacing: false)
                     }
                 } else if let held, !held.isInMemory {
-                    try await onDisk { () throws(DiskError) in try publication.remove(held) }
+                    try await onDisk { () throws(DiskError) in try placement.remove(held) }
                 }
             } catch {
                 logger.debug("\(error)")
@@ -124,9 +124,9 @@ extension Downloader {
         if let part = task.part, !part.file.isInMemory, task.isStopped, part.persisted.count == 0,
             task.record.wishes.isRepair != true
         {
-            let publication = publication
+            let placement = placement
             do throws(DownloadError) {
-                try await onDisk { () throws(DiskError) in try publication.remove(part.file) }
+                try await onDisk { () throws(DiskError) in try placement.remove(part.file) }
                 task.record.forgetPart()
                 store.note(task.record)
             } catch { logger.debug("\(error)") }

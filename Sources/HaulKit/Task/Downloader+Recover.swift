@@ -63,11 +63,11 @@ extension Downloader {
 
     private func partFile(_ task: DownloadTask) async throws(DownloadError) -> (any DiskFile)? {
         guard let path = task.record.partPath else { return nil }
-        let publication = publication
+        let placement = placement
         let record = task.record
         try await checkFolder(of: path, record)
         return try await runBlocking { () throws(DownloadError) in
-            try publication.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+            try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
         }
     }
 

@@ -7,7 +7,7 @@ struct FilePlacementTests {
     private static let part = "/d/a.haulpart"
     private static let bytes = Array("finished by another process".utf8)
     private let disk = SimulatedDisk(seed: 1)
-    private var publication: FilePlacement { FilePlacement(disk: disk) }
+    private var placement: FilePlacement { FilePlacement(disk: disk) }
 
     init() { disk.put(Self.bytes, at: Self.part) }
 
@@ -22,7 +22,7 @@ struct FilePlacementTests {
     @Test(arguments: [.sameDownload(owner: nil, part: nil), .unknown] as [FilePlacement.Claim])
     func leavesAFileAloneThatWasPublishedMeanwhile(_ claim: FilePlacement.Claim) throws {
         publishBeforeNextLock()
-        guard case .gone = try publication.takeOver(Self.part, claimed: claim, policy: .overwrite) else {
+        guard case .gone = try placement.takeOver(Self.part, claimed: claim, policy: .overwrite) else {
             Issue.record("a finished file would be written into")
             return
         }
@@ -35,7 +35,7 @@ struct FilePlacementTests {
             disk.put(Array("of another".utf8), at: Self.part)
         }
         guard
-            case .gone = try publication.takeOver(
+            case .gone = try placement.takeOver(
                 Self.part,
                 claimed: .sameDownload(owner: nil, part: nil),
                 policy: .rename
@@ -50,12 +50,12 @@ struct FilePlacementTests {
         let part = try #require(try disk.status(Self.part))
         swap()
         let claim = FilePlacement.Claim.sameDownload(owner: nil, part: part)
-        guard case .notOurs = try publication.takeOver(Self.part, claimed: claim, policy: .rename) else {
+        guard case .notOurs = try placement.takeOver(Self.part, claimed: claim, policy: .rename) else {
             Issue.record("it is a user's")
             return
         }
         let error = #expect(throws: DownloadError.self) {
-            try publication.takeOver(Self.part, claimed: claim, policy: .fail)
+            try placement.takeOver(Self.part, claimed: claim, policy: .fail)
         }
         #expect(error?.code == .fileExists)
         #expect(disk.content(Self.part) == Array("a user's".utf8))
@@ -63,21 +63,21 @@ struct FilePlacementTests {
 
     @Test func takesTheFileThatAnotherRecordOfTheDownloadKnows() throws {
         let claim = FilePlacement.Claim.sameDownload(owner: nil, part: try disk.status(Self.part))
-        guard case .taken = try publication.takeOver(Self.part, claimed: claim, policy: .rename) else {
+        guard case .taken = try placement.takeOver(Self.part, claimed: claim, policy: .rename) else {
             Issue.record("it is this download's")
             return
         }
     }
 
     @Test func seesThatAPartialFileIsNotThereAnyMore() throws {
-        guard case .gone = try publication.takeOver("/d/b.haulpart", claimed: .unknown, policy: .fail) else {
+        guard case .gone = try placement.takeOver("/d/b.haulpart", claimed: .unknown, policy: .fail) else {
             Issue.record("it is not there")
             return
         }
     }
 
     @Test func takesWhatIsStillThere() throws {
-        guard case .taken = try publication.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
+        guard case .taken = try placement.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
             Issue.record("nobody has it")
             return
         }
@@ -86,7 +86,7 @@ struct FilePlacementTests {
     @Test func doesNotReopenWhatWasPublishedMeanwhile() throws {
         publishBeforeNextLock()
         let identity = try disk.status(Self.part)
-        let reopened = try publication.reopenPart(Self.part, expecting: identity, owner: nil)
+        let reopened = try placement.reopenPart(Self.part, expecting: identity, owner: nil)
         #expect(reopened == nil)
     }
 
@@ -96,7 +96,7 @@ struct FilePlacementTests {
             try? disk.remove("/d/a")
             disk.put(Array("another".utf8), at: "/d/a")
         }
-        let error = #expect(throws: DownloadError.self) { try publication.lock("/d/a") }
+        let error = #expect(throws: DownloadError.self) { try placement.lock("/d/a") }
         #expect(error?.code == .inUse)
     }
 
@@ -104,28 +104,28 @@ struct FilePlacementTests {
 
     @Test func putsANewInodeInThePlaceOfWhatItTakesOver() throws {
         let before = try #require(try disk.status(Self.part))
-        guard case .taken(let old) = try publication.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
+        guard case .taken(let old) = try placement.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
             Issue.record("nobody has it")
             return
         }
-        let new = try #require(try publication.replace(old))
+        let new = try #require(try placement.replace(old))
         #expect(disk.content(Self.part) == [])
         #expect(try !new.status().isSameFile(as: before))
-        #expect(try publication.stands(new, at: Self.part))
+        #expect(try placement.stands(new, at: Self.part))
         // A record of another store names the old one.
         old.unlock()
         new.unlock()
-        #expect(try publication.reopenPart(Self.part, expecting: before, owner: nil) == nil)
+        #expect(try placement.reopenPart(Self.part, expecting: before, owner: nil) == nil)
     }
 
     @Test func replacesNothingThatCameInThePlaceOfWhatItTookOver() throws {
-        guard case .taken(let old) = try publication.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
+        guard case .taken(let old) = try placement.takeOver(Self.part, claimed: .unknown, policy: .overwrite) else {
             Issue.record("nobody has it")
             return
         }
         try disk.rename(Self.part, to: "/d/elsewhere", replacing: false)
         disk.put(Array("a user's".utf8), at: Self.part)
-        #expect(try publication.replace(old) == nil)
+        #expect(try placement.replace(old) == nil)
         #expect(disk.content(Self.part) == Array("a user's".utf8))
         #expect(disk.content("/d/elsewhere") == Self.bytes)
     }
@@ -134,10 +134,10 @@ struct FilePlacementTests {
     func neverTakesOverAFileOfTwoNames(_ policy: DownloadRequest.ConflictPolicy) throws {
         disk.link(Self.part, as: "/d/a user's")
         let error = #expect(throws: DownloadError.self) {
-            try publication.takeOver(Self.part, claimed: .unknown, policy: policy)
+            try placement.takeOver(Self.part, claimed: .unknown, policy: policy)
         }
         #expect(error?.code == .fileExists)
-        guard case .notOurs = try publication.takeOver(Self.part, claimed: .unknown, policy: .rename) else {
+        guard case .notOurs = try placement.takeOver(Self.part, claimed: .unknown, policy: .rename) else {
             Issue.record("it has two names")
             return
         }
@@ -147,12 +147,12 @@ struct FilePlacementTests {
     @Test func doesNotReopenAFileOfTwoNames() throws {
         let identity = try disk.status(Self.part)
         disk.link(Self.part, as: "/d/a user's")
-        #expect(try publication.reopenPart(Self.part, expecting: identity, owner: nil) == nil)
+        #expect(try placement.reopenPart(Self.part, expecting: identity, owner: nil) == nil)
     }
 
     @Test func doesNotReopenAFileOfWhichNothingIsKnown() throws {
         disk.put([], at: "/d/b.haulpart")
-        #expect(try publication.reopenPart("/d/b.haulpart", expecting: nil, owner: nil) == nil)
+        #expect(try placement.reopenPart("/d/b.haulpart", expecting: nil, owner: nil) == nil)
     }
 
     // MARK: What took the place of an open file
@@ -174,7 +174,7 @@ struct FilePlacementTests {
         let file = try opened()
         if isBetweenLookAndRename { disk.beforeNext("rename") { swap() } } else { swap() }
         let error = #expect(throws: DownloadError.self) {
-            try publication.publish(file, as: "/d/a", policy: .fail, length: try file.size())
+            try placement.publish(file, as: "/d/a", policy: .fail, length: try file.size())
         }
         #expect(error?.code == .diskFailed)
         #expect(disk.paths == [Self.part, "/d/elsewhere"])
@@ -187,7 +187,7 @@ struct FilePlacementTests {
         let file = try opened()
         swap()
         #expect(throws: DownloadError.self) {
-            try publication.publish(file, as: "/d/a", policy: .overwrite, length: try file.size())
+            try placement.publish(file, as: "/d/a", policy: .overwrite, length: try file.size())
         }
         #expect(disk.content("/d/a") == Array("old".utf8))
         #expect(disk.content(Self.part) == Array("a user's".utf8))
@@ -204,7 +204,7 @@ struct FilePlacementTests {
             try other.truncate(length - 1)
         }
         let error = #expect(throws: DownloadError.self) {
-            try publication.publish(file, as: "/d/a", policy: .fail, length: length)
+            try placement.publish(file, as: "/d/a", policy: .fail, length: length)
         }
         #expect(error?.code == .diskFailed)
         #expect(disk.paths == [Self.part])
@@ -214,7 +214,7 @@ struct FilePlacementTests {
         let file = try opened()
         try disk.remove(Self.part)
         #expect(throws: DownloadError.self) {
-            try publication.publish(file, as: "/d/a", policy: .fail, length: try file.size())
+            try placement.publish(file, as: "/d/a", policy: .fail, length: try file.size())
         }
         #expect(disk.paths == [])
     }
@@ -222,14 +222,14 @@ struct FilePlacementTests {
     @Test func removesNothingThatTookThePlaceOfTheFile() throws {
         let file = try opened()
         swap()
-        try publication.remove(file)
+        try placement.remove(file)
         #expect(disk.content(Self.part) == Array("a user's".utf8))
     }
 
     @Test func setsNothingAsideThatTookThePlaceOfTheFile() throws {
         let file = try opened()
         swap()
-        #expect(throws: DownloadError.self) { try publication.setAside(file) }
+        #expect(throws: DownloadError.self) { try placement.setAside(file) }
         #expect(disk.paths == [Self.part, "/d/elsewhere"])
     }
 }

@@ -11,6 +11,7 @@ public struct TestCertificate: Sendable {
     /// The newest version of TLS that a server with it speaks; nil for every one.
     public var newestTLS: TLSVersion?
 
+    /// A version of TLS.
     public enum TLSVersion: Sendable { case tls11, tls12 }
 
     private static let cached = Mutex<TestCertificate?>(nil)

@@ -7,7 +7,7 @@ internal import NIOCore
 /// without replacing, the folder synced. Blocks; made to be called off the actor.
 struct BufferedFilePlacement: Sendable {
     let disk: any Disk
-    let publication: FilePlacement
+    let placement: FilePlacement
 
     /// A complete file in memory.
     struct Job: Sendable {
@@ -67,7 +67,7 @@ struct BufferedFilePlacement: Sendable {
     }
 
     private func create(_ job: Job) throws(DownloadError) -> Made? {
-        for name in publication.names(for: job.path, policy: job.policy) {
+        for name in placement.names(for: job.path, policy: job.policy) {
             do throws(DiskError) {
                 if let existingFile = try disk.status(name) {
                     if job.policy == .rename { continue }
@@ -75,7 +75,7 @@ struct BufferedFilePlacement: Sendable {
                     guard job.policy == .overwrite, existingFile.isReplaceable else { return nil }
                 }
             } catch { throw DownloadError(error) }
-            guard let (file, status) = try publication.createPart(FilePaths.part(of: name)) else { return nil }
+            guard let (file, status) = try placement.createPart(FilePaths.part(of: name)) else { return nil }
             var identity = status
             identity.size = Int64(job.bytes.readableBytes)
             return Made(job: job, file: file, name: name, identity: identity)
@@ -87,7 +87,7 @@ struct BufferedFilePlacement: Sendable {
     func discard(_ made: [Made]) {
         for made in made {
             // An empty one that stays is replaced by the next who wants its place.
-            try? publication.remove(made.file)
+            try? placement.remove(made.file)
         }
     }
 
@@ -115,7 +115,7 @@ struct BufferedFilePlacement: Sendable {
             let status = try made.file.status()
             let replaces = made.job.policy == .overwrite
             if replaces { try FilePlacement.refuseIrreplaceable(made.name, disk) }
-            try publication.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
+            try placement.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
             return .published(status)
         } catch {
             if error.kind == .alreadyExists { return .nameTaken(made.file) }

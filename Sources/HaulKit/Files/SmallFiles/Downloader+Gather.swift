@@ -81,9 +81,9 @@ extension Downloader {
         } catch {
             // The bytes are in memory still: publishing tries again, with a file of its own.
             task.isRefusedByDisk = true
-            let publication = publication
+            let placement = placement
             do throws(DownloadError) {
-                try await onDisk { () throws(DiskError) in try publication.remove(file) }
+                try await onDisk { () throws(DiskError) in try placement.remove(file) }
                 task.record.forgetPart()
                 task.record.finalPath = path
                 store.note(task.record)

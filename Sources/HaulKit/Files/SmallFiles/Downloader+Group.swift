@@ -70,7 +70,7 @@ extension Downloader {
     }
 
     private func publish(_ jobs: [BufferedFilePlacement.Job]) async {
-        let work = BufferedFilePlacement(disk: disk, publication: publication)
+        let work = BufferedFilePlacement(disk: disk, placement: placement)
         var made: [BufferedFilePlacement.Made] = []
         for (job, creation) in zip(jobs, await runBlocking { work.create(jobs) }) {
             guard let task = tasks[job.id] else { continue }
@@ -93,7 +93,7 @@ extension Downloader {
         }
         do throws(DownloadError) {
             // One durable commit says of all of them which file is theirs and what it will be called. The bytes come after
-            // it: a crash before the renaming leaves a partial file that the store knows, with no mark, to be begun anew;
+            // it: a crash before the renaming leaves a partial file that the store knows, with no bytes claimed, which starts over;
             // one after it leaves the finished file under its name, known by its identity.
             try await store.commit(
                 made.compactMap { made in tasks[made.job.id].map { ($0.record, nil) } },

@@ -7,7 +7,7 @@ import Testing
 struct BufferedFilePlacementTests {
     private let disk = SimulatedDisk(seed: 3)
     private var group: BufferedFilePlacement {
-        BufferedFilePlacement(disk: disk, publication: FilePlacement(disk: disk))
+        BufferedFilePlacement(disk: disk, placement: FilePlacement(disk: disk))
     }
 
     private func jobs(_ names: String..., policy: DownloadRequest.ConflictPolicy = .rename) -> [BufferedFilePlacement
