@@ -4,7 +4,7 @@ internal import DequeModule
 /// latest of each download that runs, of everything else the newest ``limit`` events. Older ones are not lost without a word:
 /// they are added up to ``DownloaderEvent/addedTogether(count:)``, ``DownloaderEvent/changedTogether(to:count:)`` and
 /// ``DownloaderEvent/removedTogether(count:)``, which come first.
-struct BroadcastQueue: Sendable {
+struct BroadcastQueue: EventLine {
     static let limit = 1024
 
     private var waiting: Deque<DownloaderEvent> = []

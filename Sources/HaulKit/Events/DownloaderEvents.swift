@@ -93,14 +93,9 @@ final class Broadcast: Sendable {
 
     /// A listener that reads one event after another: changes in order, then the latest progress of each download.
     final class Listener: Sendable {
-        private struct State {
-            var waiting = BroadcastQueue()
-            /// Whether something came to rest since it was last told that all have.
-            var hasRestToFinish = false
-            var hasEnded = false
-            var continuation: CheckedContinuation<DownloaderEvent?, Never>?
-        }
-        private let state = Mutex(State())
+        private let reader = EventReader<BroadcastQueue>()
+        /// Whether something came to rest since the listener was last told that all have.
+        private let hasRestToFinish = Mutex(false)
         let group: String?
         private let onLeave: @Sendable () -> Void
 
@@ -110,58 +105,29 @@ final class Broadcast: Sendable {
         }
 
         func tell(_ event: DownloaderEvent) {
-            state.withLock { state in
-                guard !state.hasEnded else { return }
-                switch event {
-                case .ended: state.hasRestToFinish = true
-                case .changed(let snapshot):
-                    if snapshot.state == .paused, snapshot.holdReason == nil { state.hasRestToFinish = true }
-                case .changedTogether(let rest, _): if rest != .queued { state.hasRestToFinish = true }
-                case .finished:
-                    // The end of what was before this listener is not for it to hear.
-                    guard state.hasRestToFinish else { return }
-                    state.hasRestToFinish = false
-                case .progressed, .added, .removed, .addedTogether, .removedTogether: break
+            reader.append { line in
+                let isForUs = hasRestToFinish.withLock { hasRest in
+                    switch event {
+                    case .ended: hasRest = true
+                    case .changed(let snapshot):
+                        if snapshot.state == .paused, snapshot.holdReason == nil { hasRest = true }
+                    case .changedTogether(let rest, _): if rest != .queued { hasRest = true }
+                    case .finished:
+                        // The end of what was before this listener is not for it to hear.
+                        defer { hasRest = false }
+                        return hasRest
+                    case .progressed, .added, .removed, .addedTogether, .removedTogether: break
+                    }
+                    return true
                 }
-                state.waiting.append(event)
-                if let continuation = state.continuation {
-                    state.continuation = nil
-                    continuation.resume(returning: state.waiting.popFirst())
-                }
+                if isForUs { line.append(event) }
             }
         }
 
-        func finish() {
-            state.withLock { state in
-                state.hasEnded = true
-                guard let continuation = state.continuation else { return }
-                state.continuation = nil
-                continuation.resume(returning: nil)
-            }
-        }
+        func finish() { reader.end() }
 
         /// The next event; `nil` after the last one, and when the task is cancelled.
-        func next() async -> DownloaderEvent? {
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let displaced = state.withLock { state -> CheckedContinuation<DownloaderEvent?, Never>? in
-                        if let event = state.waiting.popFirst() {
-                            continuation.resume(returning: event)
-                        } else if state.hasEnded || Task.isCancelled {
-                            continuation.resume(returning: nil)
-                        } else {
-                            // Two tasks in one iterator is a mistake of the caller; the first one is let go.
-                            defer { state.continuation = continuation }
-                            return state.continuation
-                        }
-                        return nil
-                    }
-                    displaced?.resume(returning: nil)
-                }
-            } onCancel: {
-                leave()
-            }
-        }
+        func next() async -> DownloaderEvent? { await reader.next(onCancel: leave) }
 
         func leave() {
             finish()

@@ -100,12 +100,7 @@ final class EventBroadcaster: Sendable {
 
     /// A listener that asks for one event after another.
     final class Listener: EventReceiver {
-        private struct State {
-            var waiting = EventQueue()
-            var hasEnded = false
-            var continuation: CheckedContinuation<DownloadEvent?, Never>?
-        }
-        private let state = Mutex(State())
+        private let reader = EventReader<EventQueue>()
         private let onlyTheEnd: Bool
         private let onLeave: @Sendable () -> Void
 
@@ -116,62 +111,23 @@ final class EventBroadcaster: Sendable {
 
         func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
             if onlyTheEnd, outcome == nil { return }
-            state.withLock { state in
-                guard !state.hasEnded else { return }
-                state.waiting.append(event)
-                if let outcome {
-                    state.waiting.append(.ended(outcome))
-                    state.hasEnded = true
-                }
-                if let continuation = state.continuation {
-                    state.continuation = nil
-                    continuation.resume(returning: state.waiting.popFirst())
-                }
+            reader.append(isLast: outcome != nil) { line in
+                line.append(event)
+                if let outcome { line.append(.ended(outcome)) }
             }
         }
 
         /// The next event; nil after the last one, and when the task is cancelled.
-        func next() async -> DownloadEvent? {
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let displaced = state.withLock { state -> CheckedContinuation<DownloadEvent?, Never>? in
-                        if let event = state.waiting.popFirst() {
-                            continuation.resume(returning: event)
-                        } else if state.hasEnded || Task.isCancelled {
-                            continuation.resume(returning: nil)
-                        } else {
-                            // Two tasks in one iterator is a mistake of the caller; the first one is let go.
-                            defer { state.continuation = continuation }
-                            return state.continuation
-                        }
-                        return nil
-                    }
-                    displaced?.resume(returning: nil)
-                }
-            } onCancel: {
-                leave()
-            }
-        }
+        func next() async -> DownloadEvent? { await reader.next(onCancel: leave) }
 
         /// Ends the listener after the events that are in its queue.
         func finish() {
-            let continuation = state.withLock { state in
-                state.hasEnded = true
-                defer { state.continuation = nil }
-                return state.continuation
-            }
-            continuation?.resume(returning: nil)
+            reader.end()
             onLeave()
         }
 
         func leave() {
-            let continuation = state.withLock { state in
-                state.hasEnded = true
-                state.waiting.removeAll()
-                defer { state.continuation = nil }
-                return state.continuation
-            }
-            continuation?.resume(returning: nil)
+            reader.end(dropsWaiting: true)
             onLeave()
         }
     }

@@ -2,7 +2,7 @@ internal import DequeModule
 
 /// What one listener of a download has not taken yet. However long it takes nothing, there is a bound: of progress only the
 /// latest is kept, of changes the newest ``limit``; the outcome, which comes last, is always among them.
-struct EventQueue: Sendable {
+struct EventQueue: EventLine {
     static let limit = 256
 
     private var waiting: Deque<DownloadEvent> = []
@@ -19,5 +19,4 @@ struct EventQueue: Sendable {
     }
 
     mutating func popFirst() -> DownloadEvent? { waiting.popFirst() }
-    mutating func removeAll() { waiting = [] }
 }

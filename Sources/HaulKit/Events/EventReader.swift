@@ -1,0 +1,70 @@
+internal import Synchronization
+
+/// A bounded queue of events.
+protocol EventLine: Sendable {
+    associatedtype Event: Sendable
+    init()
+    mutating func popFirst() -> Event?
+}
+
+/// The events that wait for their reader, or the reader that waits for the next event.
+final class EventReader<Line: EventLine>: Sendable {
+    private struct State {
+        var line = Line()
+        var hasEnded = false
+        var continuation: CheckedContinuation<Line.Event?, Never>?
+    }
+    private let state = Mutex(State())
+
+    /// Appends events; does nothing after the end.
+    ///
+    /// - Parameter isLast: nothing comes after them.
+    func append(isLast: Bool = false, _ change: (inout Line) -> Void) {
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            change(&state.line)
+            if isLast { state.hasEnded = true }
+            // A change may append nothing.
+            if let continuation = state.continuation, let event = state.line.popFirst() {
+                state.continuation = nil
+                continuation.resume(returning: event)
+            }
+        }
+    }
+
+    /// The next event; nil after the last one, and when the task is cancelled.
+    func next(onCancel: @escaping @Sendable () -> Void) async -> Line.Event? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let displaced = state.withLock { state -> CheckedContinuation<Line.Event?, Never>? in
+                    if let event = state.line.popFirst() {
+                        continuation.resume(returning: event)
+                    } else if state.hasEnded || Task.isCancelled {
+                        continuation.resume(returning: nil)
+                    } else {
+                        // Two tasks in one iterator is a mistake of the caller; the first one gets its end.
+                        defer { state.continuation = continuation }
+                        return state.continuation
+                    }
+                    return nil
+                }
+                displaced?.resume(returning: nil)
+            }
+        } onCancel: {
+            onCancel()
+        }
+    }
+
+    /// Nothing is appended any more.
+    ///
+    /// - Parameter dropsWaiting: whether what waits is not read any more either.
+    func end(dropsWaiting: Bool = false) {
+        let continuation = state.withLock { state in
+            state.hasEnded = true
+            if dropsWaiting { state.line = Line() }
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: nil)
+    }
+}
