@@ -70,13 +70,17 @@ private final class Cable: Sendable {
     let here: String
     private let there: String
 
+    /// Where packets for the other end go while the link is down: nowhere, rather than by the default route.
+    private let blackhole: [String]
+
     static let isPossible = geteuid() == 0 && (try? Cable()) != nil
 
     init() throws {
-        let number = Int.random(in: 0..<60) * 4
+        let number = try Self.takeNetwork()
         (here, there) = ("203.0.113.\(number + 1)", "203.0.113.\(number + 2)")
-        try SystemCommand.run("ip", "netns", "add", name)
+        blackhole = Self.blackhole(number)
         do {
+            try SystemCommand.run("ip", "netns", "add", name)
             try SystemCommand.run(
                 ["ip", "link", "add", near, "type", "veth", "peer", "name", "eth0", "netns", name]
             )
@@ -85,14 +89,43 @@ private final class Cable: Sendable {
             try SystemCommand.run("ip", "-n", name, "address", "add", there + "/30", "dev", "eth0")
             for device in ["lo", "eth0"] { try SystemCommand.run("ip", "-n", name, "link", "set", device, "up") }
         } catch {
-            try? SystemCommand.run("ip", "netns", "delete", name)
+            remove()
             throw error
         }
     }
 
-    // The cable goes with the namespace; one that stays is named so that anybody knows whose it was.
-    deinit { try? SystemCommand.run("ip", "netns", "delete", name) }
+    /// The route goes behind that of the link as long as the link is up.
+    private static func blackhole(_ number: Int) -> [String] {
+        ["blackhole", "203.0.113.\(number)/30", "metric", "4096"]
+    }
 
-    func pull() throws { try SystemCommand.run("ip", "link", "set", near, "down") }
+    /// Adds the route of a network that no other cable has: a second one of the same network cannot be added.
+    ///
+    /// - Returns: the last number of its address.
+    private static func takeNetwork() throws -> Int {
+        var failure: (any Error)?
+        for number in (0..<60).shuffled().map({ $0 * 4 }) {
+            do {
+                try SystemCommand.run(["ip", "route", "add"] + blackhole(number))
+                return number
+            } catch { failure = error }
+        }
+        throw failure ?? CocoaError(.featureUnsupported)
+    }
+
+    // The cable goes with the namespace; one that stays is named so that anybody knows whose it was.
+    deinit { remove() }
+
+    private func remove() {
+        try? SystemCommand.run("ip", "netns", "delete", name)
+        // After the link, whose packets it holds back.
+        try? SystemCommand.run(["ip", "route", "delete"] + blackhole)
+    }
+
+    func pull() throws {
+        try SystemCommand.run("ip", "link", "set", near, "down")
+        // There is no route but the one that leads nowhere.
+        #expect(throws: (any Error).self) { try SystemCommand.run("ip", "route", "get", there) }
+    }
     func putBack() throws { try SystemCommand.run("ip", "link", "set", near, "up") }
 }
