@@ -29,39 +29,6 @@ extension DownloadMachine {
         persisted.synced.remove(contentsOf: range)
     }
 
-    /// What the state of the transfer means for the download.
-    mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
-        -> [Action]
-    {
-        if let compared = transfer.takeCompared() {
-            resource?.validator = compared.validator
-            resource?.place = compared.place
-        }
-        switch outcome {
-        case .goesOn: return []
-        case .complete: return verify()
-        case .versionMismatch:
-            // Nothing is thrown away on the word of a further connection: the ladder decides.
-            return transfer.closeAll() + open(at: now)
-        case .primaryRejected:
-            _ = sources.moveOn(droppingHome: true)
-            return open(at: now)
-        case .noConnections:
-            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
-            // And a link that has expired is often cut off in the middle: a fresh one is all that is missing.
-            let isExpired = sources.home == 0 && link.need(at: now) != nil
-            if error == nil || isExpired, persisted.count > countAtOpen { return open(at: now) }
-            return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
-        case .wrongPiece(let index):
-            return fail(
-                DownloadError(
-                    .checksumMismatch,
-                    "Piece \(index + 1) of the file has the wrong digest wherever it comes from. What is right is kept."
-                )
-            )
-        }
-    }
-
     mutating func connectionEnded(_ id: ConnectionID, _ end: ConnectionEnd, at now: Instant) -> [Action] {
         switch state {
         case .connecting(id, _):

@@ -3,26 +3,6 @@
 extension DownloadMachine {
     typealias ChoiceID = VersionComparison.ChoiceID
 
-    /// What is to be done before `question` may be asked; nil when that can be now. Marks the question as compared once all
-    /// blocks agree.
-    mutating func compare(before question: inout RangeRequest) -> [Action]? {
-        guard question.sendsRange, question.needsComparison || comparison.isWanted else { return nil }
-        comparison.aim(at: sources.url)
-        guard let left = comparison.left else {
-            let (id, plan) = comparison.plan(persisted, besides: question.first..<question.offset)
-            state = .choosing(id)
-            return [.chooseBlocks(id, plan), .report]
-        }
-        guard let block = left.first else {
-            question.isCompared = true
-            return nil
-        }
-        let id = transfer.issueID()
-        question = .comparing(block, before: question)
-        state = .connecting(id, question)
-        return [.open(id, question)]
-    }
-
     mutating func blocksChosen(_ id: ChoiceID, _ blocks: [Range<Int64>], at now: Instant) -> [Action] {
         guard state == .choosing(id) else { return [] }
         comparison.choose(blocks)

@@ -1,76 +1,40 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// How it ends: another attempt, a failure, or the digest and the final name.
+/// Where a transfer leads: on, to another attempt, to the digest and the final name, or to a failure.
 extension DownloadMachine {
-    // MARK: Failing
-
-    func transportVerdict(_ error: TransportError) -> RetryClassifier.Decision {
-        RetryClassifier.decision(on: error, host: sources.url.host ?? "")
-    }
-
-    mutating func retry(_ decision: RetryClassifier.Decision, retryAfter: Duration? = nil, at now: Instant)
+    /// What the state of the transfer means for the download.
+    mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
         -> [Action]
     {
-        // Nobody's fault but this machine's: not counted, and no other source would help.
-        if decision.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: decision.error, at: now) }
-        // Another source of the same file, before any waiting.
-        if sources.moveOn(droppingHome: !decision.isWorthRetrying) { return open(at: now) }
-        guard decision.isWorthRetrying else { return fail(decision.error) }
-        if resource != nil || decision.error.code == .refusedByServer { patience.noteAnswer() }
-        let wait = patience.waitAfterFailure(
-            settings.retry,
-            retryAfter: retryAfter,
-            isMalformed: decision.error.code == .malformedResponse
-        )
-        guard let wait else { return fail(decision.error) }
-        return rest(wait, because: decision.error, at: now)
-    }
-
-    private mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
-        timers += 1
-        comparison.noteRest()
-        state = .backingOff(until: now + wait, because: error)
-        return [.startTimer(TimerID(number: timers), after: wait), .report]
-    }
-
-    /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
-    mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
-        var closing: [Action] = []
-        switch state {
-        case .inspectingDisk, .publishing, .verifying: break
-        case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
-        case .transferring: closing = transfer.closeAll()
-        default: return []
+        if let compared = transfer.takeCompared() {
+            resource?.validator = compared.validator
+            resource?.place = compared.place
         }
-        return closing
-            + settleOr { machine in
-                machine.recoversAfterRest = true
-                return machine.link.stopAsking() + [.checkpoint, .releaseFile]
-                    + machine.rest(Self.waitForFiles, because: error, at: now)
-            }
+        switch outcome {
+        case .goesOn: return []
+        case .complete: return verify()
+        case .versionMismatch:
+            // Nothing is thrown away on the word of a further connection: the ladder decides.
+            return transfer.closeAll() + open(at: now)
+        case .primaryRejected:
+            _ = sources.moveOn(droppingHome: true)
+            return open(at: now)
+        case .noConnections:
+            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
+            // And a link that has expired is often cut off in the middle: a fresh one is all that is missing.
+            let isExpired = sources.home == 0 && link.need(at: now) != nil
+            if error == nil || isExpired, persisted.count > countAtOpen { return open(at: now) }
+            return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
+        case .wrongPiece(let index):
+            return fail(
+                DownloadError(
+                    .checksumMismatch,
+                    "Piece \(index + 1) of the file has the wrong digest wherever it comes from. What is right is kept."
+                )
+            )
+        }
     }
-
-    private static let waitForFiles = Duration.seconds(1)
-
-    /// Begins with what is on the disk.
-    mutating func recover() -> [Action] {
-        recoversAfterRest = false
-        state = .inspectingDisk
-        return [.recover, .report]
-    }
-
-    mutating func fail(_ error: DownloadError) -> [Action] {
-        if error.code == .diskFull, settings.waitsForSpace { return settle(.hold(.diskFull)) }
-        return giveUp(error)
-    }
-
-    mutating func giveUp(_ error: DownloadError) -> [Action] {
-        state = .failed(error)
-        return link.stopAsking() + [.checkpoint, .releaseFile, .report]
-    }
-
-    // MARK: The end
 
     /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
     ///
@@ -100,6 +64,31 @@ extension DownloadMachine {
         return closing + actions + (isNews ? [.report] : [])
     }
 
+    mutating func begin(_ first: Transfer.First?, at now: Instant) {
+        guard let resource else { return }
+        transfer.begin(
+            first,
+            Transfer.Terms(
+                resource: resource,
+                isProvable: isProvable,
+                resumesUnverified: settings.resumesUnverified,
+                pieces: pieces(for: resource.total),
+                limits: settings.limits
+            ),
+            persisted,
+            sources,
+            knownLimit: knownLimit,
+            at: now
+        )
+        transfer.isHomeForeign = isFromOtherPlace
+    }
+
+    /// The digests of the pieces, if they are those of a file of this size.
+    func pieces(for total: Int64?) -> PieceHashes? {
+        guard let total, let pieces = settings.pieces, pieces.covers(total) else { return nil }
+        return pieces
+    }
+
     mutating func verify() -> [Action] {
         state = .verifying
         return link.stopAsking() + transfer.closeAll() + [.verify(settings.checksum ?? resource?.digest), .report]
@@ -126,5 +115,17 @@ extension DownloadMachine {
             resource = nil
             return [.setAside, .releaseFile, .report]
         }
+    }
+
+    // MARK: Failing
+
+    mutating func fail(_ error: DownloadError) -> [Action] {
+        if error.code == .diskFull, settings.waitsForSpace { return settle(.hold(.diskFull)) }
+        return giveUp(error)
+    }
+
+    mutating func giveUp(_ error: DownloadError) -> [Action] {
+        state = .failed(error)
+        return link.stopAsking() + [.checkpoint, .releaseFile, .report]
     }
 }

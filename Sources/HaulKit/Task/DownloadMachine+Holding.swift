@@ -32,6 +32,23 @@ extension DownloadMachine {
         }
     }
 
+    /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
+    mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
+        var closing: [Action] = []
+        switch state {
+        case .inspectingDisk, .publishing, .verifying: break
+        case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
+        case .transferring: closing = transfer.closeAll()
+        default: return []
+        }
+        return closing
+            + settleOr { machine in
+                machine.recoversAfterRest = true
+                return machine.link.stopAsking() + [.checkpoint, .releaseFile]
+                    + machine.rest(Self.waitForFiles, because: error, at: now)
+            }
+    }
+
     private mutating func wait(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
         guard let reason, settings.waitsForSpace else { return giveUp(error) }
         return settle(.hold(reason))

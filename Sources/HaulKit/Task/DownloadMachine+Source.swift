@@ -17,23 +17,6 @@ extension DownloadMachine {
 
     // MARK: Asking
 
-    /// No request can be made before there is a fresh link.
-    mutating func awaitLink(_ reason: SourceQuery.Reason, at now: Instant) -> [Action] {
-        guard link.canAsk else { return retry(Self.nobodyToAsk, at: now) }
-        let actions = link.ask(reason)
-        guard let asked = link.asked else { return actions }
-        state = .awaitingURL(asked)
-        return actions + [.report]
-    }
-
-    private static let nobodyToAsk = RetryClassifier.Decision(
-        isWorthRetrying: false,
-        error: DownloadError(
-            .sourceFailed,
-            "This download has no URL yet, and there is no source provider to ask for one. Set Configuration.sourceProvider."
-        )
-    )
-
     /// While bytes arrive, a link is replaced before it expires.
     mutating func askInGoodTime(at now: Instant) -> [Action] {
         guard state == .transferring, sources.home == 0, link.isDue(at: now) else { return [] }

@@ -63,74 +63,6 @@ struct DownloadMachine: Sendable, Equatable {
         link = ExpiringURL(settings)
     }
 
-    mutating func handle(_ event: Event, at now: Instant) -> [Action] {
-        switch event {
-        case .slotWithdrawn:
-            switch state {
-            // As good as done, or in no slot.
-            case .verifying, .publishing, .queued, .paused, .failed: return []
-            default: return stop(.yield)
-            }
-        case .pauseRequested: return stop(.pause)
-        case .resumeRequested: return resume()
-        case .cancelRequested: return stop(.cancel)
-        case .held(let reason): return held(reason)
-        case .holdEnded(let reason): return holdEnded(reason)
-        case .spaceMissing(let reason, let error): return spaceMissing(reason, error)
-        case .slotGranted:
-            guard state == .queued else { return [] }
-            return recover()
-        case .recovered(let found): return recovered(found, at: now)
-        case .headReceived(let id, let head, let retryAfter):
-            return headReceived(id, head, retryAfter: retryAfter, at: now)
-        case .blocksChosen(let id, let blocks): return blocksChosen(id, blocks, at: now)
-        case .blocksUnreadable(let id, let error): return blocksUnreadable(id, error)
-        case .prepared(let id): return prepared(id, at: now)
-        case .bytesLanded(let persisted): return bytesLanded(persisted, at: now)
-        case .connectionEnded(let id, let end): return connectionEnded(id, end, at: now)
-        case .pieceChecked(let index, let isRight):
-            guard state == .transferring else { return [] }
-            let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
-            for case .forget(let range) in actions { forget(range) }
-            // What proved wrong is asked for again at once; the transfer counts how often.
-            return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
-        case .connectionWanted(let hosts):
-            guard state == .transferring else { return [] }
-            return transfer.yield(from: hosts, at: now)
-        case .sourceFound(let id, let link): return sourceFound(id, link, at: now)
-        case .sourceFailed(let id, let error): return sourceFailed(id, error, at: now)
-        case .sourceReplaced(let link): return sourceReplaced(link, at: now)
-        case .timerFired(let id):
-            guard case .backingOff = state, id.number == timers else { return [] }
-            return recoversAfterRest ? recover() : open(at: now)
-        case .verified(let decision): return verified(decision, at: now)
-        case .published(let path):
-            guard state == .publishing else { return [] }
-            wish = .run
-            state = .completed(path: path)
-            return [.releaseFile, .report]
-        case .skipped(let path):
-            let closing: [Action]
-            switch state {
-            case .inspectingDisk: closing = []
-            case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
-            default: return []
-            }
-            wish = .run
-            state = .completed(path: path)
-            return link.stopAsking() + closing + [.releaseFile, .report]
-        case .stepFailed(let error) where error.code == .tooManyOpenFiles: return waitForFiles(error, at: now)
-        case .stepFailed(let error):
-            switch state {
-            case .inspectingDisk, .publishing, .verifying: return settleOr { $0.fail(error) }
-            case .preparing(let id, _, let ended):
-                return (ended == nil ? [.close(id)] : []) + settleOr { $0.fail(error) }
-            case .transferring: return transfer.closeAll() + fail(error)
-            default: return []
-            }
-        }
-    }
-
     /// What each connection does that brings bytes.
     func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
         transfer.active.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, connection in
@@ -248,6 +180,13 @@ struct DownloadMachine: Sendable, Equatable {
         case (.cancel, _), (.pause, .yield), (.pause, .hold), (.hold, .yield), (.hold, .hold): break
         default: self.wish = wish
         }
+    }
+
+    /// Begins with what is on the disk.
+    mutating func recover() -> [Action] {
+        recoversAfterRest = false
+        state = .inspectingDisk
+        return [.recover, .report]
     }
 
     /// Comes to rest as was wished; runs on if that is the wish.

@@ -1,0 +1,188 @@
+internal import Foundation
+internal import NIOHTTP1
+
+/// The next attempt: which request is sent, over which link, after which wait, and when there is none.
+extension DownloadMachine {
+    // MARK: Requests
+
+    mutating func open(at now: Instant) -> [Action] {
+        if sources.home == 0, let reason = link.need(at: now) { return awaitLink(reason, at: now) }
+        let id = transfer.issueID()
+        var question = RangeRequest.whole
+        if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
+            let gap = persisted.written.firstGap(before: resource.total)
+        {
+            let isMirror = resource.mirror != sources.mirror
+            let isFromElsewhere = isFromReplacedSource || isMirror || isFromOtherPlace
+            question = .resuming(
+                resource,
+                at: gap.lower,
+                until: gap.upper == resource.total ? nil : gap.upper,
+                resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor,
+                isPlain: asksPlain,
+                isFromReplacedSource: isFromElsewhere
+            )
+            question.isProvable = isProvable
+            question.isFromMirror = isMirror
+            question.isVouchedFor = isVouchedFor
+            question.mayBeUnnamed = settings.resumesUnverified || isVouchedFor && resource.validator.isEmpty
+        }
+        question.source = sources.home
+        question.link = link.number
+        if let first = compare(before: &question) { return first }
+        countAtOpen = persisted.count
+        state = .connecting(id, question)
+        return [.open(id, question), .report]
+    }
+
+    /// The application says that what is asked now is the file that is here in part.
+    private var isVouchedFor: Bool { link.isVouchedFor && sources.home == 0 && resource?.mirror == nil }
+
+    /// What is here came from another place than the link leads to now.
+    var isFromOtherPlace: Bool {
+        guard let resource, resource.mirror == nil, let place = resource.place else { return false }
+        return !place.isSamePlace(as: settings.url)
+    }
+
+    /// A digest will show whether the result is right, wherever its bytes came from: one that the user gave, or one of the
+    /// first server's own that nobody can forge. A mirror's word on its own file proves nothing about another's.
+    var isProvable: Bool {
+        if settings.checksum != nil || pieces(for: resource?.total) != nil { return true }
+        guard let resource, resource.isDigestOfMirror != true, let digest = resource.digest else { return false }
+        return digest.algorithm.isCollisionResistant
+    }
+
+    var isWhole: Bool {
+        guard let total = resource?.total, hasExpectedSize else { return false }
+        return total > 0 && persisted.prefix >= total
+    }
+
+    /// False when what is known of the file has another length than it was to have.
+    var hasExpectedSize: Bool {
+        guard let size = settings.size, let total = resource?.total else { return true }
+        return size == total
+    }
+
+    /// What is to be done before `question` may be asked; nil when that can be now. Marks the question as compared once all
+    /// blocks agree.
+    mutating func compare(before question: inout RangeRequest) -> [Action]? {
+        guard question.sendsRange, question.needsComparison || comparison.isWanted else { return nil }
+        comparison.aim(at: sources.url)
+        guard let left = comparison.left else {
+            let (id, plan) = comparison.plan(persisted, besides: question.first..<question.offset)
+            state = .choosing(id)
+            return [.chooseBlocks(id, plan), .report]
+        }
+        guard let block = left.first else {
+            question.isCompared = true
+            return nil
+        }
+        let id = transfer.issueID()
+        question = .comparing(block, before: question)
+        state = .connecting(id, question)
+        return [.open(id, question)]
+    }
+
+    /// No request can be made before there is a fresh link.
+    mutating func awaitLink(_ reason: SourceQuery.Reason, at now: Instant) -> [Action] {
+        guard link.canAsk else { return retry(Self.nobodyToAsk, at: now) }
+        let actions = link.ask(reason)
+        guard let asked = link.asked else { return actions }
+        state = .awaitingURL(asked)
+        return actions + [.report]
+    }
+
+    private static let nobodyToAsk = RetryClassifier.Decision(
+        isWorthRetrying: false,
+        error: DownloadError(
+            .sourceFailed,
+            "This download has no URL yet, and there is no source provider to ask for one. Set Configuration.sourceProvider."
+        )
+    )
+
+    // MARK: After a failure
+
+    func transportVerdict(_ error: TransportError) -> RetryClassifier.Decision {
+        RetryClassifier.decision(on: error, host: sources.url.host ?? "")
+    }
+
+    mutating func retry(_ decision: RetryClassifier.Decision, retryAfter: Duration? = nil, at now: Instant)
+        -> [Action]
+    {
+        // Nobody's fault but this machine's: not counted, and no other source would help.
+        if decision.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: decision.error, at: now) }
+        // Another source of the same file, before any waiting.
+        if sources.moveOn(droppingHome: !decision.isWorthRetrying) { return open(at: now) }
+        guard decision.isWorthRetrying else { return fail(decision.error) }
+        if resource != nil || decision.error.code == .refusedByServer { patience.noteAnswer() }
+        let wait = patience.waitAfterFailure(
+            settings.retry,
+            retryAfter: retryAfter,
+            isMalformed: decision.error.code == .malformedResponse
+        )
+        guard let wait else { return fail(decision.error) }
+        return rest(wait, because: decision.error, at: now)
+    }
+
+    mutating func rest(_ wait: Duration, because error: DownloadError, at now: Instant) -> [Action] {
+        timers += 1
+        comparison.noteRest()
+        state = .backingOff(until: now + wait, because: error)
+        return [.startTimer(TimerID(number: timers), after: wait), .report]
+    }
+
+    static let waitForFiles = Duration.seconds(1)
+
+    // MARK: After a change
+
+    mutating func startOver(_ reason: RangeResponse.StartOver, at now: Instant) -> [Action] {
+        if dropsMore(.startOver(reason)) { return retry(otherFile, at: now) }
+        if reason == .changed, let error = noteChange() { return fail(error) }
+        if reason == .noUsableRange { rangesAreBroken = true }
+        comparison.finish(at: nil)
+        // What is on disk stays until the new answer is there to replace it.
+        dropsWhatIsThere = true
+        return open(at: now)
+    }
+
+    /// Counts a change of the file at the server; returns the error once that is no longer to be followed.
+    mutating func noteChange() -> DownloadError? {
+        let isOneTooMany = !patience.followsChange()
+        if settings.failsOnChange {
+            return DownloadError(
+                .contentChanged,
+                "Another version of the file stands at the URL. What arrived of the old one is kept."
+            )
+        }
+        guard isOneTooMany else { return nil }
+        return DownloadError(
+            .contentChanged,
+            "The file keeps changing at the server: \(patience.changes) versions came by. Try again later."
+        )
+    }
+
+    /// Whether going by this answer would throw away what only another source, or nobody, can give back: a mirror's word that
+    /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
+    func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
+        guard let resource, persisted.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
+        // The URL that the user named speaks for itself.
+        let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
+        guard settings.isRepair || isForeign else { return false }
+        switch answer {
+        case .restart, .startOver: return true
+        case .accept: return question?.goesOn == false
+        case .alreadyComplete, .askWithoutCondition, .compareFirst, .refuse: return false
+        }
+    }
+
+    /// This source is not asked again, if there is another.
+    var otherFile: RetryClassifier.Decision {
+        .init(
+            isWorthRetrying: false,
+            error: DownloadError(
+                .contentChanged,
+                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. What is here is kept."
+            )
+        )
+    }
+}
