@@ -19,41 +19,11 @@ internal import NIOPosix
 public actor Downloader {
     let configuration: Configuration
     let services: EngineServices
-    let catalog: DownloadCatalog
-    let pool: ConnectionPool
-    let monitor: RunConditionMonitor
-    let space: SpaceMonitor
-    let speed: SpeedControl
-    let metrics: DownloaderMetrics
-    var random: SplitMix64
-
-    let hubs = HubRegistry()
-    let broadcast = Broadcast()
-    let hooks: HookRunner
-    var hookEvents = HookEventTracker()
-    var telling: Task<Void, Never>?
-    /// Waits for everything, or a group, to come to rest: see `Downloader+Idle`.
-    var idle = IdleWatch()
-    /// Whether anything waited or ran when it was last looked at.
-    var wasBusy = false
-
-    var queue: DownloadQueue
-    var queueTimer: (at: Instant, task: Task<Void, Never>)?
-    var ticker: Task<Void, Never>?
-    /// Complete small files that wait to be written to disk together.
-    var group = BufferedFileGroup()
-
-    var isShuttingDown = false
+    let engine: Engine
+    let hubs: HubRegistry
+    let broadcast: Broadcast
     /// The shutdown, running or complete: it happens once, however often ``shutDown()`` is called.
     private var closing: Task<Void, Never>?
-    /// Ends the reading of whole files once the shutdown has begun.
-    let isStopping = CancelFlag()
-
-    /// The downloads in memory.
-    var tasks: [DownloadID: DownloadTask] {
-        _read { yield catalog.tasks }
-        _modify { yield &catalog.tasks }
-    }
 
     // MARK: Opening and closing
 
@@ -136,8 +106,6 @@ public actor Downloader {
         descriptors: DescriptorBudget = .unlimited,
         seed: UInt64
     ) async throws(DownloadError) {
-        self.configuration = configuration
-        let cookies = CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies)
         let services = EngineServices(
             transport: transport,
             disk: disk,
@@ -146,30 +114,34 @@ public actor Downloader {
             executor: executor,
             descriptors: descriptors,
             placement: FilePlacement(disk: disk),
-            cookieCollection: cookies,
+            cookieCollection: CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies),
             logger: configuration.logger
         )
-        self.services = services
-        space = SpaceMonitor(configuration, services)
-        speed = SpeedControl(configuration.bytesPerSecond, time: time)
-        monitor = RunConditionMonitor(configuration, time: time)
-        metrics = DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
-        random = SplitMix64(seed: seed)
+        let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
+        let hooks = HookRunner(configuration, poster: transport as? any WebhookPoster, time: time, seed: ~seed)
+        let limiter = ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections)
+        let environment = TaskEnvironment(
+            configuration,
+            services,
+            spawner,
+            SpaceMonitor(configuration, services),
+            ConnectionPool(services, limiter, learnedLimits: try await store.hostLimits(at: time.date())),
+            RunConditionMonitor(configuration, time: time),
+            Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
+            DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
+        )
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
-        queue = DownloadQueue(limits)
-        let poster = transport as? any WebhookPoster
-        hooks = HookRunner(configuration, poster: poster, time: time, seed: ~seed)
-        pool = ConnectionPool(
-            services,
-            ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections),
-            learnedLimits: try await store.hostLimits(at: time.date())
-        )
-        catalog = DownloadCatalog(position: try await store.lastPosition())
-        watchConditions()
+        self.configuration = configuration
+        self.services = services
+        self.hubs = hubs
+        self.broadcast = broadcast
+        engine = Engine(environment, DownloadQueue(limits), position: try await store.lastPosition(), seed: seed)
+        spawner.attach(self)
+        engine.start()
         if configuration.restoration == .everything {
             try await restoreAll()
-            startQueuedDownloads()
+            scheduler.startQueuedDownloads()
         }
     }
 
@@ -192,42 +164,34 @@ public actor Downloader {
     }
 
     private func close() async {
-        isStopping.set()
+        engine.environment.isStopping.set()
         store.beginClosing()
         // A listener may call `shutDown()` from the final event; deliver pending events first.
-        await telling?.value
-        isShuttingDown = true
+        await notifications.finish()
+        engine.environment.isShuttingDown = true
         var told: Set<DownloadID> = []
         // A running call may have loaded further downloads.
         while case let rest = tasks.values.filter({ !told.contains($0.id) }), !rest.isEmpty {
             let rest = rest.sorted { $0.record.position < $1.record.position }
             told.formUnion(rest.map(\.id))
-            for task in rest { send(.pauseRequested, to: task) }
-            for task in rest { await settled(task) }
+            for task in rest { task.send(.pauseRequested) }
+            for task in rest { await task.settled() }
         }
-        ticker?.cancel()
-        queueTimer?.task.cancel()
-        monitor.stop()
-        space.stopPolling()
+        engine.stop()
         // Paused and waiting downloads too: no listener may wait for an event that can no longer happen.
-        hubs.close(.failed(Self.isShutDown)) { id in tasks[id].map { snapshot(of: $0) } }
+        hubs.close(.failed(.isShutDown)) { id in tasks[id].map { $0.present() } }
         broadcast.close()
-        idle.giveUp(Self.isShutDown)
+        scheduler.idle.giveUp(.isShutDown)
         await store.flush()
-        await hooks.finish(within: configuration.hookLimits.shutDownTime)
+        await notifications.hooks.finish(within: configuration.hookLimits.shutDownTime)
         await transport.shutDown()
         await store.close()
     }
 
     deinit {
         // The downloader gets no further calls, but the events of its handles may still have listeners.
-        hubs.close(.failed(Self.isShutDown)) { _ in nil }
+        hubs.close(.failed(.isShutDown)) { _ in nil }
         broadcast.close()
-    }
-
-    /// Called first by every public call: after the shutdown another downloader may own the store.
-    func checkIsOpen() throws(DownloadError) {
-        if isShuttingDown { throw Self.isShutDown }
     }
 
     /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also the cookies that servers
@@ -282,9 +246,9 @@ public actor Downloader {
     func handle(_ id: DownloadID, _ record: DownloadRecord, received: Int64 = 0, isNew: Bool = false) -> Download {
         let hub = hubs.hub(id) {
             let snapshot = DownloadSnapshot(id, record, receivedBytes: received)
-            return (
-                isNew ? withReason(snapshot, record.host) : stored(snapshot, record.host), DownloadOutcome(id, record)
-            )
+            let present =
+                isNew ? engine.environment.withReason(snapshot, record.host) : scheduler.stored(snapshot, record.host)
+            return (present, DownloadOutcome(id, record))
         }
         return Download(id, self, hub)
     }
@@ -297,8 +261,8 @@ public actor Downloader {
     /// - Parameter bytesPerSecond: bytes per second, above 0; `nil` for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
         guard !isShuttingDown else { return }
-        speed.ownLimit = bytesPerSecond
-        limitSpeed()
+        engine.speed.ownLimit = bytesPerSecond
+        engine.speed.limit(engine.environment.conditions.conditions.bytesPerSecond)
     }
 
     /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
@@ -309,45 +273,9 @@ public actor Downloader {
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.load(id) else { throw .notFound(id) }
-            task.speedLimit.bytesPerSecond = bytesPerSecond
-            task.record.wishes.bytesPerSecond = bytesPerSecond
-            if task.ownsRecord { downloader.store.note(task.record) }
-            downloader.evict(task)
+            guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
+            task.setSpeedLimit(bytesPerSecond)
+            downloader.scheduler.evict(task)
         }
-    }
-
-    /// Returns when no step of this download is running any more.
-    func settled(_ task: DownloadTask) async {
-        while task.bytesInGroup != nil { await withCheckedContinuation { group.waiting.append($0) } }
-        while let step = task.lastStep {
-            await step.value
-            if task.lastStep == step { return }
-        }
-    }
-
-    // MARK: Events
-
-    /// Passes an event to a download's machine and performs the actions that it returns.
-    func send(_ event: DownloadMachine.Event, to task: DownloadTask) {
-        task.inbox.append(event)
-        guard !task.isHandling else { return }
-        task.isHandling = true
-        let wasTransferring = task.machine.isTransferring
-        var hasActed = false
-        var next = 0
-        // An event that an action causes at once is handled after the other actions.
-        while next < task.inbox.count {
-            if task.machine.mayOpenMore { task.machine.note(room: pool.room(task)) }
-            let actions = task.machine.handle(task.inbox[next], at: time.now())
-            if task.machine.transfer.wantsRoom { pool.waitForRoom(task.id) }
-            next += 1
-            for action in actions { perform(action, task) }
-            if !actions.isEmpty { hasActed = true }
-        }
-        task.inbox.removeAll(keepingCapacity: true)
-        task.isHandling = false
-        if wasTransferring, !task.machine.isTransferring { noteLast(task) }
-        if hasActed { startQueuedDownloads() }
     }
 }

@@ -124,7 +124,7 @@ extension Downloader {
         // What is no URL is answered below.
         var added = await add(requests.compactMap { try? $0.get() }).makeIterator()
         return requests.map { request in
-            request.flatMap { _ in added.next() ?? .failure(Self.isShutDown) }
+            request.flatMap { _ in added.next() ?? .failure(DownloadError.isShutDown) }
         }
     }
 }

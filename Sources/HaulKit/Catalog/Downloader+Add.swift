@@ -18,70 +18,33 @@ extension Downloader {
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         let request = try Self.checked(request)
         try checkSource(request)
-        let groups = additionBegan([request])
-        defer { additionEnded(groups) }
+        let groups = Set([request].compactMap(\.group))
+        idle.additionBegan(groups)
+        defer { idle.additionEnded(groups) }
         return try await withCatalogLock { downloader throws(DownloadError) in
             try await downloader.addOne(request, try await downloader.store.find(request))
         }
     }
-
-    /// Nothing is idle as long as something is being added: see ``isIdle``.
-    ///
-    /// - Returns: the groups that are added to.
-    func additionBegan(_ requests: [DownloadRequest]) -> Set<String> {
-        catalog.pendingAdditions += 1
-        let groups = Set(requests.compactMap(\.group))
-        idle.additionBegan(groups)
-        return groups
-    }
-
-    func additionEnded(_ groups: Set<String> = []) {
-        catalog.pendingAdditions -= 1
-        idle.additionEnded(groups)
-        if !isShuttingDown { noteIdle() }
-    }
-
-    static let isShutDown = DownloadError(.shutDown, "The downloader has been shut down.")
 
     /// Adds a download, given what the store has of it.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
         try checkIsOpen()
         if let saved, let download = try await join(saved, request) { return download }
         try checkIsOpen()
-        let record = newRecord(request)
+        let record = catalog.newRecord(request)
         let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
         try await store.commit(record, nil, durably: true)
         announceAddition(of: record)
-        line(up: record, request)
-        startQueuedDownloads()
+        scheduler.enqueue(record, request)
+        scheduler.startQueuedDownloads()
         return download
     }
 
-    /// A record in the place behind all others.
-    func newRecord(_ request: DownloadRequest) -> DownloadRecord {
-        let now = time.date()
-        var record = DownloadRecord(DownloadID(at: now, using: &random), request, createdAt: now)
-        record.owner = store.owner.number
-        record.position = catalog.nextPosition()
-        return record
-    }
-
-    /// Gives a download that was just stored its place in the queue; in memory are only those whose turn comes soon.
-    func line(up record: DownloadRecord, _ request: DownloadRequest) {
+    /// Tells listeners of a download that was added.
+    func announceAddition(of record: DownloadRecord, received: Int64 = 0) {
         guard let id = DownloadID(record.id) else { return }
-        if queue.waitingCount < Self.readTogether {
-            let task = DownloadTask(
-                id,
-                DownloadMachine(settings(request, record), seed: random.next()),
-                record,
-                RateLimiter(request.bytesPerSecond, under: speed.limiter, now: time.now),
-                hubs
-            )
-            task.hasNoDiskState = true
-            tasks[id] = task
-        }
-        queue.enqueue(
-            .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+        notifications.announceAddition(
+            engine.environment.withReason(DownloadSnapshot(id, record, receivedBytes: received), record.host)
         )
     }
 
@@ -105,7 +68,7 @@ extension Downloader {
             return try await go(on: saved, request)
         }
         var record = saved.record
-        if queue.waits(id), record.isBound(for: request.destination), !Self.merge(request, into: &record),
+        if scheduler.queue.waits(id), record.isBound(for: request.destination), !record.merge(request),
             record == saved.record
         {
             return handle(id, record, received: saved.progress?.received ?? 0)
@@ -121,12 +84,12 @@ extension Downloader {
     /// The download that is in memory, set going if it can be; nil when it has ended.
     private func again(_ task: DownloadTask, _ request: DownloadRequest) async throws(DownloadError) -> Download? {
         if case .completed = task.machine.state {
-            await settled(task)
+            await task.settled()
             return nil
         }
         let isBound = task.record.isBound(for: request.destination)
         if !isBound {
-            await settled(task)
+            await task.settled()
             guard tasks[task.id] === task else { return nil }
             try await checkMove(task.record, to: request.destination)
             guard tasks[task.id] === task else { return nil }
@@ -134,15 +97,9 @@ extension Downloader {
         }
         switch task.machine.state {
         case .queued, .paused, .failed:
-            if !isBound { task.record.move(to: request.destination) }
-            let isReplaced = Self.merge(request, into: &task.record)
-            task.speedLimit.bytesPerSecond = task.record.wishes.bytesPerSecond
-            if let merged = task.record.request {
-                task.machine.retarget(settings(merged, task.record), isFromReplacedSource: isReplaced)
-            }
-            if isReplaced || !isBound, task.ownsRecord { try await store.commit(task.record, nil, durably: true) }
+            try await task.merge(request, isMoved: !isBound) { catalog.factory.settings($0, $1) }
         case .cancelled:
-            await settled(task)
+            await task.settled()
             return nil
         default:
             guard isBound else {
@@ -158,7 +115,7 @@ extension Downloader {
                 )
             }
         }
-        send(.resumeRequested, to: task)
+        task.send(.resumeRequested)
         return Download(task.id, self, task.hub)
     }
 
@@ -169,48 +126,21 @@ extension Downloader {
         try checkIsOpen()
         let download = Download(task.id, self, task.hub)
         guard task.machine.state == .queued else {
-            announce(snapshot(of: task), outcome(of: task), task)
-            noteRest(of: task.record.groupName)
-            tellHooks(task, task.hub.snapshot)
-            // A list of which everything is complete comes to its end too.
-            wasBusy = true
+            task.reportAgain()
+            idle.noteCompleteAddition()
             return download
         }
-        tasks[task.id] = task
-        task.hub.changed(snapshot(of: task))
+        catalog.insert(task)
+        task.hub.changed(task.present())
         if task.ownsRecord {
             do throws(DownloadError) { try await store.commit(task.record, nil, durably: true) } catch {
-                tasks[task.id] = nil
+                catalog.remove(task)
                 throw error
             }
         }
-        queue.enqueue(task.queueItem)
-        startQueuedDownloads()
+        scheduler.queue.enqueue(task.queueItem)
+        scheduler.startQueuedDownloads()
         return download
-    }
-
-    func nextSeed() -> UInt64 { random.next() }
-
-    func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
-        .init(
-            url: request.url,
-            target: request.target,
-            mirrors: request.mirrors,
-            retry: configuration.retry,
-            checksum: request.checksum,
-            size: request.size,
-            pieces: request.pieces,
-            isRepair: request.isRepair,
-            resumesUnverified: request.resumesUnverified,
-            failsOnChange: request.failsOnChange,
-            waitsForSpace: configuration.waitsForSpace,
-            limits: Transfer.Limits(
-                connections: max(1, configuration.connectionsPerDownload),
-                start: max(1, configuration.initialConnections),
-                smallestPiece: max(1, configuration.smallestPiece)
-            ),
-            canAskForSource: configuration.sourceProvider != nil
-        )
     }
 
     /// - Parameter isAbsolute: its path has been made absolute already.

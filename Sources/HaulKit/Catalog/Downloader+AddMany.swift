@@ -17,8 +17,9 @@ extension Downloader {
         results.reserveCapacity(requests.count)
         var paths = AbsolutePaths()
         var start = 0
-        let groups = additionBegan(requests)
-        defer { additionEnded(groups) }
+        let groups = Set(requests.compactMap(\.group))
+        idle.additionBegan(groups)
+        defer { idle.additionEnded(groups) }
         while start < requests.count {
             // A few first, so that the connections have something to do.
             let end = min(requests.count, start + (start == 0 ? 64 : Self.addedTogether))
@@ -64,7 +65,7 @@ extension Downloader {
         var known: [(position: Int, saved: DownloadStore.Saved?)] = []
         var seen: Set<Identity> = []
         var results =
-            requests.map { $0.flatMap { _ in .failure(Self.isShutDown) } } as [Result<Download, DownloadError>]
+            requests.map { $0.flatMap { _ in .failure(DownloadError.isShutDown) } } as [Result<Download, DownloadError>]
         for (position, request) in requests.enumerated() {
             guard case .success(let request) = request else { continue }
             let saved = next.next() ?? nil
@@ -72,7 +73,7 @@ extension Downloader {
                 known.append((position, saved))
                 continue
             }
-            let record = newRecord(request)
+            let record = catalog.newRecord(request)
             new.append((record, request))
             results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true))
         }
@@ -84,12 +85,12 @@ extension Downloader {
         if failure == nil {
             for (record, request) in new {
                 announceAddition(of: record)
-                line(up: record, request)
+                scheduler.enqueue(record, request)
             }
         }
         // What was there already may be one of these.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
-        startQueuedDownloads()
+        scheduler.startQueuedDownloads()
         guard let failure else { return results }
         let lost = Set(new.map(\.record.id))
         return results.map { $0.flatMap { lost.contains($0.id.description) ? .failure(failure) : .success($0) } }

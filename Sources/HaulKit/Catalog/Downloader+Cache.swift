@@ -14,7 +14,7 @@ extension Downloader {
         try checkIsOpen()
         var query = query
         query.states = [.completed]
-        return await look(at: try await store.list(condition(query))).map(\.file)
+        return await engine.files.look(at: try await store.list(engine.reader.condition(query))).map(\.file)
     }
 
     /// Disk usage of finished and unfinished files, in bytes. Read from the store; the disk is not examined.
@@ -37,18 +37,7 @@ extension Downloader {
     /// - Throws: as ``storedFiles(_:)``.
     public func missingFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
-        var (query, missing) = (query, [StoredFile]())
-        query.states = [.completed]
-        var left = query.limit ?? .max
-        while left > 0 {
-            query.limit = min(left, Self.filesAtOnce)
-            let page = try await store.page(condition(query))
-            missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
-            if page.count < query.limit ?? 0 { break }
-            query.offset += page.count
-            left -= page.count
-        }
-        return missing
+        return try await engine.files.missing(query)
     }
 
     /// What has become of the file of a download; nil while it has none that is finished.
@@ -58,7 +47,7 @@ extension Downloader {
     public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
         try checkIsOpen()
         guard let record = try await store.find(id: id.description)?.record else { throw .notFound(id) }
-        return record.status == .completed ? try await fileState(record) : nil
+        return record.status == .completed ? try await services.fileState(record) : nil
     }
 
     /// Bytes that this user can still write at a path, which need not exist; `nil` when the file system does not report
@@ -68,15 +57,7 @@ extension Downloader {
     public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
         try checkIsOpen()
         let (disk, path) = (disk, Self.absolute(path))
-        return try await onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
-    }
-
-    /// Compares a finished file with its record.
-    ///
-    /// - Throws: the reason why the file cannot be examined.
-    func fileState(_ record: DownloadRecord) async throws(DownloadError) -> FileState {
-        let disk = disk
-        return try await onDisk { () throws(DiskError) in try record.fileState(on: disk) }
+        return try await services.onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
     }
 
     // MARK: Fetching again
@@ -89,8 +70,8 @@ extension Downloader {
     ///   ``add(_:)-(DownloadRequest)``.
     @discardableResult
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
-        catalog.pendingAdditions += 1
-        defer { additionEnded() }
+        idle.additionBegan([])
+        defer { idle.additionEnded([]) }
         return try await withCatalogLock { downloader throws(DownloadError) in
             guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
             else { throw .notFound(id) }
@@ -156,14 +137,15 @@ extension Downloader {
         let (page, count) = try await withCatalogLock { downloader throws(DownloadError) -> (CacheRemoval, Int) in
             var query = DownloadQuery(states: [.completed], offset: first, limit: Self.filesAtOnce)
             query.ended = .distantPast..<date
-            let (rows, count) = try await downloader.store.page(downloader.condition(query))
+            let (rows, count) = try await downloader.store.page(downloader.engine.reader.condition(query))
             var page = CacheRemoval()
-            for found in await downloader.look(at: rows) {
+            for found in await downloader.engine.files.look(at: rows) {
                 await downloader.take(found, deletingFiles, &page)
             }
-            let removed = try await downloader.forget(.ids(page.removed.map(\.id)).only([.completed]))
+            let completed = StoreCondition.ids(page.removed.map(\.id)).only([.completed])
+            let removed = try await downloader.store.removeRows(completed, isListed: downloader.broadcast.isHeard)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(page.removed.map(\.id)) }
-            downloader.announce(removed)
+            downloader.notifications.announce(removed)
             return (page, count)
         }
         passed += count - page.removed.count
@@ -173,7 +155,7 @@ extension Downloader {
         return count >= Self.filesAtOnce
     }
 
-    private func take(_ found: Found, _ deletingFiles: Bool, _ page: inout CacheRemoval) async {
+    private func take(_ found: FinishedFiles.Found, _ deletingFiles: Bool, _ page: inout CacheRemoval) async {
         let file = found.file
         guard deletingFiles else { return page.removed.append(file) }
         if let error = found.error { return page.left.append(.init(file: file, reason: .failed(error))) }
@@ -183,56 +165,11 @@ extension Downloader {
         case .unchanged:
             let disk = disk
             do throws(DownloadError) {
-                try await onDisk { () throws(DiskError) in try disk.remove(file.path) }
+                try await services.onDisk { () throws(DiskError) in try disk.remove(file.path) }
                 page.removed.append(file)
                 page.freedBytes = page.freedBytes.addingClamped(file.bytes)
             } catch { page.left.append(.init(file: file, reason: .failed(error))) }
         }
-    }
-
-    // MARK: Looking
-
-    private struct Found: Sendable {
-        var file: StoredFile
-        /// Why it could not be looked at.
-        var error: DownloadError?
-    }
-
-    private func look(at rows: [DownloadStore.Listed]) async -> [Found] {
-        let disk = disk
-        return await runBlocking {
-            rows.map { row in
-                var (state, failure) = (FileState.changed, DownloadError?.none)
-                // What cannot be looked at cannot be vouched for.
-                do throws(DiskError) { state = try row.record.fileState(on: disk) } catch {
-                    failure = DownloadError(error)
-                }
-                let file = StoredFile(
-                    id: row.id,
-                    path: row.record.finalPath ?? "",
-                    bytes: row.record.finished?.size ?? row.record.total ?? 0,
-                    finishedAt: row.record.finishedAt,
-                    state: state
-                )
-                return Found(file: file, error: failure)
-            }
-        }
-    }
-}
-
-extension DownloadRecord {
-    fileprivate func fileState(on disk: any Disk) throws(DiskError) -> FileState {
-        guard let path = finalPath, let finished else { return .missing }
-        let existingFile: FileStatus?
-        do throws(DiskError) { existingFile = try disk.status(path) } catch {
-            guard error.kind == .notAFolder else { throw error }
-            existingFile = nil
-        }
-        guard let existingFile else { return .missing }
-        let isSame =
-            existingFile.isSameFile(as: finished) && existingFile.size == finished.size
-            && existingFile.modified == finished.modified
-        return isSame ? .unchanged : .changed
     }
 }
 

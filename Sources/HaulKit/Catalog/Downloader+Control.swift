@@ -38,8 +38,7 @@ extension Downloader {
             record.partPath ?? record.request?.url.masked ?? "The file",
             owner: record.ownerProcess
         )
-        record.status = .failed
-        record.error = error
+        record.fail(error)
         let snapshot = DownloadSnapshot(id, record, receivedBytes: saved.progress?.received ?? 0)
         hub.changed(snapshot, outcome: .failed(error))
     }
@@ -69,11 +68,11 @@ extension Downloader {
     private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
         // Cancelled before this call: its record is gone, or is about to be.
         let isGone = task.machine.state == .cancelled
-        send(event, to: task)
-        await settled(task)
+        task.send(event)
+        await task.settled()
         // Another process that takes it up from here on finds it free.
         await store.flush()
-        evict(task)
+        scheduler.evict(task)
         if isGone { throw .notFound(task.id) }
     }
 
@@ -97,19 +96,19 @@ extension Downloader {
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
             rest = rest.onlyQueuedOrHeld()
-            let groups = try await downloader.listenedGroups(rest)
+            let groups = try await downloader.notifications.listenedGroups(rest)
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
-            for id in ids { downloader.queue.leave(id) }
+            for id in ids { downloader.scheduler.queue.leave(id) }
             do throws(DownloadError) {
                 try await downloader.store.pause(rest)
             } catch {
-                for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
+                for item in try await downloader.store.queueItems(rest) { downloader.scheduler.queue.enqueue(item) }
                 throw error
             }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .paused, in: groups)
-            downloader.startQueuedDownloads()
+            downloader.scheduler.tellHolders(of: ids, .paused, in: groups)
+            downloader.scheduler.startQueuedDownloads()
             return present.count + ids.count
         }
     }
@@ -141,13 +140,13 @@ extension Downloader {
             present.removeAll { $0.statusAtRest.map { !statuses.contains($0) } ?? true }
             await downloader.tellAll(.resumeRequested, present)
             let stopped = rest.only(statuses)
-            let groups = try await downloader.listenedGroups(stopped)
+            let groups = try await downloader.notifications.listenedGroups(stopped)
             let ids = try await downloader.store.ids(stopped)
             try await downloader.store.requeue(stopped)
-            for item in try await downloader.store.queueItems(rest) { downloader.queue.enqueue(item) }
+            for item in try await downloader.store.queueItems(rest) { downloader.scheduler.queue.enqueue(item) }
             downloader.space.forget(ids)
-            downloader.tellHolders(of: ids, .queued, in: groups)
-            downloader.startQueuedDownloads()
+            downloader.scheduler.tellHolders(of: ids, .queued, in: groups)
+            downloader.scheduler.startQueuedDownloads()
             return present.count + ids.count
         }
     }
@@ -169,19 +168,19 @@ extension Downloader {
         // What has bytes on the disk is taken into memory for it.
         var present = present.filter { !$0.isComplete }
         for id in try await store.ids(unfinished.onlyBegun()) {
-            if let task = try await load(id) { present.append(task) }
+            if let task = try await catalog.load(id) { present.append(task) }
         }
         let told = Set(present.map(\.id))
         await tellAll(.cancelRequested, present)
-        let groups = try await listenedGroups(unfinished)
+        let groups = try await notifications.listenedGroups(unfinished)
         let ids = try await store.ids(unfinished)
-        for id in ids { queue.leave(id) }
+        for id in ids { scheduler.queue.leave(id) }
         space.forget(ids)
         space.invalidateUsage()
-        let removed = try await forget(unfinished)
-        tellHolders(of: ids, .cancelled, in: groups)
-        announce(removed)
-        startQueuedDownloads()
+        let removed = try await store.removeRows(unfinished, isListed: broadcast.isHeard)
+        scheduler.tellHolders(of: ids, .cancelled, in: groups)
+        notifications.announce(removed)
+        scheduler.startQueuedDownloads()
         // What was told and is in the store still was removed with the others.
         return told.count + max(removed.count, ids.count) - ids.count { told.contains($0) }
     }
@@ -201,14 +200,14 @@ extension Downloader {
             try await downloader.leaveOthers(&condition)
             let ids = try await downloader.store.ids(condition)
             let present = ids.compactMap { downloader.tasks[$0] }
-            for task in present where task.isComplete { await downloader.settled(task) }
+            for task in present where task.isComplete { await task.settled() }
             _ = try await downloader.cancel(present, condition)
             if deletingFiles {
                 for row in try await downloader.store.list(condition) { try await downloader.deleteFile(row.record) }
             }
-            let removed = try await downloader.forget(condition)
+            let removed = try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)
             if deletingFiles { downloader.tellHoldersOfRemovedFiles(ids) }
-            downloader.announce(removed)
+            downloader.notifications.announce(removed)
             downloader.space.invalidateUsage()
             return ids.count
         }
@@ -216,9 +215,9 @@ extension Downloader {
 
     /// Deletes a finished file that is unchanged.
     private func deleteFile(_ record: DownloadRecord) async throws(DownloadError) {
-        guard let path = record.finalPath, await isUnchanged(record) else { return }
+        guard let path = record.finalPath, await services.isUnchanged(record) else { return }
         let disk = disk
-        try await onDisk { () throws(DiskError) in try disk.remove(path) }
+        try await services.onDisk { () throws(DiskError) in try disk.remove(path) }
     }
 
     // MARK: Selections
@@ -228,7 +227,7 @@ extension Downloader {
     {
         var all: StoreCondition
         switch selection.kind {
-        case .query(let query) where query.limit == nil && query.offset == 0: all = condition(query)
+        case .query(let query) where query.limit == nil && query.offset == 0: all = engine.reader.condition(query)
         default: all = .ids(try await ids(of: selection))
         }
         all.order = ""
@@ -250,13 +249,13 @@ extension Downloader {
     func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
         switch selection.kind {
         case .ids(let ids): return ids
-        case .query(let query): return try await store.ids(condition(query))
+        case .query(let query): return try await store.ids(engine.reader.condition(query))
         case .predicate(let isWanted):
             var ids: [DownloadID] = []
             var query = DownloadQuery(limit: 1000)
             while true {
-                let page = try await store.page(condition(query))
-                ids += snapshots(of: page.rows).filter(isWanted).map(\.id)
+                let page = try await store.page(engine.reader.condition(query))
+                ids += engine.reader.snapshots(of: page.rows).filter(isWanted).map(\.id)
                 query.offset += page.count
                 if page.count < 1000 { return ids }
             }
@@ -264,28 +263,11 @@ extension Downloader {
     }
 
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async {
-        for task in tasks { send(event, to: task) }
-        for task in tasks { await settled(task) }
+        for task in tasks { task.send(event) }
+        for task in tasks { await task.settled() }
         // Another process that takes one of them up from here on finds it free.
         await store.flush()
-        for task in tasks { evict(task) }
-    }
-
-    /// Who has a handle of a download that is not in memory hears what has become of it.
-    ///
-    /// - Parameter groups: how many of them belong to the groups that are listened to.
-    func tellHolders(
-        of ids: [DownloadID],
-        _ state: DownloadSnapshot.State,
-        in groups: [DownloadStore.GroupShare]
-    ) {
-        announceTogether(state, count: ids.count, in: groups)
-        for id in ids where tasks[id] == nil {
-            guard let hub = hubs.existing(id) else { continue }
-            let snapshot = hub.snapshot.atRest(state)
-            hub.changed(stored(snapshot, snapshot.host), outcome: state == .cancelled ? .cancelled : nil)
-        }
-        lookWhoIsIdle()
+        for task in tasks { scheduler.evict(task) }
     }
 
     /// Ends the run of handles whose finished download was removed together with its file.

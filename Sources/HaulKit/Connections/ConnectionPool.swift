@@ -17,6 +17,8 @@ final class ConnectionPool {
     private(set) var waitingForRoom: Set<DownloadID> = []
     private let workers = WorkerRegistry()
     private let mailbox = EventMailbox()
+    /// Called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
+    var onArrival: @Sendable () -> Void = {}
 
     init(_ services: EngineServices, _ limiter: ConnectionLimiter, learnedLimits: [Origin: Int]) {
         self.services = services
@@ -33,8 +35,8 @@ final class ConnectionPool {
     func hasRoom(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
 
     /// What each source of a download may have beside the connections that it has.
-    func room(_ task: DownloadTask) -> [Origin: Int] {
-        task.machine.sources.sources.reduce(into: [:]) { $0[$1.origin] = limiter.room($1.origin) }
+    func room(_ selector: SourceSelector) -> [Origin: Int] {
+        selector.sources.reduce(into: [:]) { $0[$1.origin] = limiter.room($1.origin) }
     }
 
     /// - Returns: false when the host has all the connections that it may have.
@@ -78,27 +80,11 @@ final class ConnectionPool {
 
     // MARK: Workers
 
-    /// The source that a request goes to.
-    func source(_ request: RangeRequest, _ task: DownloadTask) -> SourceSelector.Source {
-        let sources = task.machine.sources.sources
-        // There is always the first: the URL that was asked for.
-        return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
-    }
-
     /// Sends a request over a connection for which there is room.
     ///
-    /// - Parameters:
-    ///   - host: the one that has room. The source may have moved to another one since.
-    ///   - onArrival: called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
-    func start(
-        _ id: ConnectionID,
-        _ request: RangeRequest,
-        _ host: Origin,
-        _ task: DownloadTask,
-        onArrival: @escaping @Sendable () -> Void
-    ) {
-        let (date, download, source) = (services.time.date, task.id, source(request, task))
-        let mailbox = mailbox
+    /// - Parameter host: the one that has room. The source may have moved to another one since.
+    func start(_ id: ConnectionID, _ call: TransportRequest, _ host: Origin, of download: DownloadID) -> SegmentWorker {
+        let (date, mailbox, onArrival) = (services.time.date, mailbox, onArrival)
         let worker = SegmentWorker(
             id,
             headEvent: { id, head in
@@ -112,45 +98,16 @@ final class ConnectionPool {
                 if mailbox.put(.connectionGone(host)) { onArrival() }
             }
         )
-        task.workers[id] = worker
         workers.add(worker, of: download)
-        let jar = task.cookies ?? CookieJar(services.cookieCollection)
-        task.cookies = jar
-        let isMirror = host != task.machine.sources.sources[0].origin
-        let call = TransportRequest(
-            url: source.url,
-            target: source.target,
-            // What the user says to one origin is not for another to hear.
-            headers: isMirror ? [] : task.record.headers,
-            firstByte: request.first,
-            end: request.end,
-            condition: request.condition,
-            allowsInsecureRedirects: task.record.wishes.allowsInsecureRedirects,
-            isChosenByOthers: isMirror || task.record.isChosenByOthers(host),
-            cookies: jar
-        )
         worker.start(call, over: services.transport)
+        return worker
     }
 
     /// Everything that has come on the event loops since the last call, in order.
     func takeArrivals() -> [EventMailbox.Arrival] { mailbox.take() }
 
-    /// - Returns: false when there is no such connection any more.
-    func close(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
-        guard let worker = task.workers.removeValue(forKey: id) else { return false }
-        worker.close()
-        workers.remove(id, of: task.id)
-        return true
-    }
-
-    /// A connection has ended by itself.
-    ///
-    /// - Returns: false when it was closed before.
-    func ended(_ id: ConnectionID, _ task: DownloadTask) -> Bool {
-        guard task.workers.removeValue(forKey: id) != nil else { return false }
-        workers.remove(id, of: task.id)
-        return true
-    }
+    /// A connection has ended, or was closed.
+    func ended(_ id: ConnectionID, of download: DownloadID) { workers.remove(id, of: download) }
 
     /// The download has closed its connections.
     func removeWorkers(of id: DownloadID) { workers.removeAll(of: id) }

@@ -15,7 +15,7 @@ extension Downloader {
             )
         }
         let disk = disk
-        try await onDisk { () throws(DiskError) in try disk.createFolder(new) }
+        try await services.onDisk { () throws(DiskError) in try disk.createFolder(new) }
     }
 }
 

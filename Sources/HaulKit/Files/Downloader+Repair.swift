@@ -53,19 +53,19 @@ extension Downloader {
             )
         }
         let disk = disk
-        guard try await onDisk({ () throws(DiskError) in try disk.status(path) }) != nil else {
+        guard try await services.onDisk({ () throws(DiskError) in try disk.status(path) }) != nil else {
             return .fetching(try await add(request), wrongBytes: size)
         }
         let placement = placement
-        let file = try await runBlocking { () throws(DownloadError) in try placement.lock(path) }
-        let isStopping = isStopping
-        let found = try await onDisk { () throws(DiskError) in
+        let file = try await services.runBlocking { () throws(DownloadError) in try placement.lock(path) }
+        let isStopping = engine.environment.isStopping
+        let found = try await services.onDisk { () throws(DiskError) in
             try PieceDigests(pieces, total: size).right(in: file, until: isStopping, progress: progress)
         }
         try checkIsOpen()
-        guard let right = found else { throw Self.isShutDown }
-        if right.count == size, try await status(of: file).size == size { return .nothingToDo(bytes: size) }
-        let length = try await status(of: file).size
+        guard let right = found else { throw DownloadError.isShutDown }
+        if right.count == size, try await services.status(of: file).size == size { return .nothingToDo(bytes: size) }
+        let length = try await services.status(of: file).size
         guard right.count > 0 || length == 0 else {
             throw DownloadError(
                 .checksumMismatch,
@@ -93,20 +93,17 @@ extension Downloader {
         async throws(DownloadError)
     {
         let part = FilePaths.part(of: file.path)
-        try await onDisk { () throws(DiskError) in try file.sync() }
+        try await services.onDisk { () throws(DiskError) in try file.sync() }
         let now = time.date()
         let known = try await keyed(request)
-        let id = known ?? DownloadID(at: now, using: &random)
+        let id = known ?? catalog.factory.nextID(at: now)
         var record = DownloadRecord(id, try Self.checked(request), createdAt: now)
-        record.part = try await status(of: file)
-        record.partPath = part
-        record.finalPath = file.path
-        record.resource = Resource(total: request.size)
+        record.repair(try await services.status(of: file), file.path)
         // Recorded before it is renamed: a crash in between leaves the file as it was, under its own name.
         try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
         let (disk, placement) = (disk, placement)
         do {
-            try await onDisk { () throws(DiskError) in
+            try await services.onDisk { () throws(DiskError) in
                 try placement.move(file, from: file.path, to: part, replacing: false)
                 do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
                     try placement.move(file, from: part, to: file.path, replacing: false)

@@ -16,7 +16,7 @@ extension Downloader {
         var failures = 0
         var hasAnswered = false
         while true {
-            guard !isShuttingDown else { throw Self.isShutDown }
+            guard !isShuttingDown else { throw .isShutDown }
             let decision: RetryClassifier.Decision
             var retryAfter: Duration?
             switch await documentAnswer(request) {
@@ -34,12 +34,12 @@ extension Downloader {
                 throw .invalidMetalink("it came compressed, although that was not asked for")
             case .failed(let error): decision = RetryClassifier.decision(on: error, host: host)
             }
-            guard !isShuttingDown else { throw Self.isShutDown }
+            guard !isShuttingDown else { throw .isShutDown }
             failures += 1
             let retry = configuration.retry
             let most = hasAnswered ? retry.attempts : min(retry.attempts, retry.attemptsBeforeFirstAnswer)
             guard decision.isWorthRetrying, failures <= most else { throw decision.error }
-            await rest(retry.delay(failures: failures, chance: nextSeed(), retryAfter: retryAfter))
+            await rest(retry.delay(failures: failures, chance: catalog.factory.nextSeed(), retryAfter: retryAfter))
         }
     }
 

@@ -11,10 +11,10 @@ extension Downloader {
     ///   - spacing: shortest time between two starts from one host. `nil`: unchanged.
     public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
         guard !isShuttingDown else { return }
-        if let active { queue.limits.active = min(max(1, active), descriptors.downloads) }
-        if let perHost { queue.limits.activePerHost = perHost > 0 ? perHost : nil }
-        if let spacing { queue.limits.hostSpacing = max(.zero, spacing) }
-        startQueuedDownloads()
+        if let active { scheduler.queue.limits.active = min(max(1, active), services.descriptors.downloads) }
+        if let perHost { scheduler.queue.limits.activePerHost = perHost > 0 ? perHost : nil }
+        if let spacing { scheduler.queue.limits.hostSpacing = max(.zero, spacing) }
+        scheduler.startQueuedDownloads()
     }
 
     /// Gives a download another priority; see ``DownloadRequest/priority``.
@@ -35,10 +35,10 @@ extension Downloader {
             let ids = try await downloader.ids(of: selection)
             try await downloader.store.setPriority(priority, of: ids)
             for row in try await downloader.store.places(ids) {
-                downloader.tasks[row.id]?.record.priority = priority
-                downloader.queue.change(row.id, priority: priority, position: row.position)
+                downloader.tasks[row.id]?.place(priority: priority, position: row.position)
+                downloader.scheduler.queue.change(row.id, priority: priority, position: row.position)
             }
-            downloader.startQueuedDownloads()
+            downloader.scheduler.startQueuedDownloads()
         }
     }
 
@@ -49,8 +49,8 @@ extension Downloader {
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
-        queue.urge(id)
-        startQueuedDownloads()
+        scheduler.queue.urge(id)
+        scheduler.startQueuedDownloads()
     }
 
     /// A position in the queue.
@@ -95,7 +95,7 @@ extension Downloader {
             let step = max(1, (gap.upper - gap.lower) / Int64(ids.count + 1))
             try await downloader.store.place(ids, from: gap.lower + step, by: step)
             try await downloader.readPlaces(of: ids)
-            downloader.startQueuedDownloads()
+            downloader.scheduler.startQueuedDownloads()
         }
     }
 
@@ -107,15 +107,15 @@ extension Downloader {
             let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
             try await downloader.store.spread(DownloadCatalog.positionStep, in: sorted.order)
             try await downloader.readPlaces()
-            downloader.startQueuedDownloads()
+            downloader.scheduler.startQueuedDownloads()
         }
     }
 
     /// Reads positions that the store has changed; all of them without ids.
     private func readPlaces(of ids: [DownloadID]? = nil) async throws(DownloadError) {
         for row in try await store.places(ids) {
-            tasks[row.id]?.record.position = row.position
-            queue.change(row.id, priority: row.priority, position: row.position)
+            tasks[row.id]?.place(priority: row.priority, position: row.position)
+            scheduler.queue.change(row.id, priority: row.priority, position: row.position)
         }
         catalog.position = max(catalog.position, try await store.lastPosition())
     }

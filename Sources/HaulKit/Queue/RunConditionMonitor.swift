@@ -48,7 +48,7 @@ final class RunConditionMonitor {
     func setTimetable(_ timetable: Timetable?) { self.timetable = timetable }
 
     /// Takes over what the timetable says now, and calls back when it says something else.
-    func followTimetable(_ onChange: @escaping @Sendable () async -> Void) {
+    func followTimetable(_ onChange: @escaping @Sendable () -> Void) {
         timer?.cancel()
         timer = nil
         let now = time.date()
@@ -62,12 +62,12 @@ final class RunConditionMonitor {
     private static func timer(
         _ wait: Duration,
         _ sleep: @escaping @Sendable (Duration) async throws -> Void,
-        _ onChange: @escaping @Sendable () async -> Void
+        _ onChange: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         Task {
             // Ends early only by cancellation, and then another one has been set.
             guard (try? await sleep(wait)) != nil else { return }
-            await onChange()
+            onChange()
         }
     }
 

@@ -50,7 +50,12 @@ final class SpaceMonitor {
     /// Checks that the rest of a file will fit, and reserves it.
     ///
     /// - Returns: what the machine is to be told in place of success; nil where there is room.
-    nonisolated(nonsending) func makeRoom(_ total: Int64?, _ part: PartFile, _ task: DownloadTask)
+    func makeRoom(
+        _ total: Int64?,
+        _ part: PartFile,
+        _ task: DownloadTask,
+        isolation: isolated (any Actor)? = #isolation
+    )
         async throws(DownloadError) -> DownloadMachine.Event?
     {
         // What is in memory finds its room when it comes to the disk.
@@ -68,13 +73,15 @@ final class SpaceMonitor {
     }
 
     /// What was reserved before the disk was full is of use to others.
-    private nonisolated(nonsending) func giveBack(_ part: PartFile) async {
+    private func giveBack(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async {
         do throws(DiskError) {
             try await part.onWriteThread { () throws(DiskError) in try part.file.truncate(part.file.status().size) }
         } catch { logger.debug("truncate: \(error.sentence)") }
     }
 
-    private nonisolated(nonsending) func allocatedBytes(of file: any DiskFile) async throws(DownloadError) -> Int64 {
+    private func allocatedBytes(of file: any DiskFile, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> Int64
+    {
         do {
             return try await executor.run { () throws(DiskError) in try file.status().allocated }
         } catch { throw DownloadError(error) }
@@ -84,7 +91,7 @@ final class SpaceMonitor {
     ///
     /// - Parameter here: bytes of the file that the disk has, or has set aside.
     /// - Returns: as ``makeRoom(_:_:_:)``.
-    nonisolated(nonsending) func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask)
+    func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
         if let refusal = try await quotaRefusal(total, here: here, task) { return refusal }
@@ -102,7 +109,12 @@ final class SpaceMonitor {
         }
     }
 
-    private nonisolated(nonsending) func quotaRefusal(_ total: Int64?, here: Int64, _ task: DownloadTask)
+    private func quotaRefusal(
+        _ total: Int64?,
+        here: Int64,
+        _ task: DownloadTask,
+        isolation: isolated (any Actor)? = #isolation
+    )
         async throws(DownloadError) -> DownloadMachine.Event?
     {
         guard let quota else { return nil }
@@ -146,7 +158,9 @@ final class SpaceMonitor {
     /// Files without a known length that have used up the quota.
     ///
     /// - Parameter growing: the downloads that write to the disk now.
-    nonisolated(nonsending) func beyondQuota(_ growing: [DownloadTask]) async throws(DownloadError) -> [News] {
+    func beyondQuota(_ growing: [DownloadTask], isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> [News]
+    {
         guard let quota else { return [] }
         let growing = growing.filter { $0.machine.resource?.total == nil }
         for task in growing { usage.set(task.id, task.machine.persisted.count, had: task.bytesAtRest) }
@@ -160,7 +174,7 @@ final class SpaceMonitor {
     }
 
     /// Files that take of what is to stay free.
-    nonisolated(nonsending) func beyondReserve(_ growing: [DownloadTask]) async -> [News] {
+    func beyondReserve(_ growing: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async -> [News] {
         guard rule.reserve > 0, !growing.isEmpty else { return [] }
         var news: [News] = []
         let readings = await freeSpace(near: Array(Set(growing.map(\.record.folderOnDisk))))
@@ -181,7 +195,8 @@ final class SpaceMonitor {
     }
 
     /// - Returns: by folder; those that say nothing are left out.
-    nonisolated(nonsending) func freeSpace(near folders: [String]) async -> [String: VolumeSpace] {
+    func freeSpace(near folders: [String], isolation: isolated (any Actor)? = #isolation) async -> [String: VolumeSpace]
+    {
         let (disk, logger) = (services.disk, services.logger)
         return await executor.run {
             var readings: [String: VolumeSpace] = [:]
@@ -217,7 +232,7 @@ final class SpaceMonitor {
     }
 
     /// Asks the store, where what it said last is not true any more.
-    private nonisolated(nonsending) func countUsage() async throws(DownloadError) {
+    private func countUsage(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         // Each change of what runs meanwhile makes the sum a wrong one; in the end any is better than none.
         for attempt in 1...5 where !usage.isKnown {
             let generation = usage.generation
@@ -233,7 +248,9 @@ final class SpaceMonitor {
     }
 
     /// Finished files that another program removed take no room, though the store remembers them.
-    private nonisolated(nonsending) func recount(without missingBytes: Int64) async throws(DownloadError) {
+    private func recount(without missingBytes: Int64, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
         usage.recountedAt = time.now()
         let generation = usage.generation
         let sum = try await store.storedBytes(besides: Array(usage.running.keys)).all
@@ -287,7 +304,7 @@ final class SpaceMonitor {
     /// The downloads for which there is room now.
     ///
     /// - Parameter missingBytes: the sizes of finished files that are not there any more; nil where ``isRecountDue`` was false.
-    nonisolated(nonsending) func ready(missingBytes: Int64?) async throws(DownloadError)
+    func ready(missingBytes: Int64?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> [DiskSpaceWaitList.Waiter]
     {
         var supply = DiskSpaceWaitList.Supply(rule: rule, disks: await freeSpace(near: waitList.folders))

@@ -236,7 +236,7 @@ final class DownloadStore: Sendable {
     }
 
     private func checkIsOpen() throws(DownloadError) {
-        if isClosed.load(ordering: .relaxed) { throw Downloader.isShutDown }
+        if isClosed.load(ordering: .relaxed) { throw DownloadError.isShutDown }
     }
 
     // MARK: Reading

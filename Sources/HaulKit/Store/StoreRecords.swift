@@ -91,7 +91,10 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     var startedAt: Date?
     var finishedAt: Date?
 
-    init(_ id: DownloadID, _ request: DownloadRequest, createdAt: Date) {
+    /// - Parameters:
+    ///   - owner: the user of the store that runs it from the beginning.
+    ///   - position: its place in the line of its priority.
+    init(_ id: DownloadID, _ request: DownloadRequest, createdAt: Date, owner: Int64? = nil, position: Int64 = 0) {
         self.id = id.description
         self.createdAt = createdAt
         status = .queued
@@ -109,17 +112,12 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         priority = request.priority
         total = request.size
         linkExpiresAt = LinkExpiry.date(in: request.url)
+        self.owner = owner
+        self.position = position
     }
 
     /// The number of the process that runs it, for people to read.
     var ownerProcess: Int32? { owner.map(StoreOwner.process) }
-
-    /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.
-    mutating func forgetPart() {
-        partPath = nil
-        part = nil
-        if file == nil { finalPath = nil }
-    }
 
     /// The request that this record came from; nil when the stored URL is none (the store was edited by hand).
     var request: DownloadRequest? {

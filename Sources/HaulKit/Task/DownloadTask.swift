@@ -1,10 +1,14 @@
 internal import DequeModule
 internal import Foundation
-internal import Synchronization
 
-/// Everything the downloader holds of one download. Confined to its actor.
+/// One download in memory: its machine, its record, its file and its connections. It performs what the machine decides, and is
+/// the only writer of its record.
+///
+/// Events go in by ``send(_:)``. Steps that touch the file or the record run one after another, and return the event that
+/// the machine is told of their end. Confined to the actor of its downloader.
 final class DownloadTask {
     let id: DownloadID
+    let environment: TaskEnvironment
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventBroadcaster
@@ -32,6 +36,8 @@ final class DownloadTask {
     var hasNoDiskState = false
     /// Bytes of it that wait to be brought to the disk with others.
     var bytesInGroup: Int?
+    /// Callers who want to know when they are there.
+    var waitingForGroup: [CheckedContinuation<Void, Never>] = []
     var lastSync = Instant.start
     var isSyncing = false
     /// What the store was told last of how far the bytes have come, while this file is open; nil when it was told nothing.
@@ -53,6 +59,8 @@ final class DownloadTask {
     var ownsRecord = true
     /// Another's file at the final name, which was left alone as asked.
     var existingFile: FileStatus?
+    /// For the partial file, from any thread: so many bytes have arrived that they should be recorded.
+    private(set) var onMark: @Sendable () -> Void = {}
     /// Bytes that the metrics know of.
     var countedBytes: Int64 = 0
     /// The file had been there before this run.
@@ -63,15 +71,17 @@ final class DownloadTask {
         _ machine: DownloadMachine,
         _ record: DownloadRecord,
         _ speedLimit: RateLimiter,
-        _ hubs: HubRegistry
+        _ environment: TaskEnvironment
     ) {
         self.id = id
+        self.environment = environment
         self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
-        hub = hubs.hub(id) {
+        hub = environment.notifications.hubs.hub(id) {
             (DownloadSnapshot(id, record, receivedBytes: machine.persisted.count), DownloadOutcome(id, record))
         }
+        onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
     }
 
     /// Complete length. Where nothing was taken in yet, what was last heard of it.
@@ -92,81 +102,4 @@ final class DownloadTask {
         default: false
         }
     }
-
-    func snapshot(at now: Instant) -> DownloadSnapshot {
-        let state: DownloadSnapshot.State
-        var error: DownloadError?
-        var retryDelay: Duration?
-        var path: String?
-        switch machine.state {
-        case .queued: state = .queued
-        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing: state = .connecting
-        case .transferring: state = .transferring
-        case .backingOff(let until, let reason):
-            state = .waiting
-            error = reason
-            retryDelay = max(until - now, .zero)
-        case .verifying, .publishing: state = .verifying
-        case .paused:
-            state = .paused
-            error = record.error
-        case .completed(let final):
-            state = .completed
-            path = final
-        case .failed(let reason):
-            state = .failed
-            error = reason
-        case .cancelled: state = .cancelled
-        }
-        let size = size
-        return DownloadSnapshot(
-            id,
-            record,
-            state: state,
-            path: path,
-            receivedBytes: size ?? machine.persisted.count,
-            totalBytes: size ?? total,
-            bytesPerSecond: state == .transferring ? meter.bytesPerSecond(at: now) : 0,
-            error: error,
-            retryDelay: retryDelay,
-            connections: state == .transferring ? machine.connections(at: now) : [],
-            receivedRanges: state == .transferring ? Array(machine.persisted.written.ranges) : []
-        )
-    }
-
-    /// What the queue knows of it.
-    var queueItem: DownloadQueue.Item {
-        .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
-    }
-
-    /// Something else than the user's wish ended or interrupted it.
-    var isStopped: Bool {
-        if case .failed = machine.state { return true }
-        return machine.hold?.isOfDisk == true
-    }
-
-    /// Its run is over, and the steps that end it are under way.
-    var isComingToRest: Bool { hasRunOut && hasOpenWork }
-
-    /// It does nothing any more and nothing is under way: the store has all there is to know.
-    var isAtRest: Bool { hasRunOut && !hasOpenWork }
-
-    private var hasRunOut: Bool {
-        switch machine.state {
-        case .paused, .completed, .failed, .cancelled: true
-        default: false
-        }
-    }
-
-    /// A step, a connection, a timer or an open file of it is there.
-    var hasOpenWork: Bool {
-        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInGroup != nil || isHandling
-    }
-}
-
-/// Tells a blocking step on another thread that nobody wants its result any more.
-final class CancelFlag: Sendable {
-    private let flag = Atomic<Bool>(false)
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-    func set() { flag.store(true, ordering: .relaxed) }
 }

@@ -227,8 +227,8 @@ extension Download {
 extension Downloader {
     fileprivate func settle(_ id: DownloadID) async {
         if let task = tasks[id] {
-            await settled(task)
-            evict(task)
+            await task.settled()
+            scheduler.evict(task)
         }
     }
 }

@@ -109,9 +109,9 @@ struct CatalogEventTests {
                 let (all, g, h) = (downloader.events, downloader.group("g").events, downloader.group("h").events)
                 #expect(try await downloader.resume(.all) == 8)
                 #expect(try await downloader.pause(.all) == 8)
-                await downloader.telling?.value
+                await downloader.hasReported()
                 #expect(try await downloader.cancel(.all) == 8)
-                await downloader.telling?.value
+                await downloader.hasReported()
                 await downloader.shutDown()
                 for (events, count) in [(all, 8), (g, 5), (h, 3)] {
                     let heard = await heard(events, isFromTheBeginning: false)
@@ -130,7 +130,7 @@ struct CatalogEventTests {
             await download.reaches(1000)
             try await download.pause()
             _ = try await rig.downloader.group("g").result()
-            await rig.downloader.telling?.value
+            await rig.downloader.hasReported()
             try await download.cancel()
             _ = try await rig.downloader.group("g").result()
             await rig.downloader.shutDown()
@@ -148,7 +148,7 @@ struct CatalogEventTests {
                 let events = rig.downloader.group("g").events
                 _ = await rig.downloader.add(list)
                 #expect(try await rig.downloader.group("g").result().completed == list.count)
-                await rig.downloader.telling?.value
+                await rig.downloader.hasReported()
                 var (ended, finished) = (0, 0)
                 for await event in events {
                     if case .ended = event { ended += 1 }
@@ -167,12 +167,13 @@ struct CatalogEventTests {
         try await ManagerRig.run { rig async throws in
             let (events, group) = (rig.downloader.group("g").events, rig.downloader.group("g"))
             let request = try rig.named("a") { $0.group = "g" }
-            let groups = await rig.downloader.additionBegan([request])
+            let groups: Set = ["g"]
+            await rig.downloader.additionBegan(groups)
             _ = try await rig.downloader.add(request).result()
             let wait = Task { try await group.result() }
-            while await rig.downloader.idle.waiters.isEmpty { await Task.yield() }
-            await rig.downloader.telling?.value
-            #expect(await rig.downloader.idle.waiters.count == 1)
+            while await rig.downloader.waitingCalls == 0 { await Task.yield() }
+            await rig.downloader.hasReported()
+            #expect(await rig.downloader.waitingCalls == 1)
             // Another group is not kept from ending.
             _ = try await rig.downloader.add(try rig.named("b") { $0.group = "h" })
             #expect(try await rig.downloader.group("h").result().completed == 1)
@@ -196,7 +197,7 @@ struct CatalogEventTests {
             let slow = try await rig.downloader.add(try rig.named("slow", "slow") { $0.group = "g" })
             await slow.reaches(1000)
             let wait = Task { try await group.result() }
-            while await rig.downloader.idle.waiters.isEmpty { await Task.yield() }
+            while await rig.downloader.waitingCalls == 0 { await Task.yield() }
             wait.cancel()
             let error = await #expect(throws: DownloadError.self) { try await wait.value }
             #expect(error?.code == .waitCancelled)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct SelectionTests {
     /// One that stands still holds the only slot; more wait than are kept in memory.
-    private static let count = Downloader.readTogether + 40
+    private static let count = Scheduler.readTogether + 40
 
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
         try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
@@ -27,7 +27,7 @@ struct SelectionTests {
 
     @Test func keepsOnlyTheNextOnesInMemory() async throws {
         try await run { rig, _ async throws in
-            #expect(await rig.downloader.loadedCount <= Downloader.readTogether + 1)
+            #expect(await rig.downloader.loadedCount <= Scheduler.readTogether + 1)
             #expect(try await rig.downloader.count() == Self.count)
         }
     }

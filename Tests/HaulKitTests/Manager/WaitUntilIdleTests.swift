@@ -76,9 +76,9 @@ struct WaitUntilIdleTests {
             monitor.status = .offline
             #expect(await download.isHeld(for: .offline).state == .paused)
             let waiter = Task { try await rig.downloader.waitUntilIdle() }
-            while await rig.downloader.idle.waiters.isEmpty { await Task.yield() }
-            await rig.downloader.telling?.value
-            #expect(await rig.downloader.idle.waiters.count == 1, "it goes on by itself")
+            while await rig.downloader.waitingCalls == 0 { await Task.yield() }
+            await rig.downloader.hasReported()
+            #expect(await rig.downloader.waitingCalls == 1, "it goes on by itself")
             monitor.status = .online
             await rig.downloader.setSpeedLimit(nil)
             #expect(try await waiter.value.completed == 1)
@@ -108,11 +108,11 @@ struct WaitUntilIdleTests {
             let waiters = ["g", nil].map { group in
                 Task { try await rig.downloader.waitUntilIdle(group: group) }
             }
-            while await rig.downloader.idle.waiters.count < 2 { await Task.yield() }
+            while await rig.downloader.waitingCalls < 2 { await Task.yield() }
             try await downloads[0].get().cancel()
             try await rig.downloader.pause(.ids([downloads[1].get().id]))
             try await rig.downloader.remove(.ids([downloads[2].get().id]))
-            #expect(await rig.downloader.idle.waiters.count == 2)
+            #expect(await rig.downloader.waitingCalls == 2)
             try await downloads[3].get().cancel()
             for waiter in waiters { #expect(try await waiter.value.paused == 1) }
         }
@@ -126,7 +126,7 @@ struct WaitUntilIdleTests {
             let others = ["g", nil].map { group in
                 Task { try await rig.downloader.waitUntilIdle(group: group) }
             }
-            while await rig.downloader.idle.waiters.count < 3 { await Task.yield() }
+            while await rig.downloader.waitingCalls < 3 { await Task.yield() }
             cancelled.cancel()
             let error = await #expect(throws: DownloadError.self) { try await cancelled.value }
             #expect(error?.code == .waitCancelled)
@@ -145,7 +145,7 @@ struct WaitUntilIdleTests {
                 let waiters = ["g", nil].map { group in
                     Task { try await rig.downloader.waitUntilIdle(group: group) }
                 }
-                while await rig.downloader.idle.waiters.count < 2 { await Task.yield() }
+                while await rig.downloader.waitingCalls < 2 { await Task.yield() }
                 _ = try await download.result()
                 await rig.downloader.shutDown()
                 for waiter in waiters { #expect(try await waiter.value.completed == 1) }

@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// URLs that the application names unasked.
+extension Downloader {
+    /// Continues a download from another URL of the same file, from now on.
+    ///
+    /// Received bytes are kept as for a URL of the ``SourceProvider`` (see ``DownloadSource``). Open connections to the
+    /// old URL continue; every further request, and each after an interruption, uses the new URL. A paused download
+    /// stays paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is no `http` or `https` URL,
+    ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/notFound`` when the store has no
+    ///   such download, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``.
+    public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
+        try checkIsOpen()
+        guard source.url.isAskable else {
+            throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
+        }
+        if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
+        try await withCatalogLock { downloader throws(DownloadError) in
+            guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
+            try await downloader.replaceSource(of: task, with: source)
+        }
+    }
+
+    private func replaceSource(of task: DownloadTask, with source: DownloadSource) async throws(DownloadError) {
+        if case .completed(let path) = task.machine.state {
+            scheduler.evict(task)
+            throw DownloadError(
+                .fileExists,
+                "The download is complete, and its file is \(path). Nothing is left to be fetched."
+            )
+        }
+        await task.replaceSource(with: source)
+        scheduler.evict(task)
+    }
+
+    func checkSource(_ request: DownloadRequest) throws(DownloadError) {
+        guard request.needsSource else { return }
+        guard let key = request.key, !key.isEmpty else {
+            throw DownloadError(
+                .invalidURL,
+                "A request without a URL needs a key, by which the source provider knows what is meant."
+            )
+        }
+        guard configuration.sourceProvider != nil else {
+            throw DownloadError(
+                .invalidURL,
+                "The request \(key) has no URL, and there is nobody to ask for one: set Configuration.sourceProvider."
+            )
+        }
+    }
+}

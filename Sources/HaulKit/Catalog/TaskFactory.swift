@@ -1,0 +1,105 @@
+internal import Foundation
+
+/// Makes tasks: of requests that were just stored, and of rows of the store.
+///
+/// Confined to the actor of its downloader.
+final class TaskFactory {
+    private let environment: TaskEnvironment
+    private let speed: SpeedControl
+    private var random: SplitMix64
+    private var configuration: Configuration { environment.configuration }
+    private var services: EngineServices { environment.services }
+
+    init(_ environment: TaskEnvironment, _ speed: SpeedControl, seed: UInt64) {
+        self.environment = environment
+        self.speed = speed
+        random = SplitMix64(seed: seed)
+    }
+
+    func nextSeed() -> UInt64 { random.next() }
+    func nextID(at date: Date) -> DownloadID { DownloadID(at: date, using: &random) }
+
+    /// The task of a download that was just added.
+    func task(_ id: DownloadID, _ record: DownloadRecord, _ request: DownloadRequest) -> DownloadTask {
+        let task = DownloadTask(
+            id,
+            DownloadMachine(settings(request, record), seed: nextSeed()),
+            record,
+            limiter(request),
+            environment
+        )
+        task.hasNoDiskState = true
+        return task
+    }
+
+    /// The task of a stored download.
+    ///
+    /// - Parameter isFromReplacedSource: the bytes came from another URL than the one that is asked from now on.
+    func task(
+        _ saved: DownloadStore.Saved,
+        _ id: DownloadID,
+        _ request: DownloadRequest,
+        isFromReplacedSource: Bool = false
+    ) -> DownloadTask {
+        let record = saved.record
+        let state: DownloadMachine.State =
+            switch record.status {
+            case .queued, .publishing: .queued
+            case .paused: .paused
+            case .failed: record.error.map { .failed($0) } ?? .queued
+            case .completed: record.finalPath.map { .completed(path: $0) } ?? .queued
+            }
+        var machine = DownloadMachine(
+            settings(request, record),
+            state: state,
+            resource: record.resource,
+            persisted: saved.progress?.persisted(bootID: services.disk.bootID) ?? .zero,
+            seed: nextSeed(),
+            isFromReplacedSource: isFromReplacedSource
+        )
+        if state == .paused { machine.hold = record.hold }
+        let task = DownloadTask(id, machine, record, limiter(request), environment)
+        // Who has the whole store to himself need not ask whose a record is.
+        let isAddedHere = record.owner == services.store.owner.number && record.partPath == nil
+        task.ownsRecord = configuration.restoration == .everything || state != .queued || isAddedHere
+        task.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
+        task.alreadyExisted = record.status == .completed
+        return task
+    }
+
+    private func limiter(_ request: DownloadRequest) -> RateLimiter {
+        RateLimiter(request.bytesPerSecond, under: speed.limiter, now: services.time.now)
+    }
+
+    /// What the machine of a stored download is told of it: the link that came last counts.
+    func settings(_ request: DownloadRequest, _ record: DownloadRecord) -> DownloadMachine.Settings {
+        var settings = settings(request)
+        if let link = record.wishes.link.flatMap(URL.init(string:)), link.isAskable {
+            (settings.url, settings.target) = (link, nil)
+            settings.isLinkVouchedFor = true
+        }
+        return settings
+    }
+
+    private func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
+        .init(
+            url: request.url,
+            target: request.target,
+            mirrors: request.mirrors,
+            retry: configuration.retry,
+            checksum: request.checksum,
+            size: request.size,
+            pieces: request.pieces,
+            isRepair: request.isRepair,
+            resumesUnverified: request.resumesUnverified,
+            failsOnChange: request.failsOnChange,
+            waitsForSpace: configuration.waitsForSpace,
+            limits: Transfer.Limits(
+                connections: max(1, configuration.connectionsPerDownload),
+                start: max(1, configuration.initialConnections),
+                smallestPiece: max(1, configuration.smallestPiece)
+            ),
+            canAskForSource: configuration.sourceProvider != nil
+        )
+    }
+}

@@ -1,0 +1,88 @@
+/// Opens the connections of all downloads within what each host may have: one that finds no room waits for it, and the download
+/// that has the most connections is asked to give one up.
+///
+/// Confined to the actor of its downloader.
+final class ConnectionBroker {
+    typealias ConnectionID = DownloadMachine.ConnectionID
+
+    private let environment: TaskEnvironment
+    private let scheduler: Scheduler
+    private var pool: ConnectionPool { environment.pool }
+    private var tasks: [DownloadID: DownloadTask] { scheduler.catalog.tasks }
+
+    init(_ environment: TaskEnvironment, _ scheduler: Scheduler) {
+        self.environment = environment
+        self.scheduler = scheduler
+    }
+
+    /// Takes in what arrives on the event loops, from now on; the downloader is attached by then.
+    func listen() { pool.onArrival = environment.spawner.signal(self) { broker, _ in broker.takeIn() } }
+
+    func open(_ id: ConnectionID, _ request: RangeRequest, _ task: DownloadTask) {
+        let host = task.source(of: request).origin
+        if pool.reserve(host) {
+            task.connect(id, request, host)
+        } else if case .connecting = task.machine.state {
+            pool.wait(id, request, of: task.id, for: host)
+            makeRoom(host)
+        } else {
+            // Not at once: the machine is still in the middle of what it decided.
+            environment.spawner.start(task) { task, _ in task.send(.connectionEnded(id, .noRoom)) }
+        }
+    }
+
+    /// Asks the download that has the most connections to a host to give one up.
+    private func makeRoom(_ host: Origin) {
+        let hosts = pool.isFull ? nil : host
+        let counts = scheduler.running
+            .map { task in
+                (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.workers.count)
+            }
+            .filter { $0.count > 0 && $0.task.workers.count > 1 }
+        guard let richest = counts.max(by: { $0.count < $1.count }) else { return }
+        let wanted = hosts.map { [$0] } ?? Set(richest.task.machine.sources.sources.map(\.origin))
+        richest.task.send(.connectionWanted(wanted))
+    }
+
+    private func takeIn() {
+        for arrival in pool.takeArrivals() {
+            switch arrival {
+            case .event(let event, let id): tasks[id]?.receive(event)
+            case .connectionGone(let host): gone(host)
+            }
+        }
+    }
+
+    /// A connection has ended: a download that waits for one to its host may have it.
+    private func gone(_ host: Origin) {
+        pool.release(host)
+        serve(host)
+        // Where the connections of all hosts together are few, one to another host may be waited for.
+        while let other = pool.nextHost { serve(other) }
+        // And if none waits for its first one, a download that could use one more.
+        for id in pool.waitingForRoom where pool.hasRoom(host) {
+            guard let task = tasks[id], task.machine.transfer.wantsRoom else {
+                pool.stopWaitingForRoom(id)
+                continue
+            }
+            task.recordProgress()
+        }
+    }
+
+    private func serve(_ host: Origin) {
+        while let waiter = pool.nextWaiting(host) {
+            if let task = tasks[waiter.download], case .connecting(waiter.connection, _) = task.machine.state {
+                task.connect(waiter.connection, waiter.question, host)
+            } else {
+                pool.release(host)
+            }
+        }
+    }
+
+    /// Bytes that one write of a body may gather. All connections share a budget of 32 MiB: what is under way must not grow with
+    /// their number.
+    var writeBatchBytes: Int {
+        let connections = scheduler.running.reduce(0) { $0 + $1.workers.count }
+        return min(environment.configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
+    }
+}

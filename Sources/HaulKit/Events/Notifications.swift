@@ -1,0 +1,149 @@
+internal import Logging
+
+/// Tells listeners and hooks what happens to downloads.
+///
+/// Confined to the actor of its downloader.
+final class Notifications {
+    let hubs: HubRegistry
+    let broadcast: Broadcast
+    let hooks: HookRunner
+    let idle: IdleWatch
+    private let spawner: ActorSpawner
+    private let services: EngineServices
+    private var hookEvents = HookEventTracker()
+    /// The last report that needs a look-up.
+    private var telling: Task<Void, Never>?
+
+    init(
+        _ hubs: HubRegistry,
+        _ broadcast: Broadcast,
+        _ hooks: HookRunner,
+        _ idle: IdleWatch,
+        _ spawner: ActorSpawner,
+        _ services: EngineServices
+    ) {
+        self.hubs = hubs
+        self.broadcast = broadcast
+        self.hooks = hooks
+        self.idle = idle
+        self.spawner = spawner
+        self.services = services
+    }
+
+    // MARK: One download
+
+    /// Reports bytes to the listeners of the download and of the downloader.
+    func progressed(_ snapshot: DownloadSnapshot, _ hub: EventBroadcaster) {
+        hub.progressed(snapshot)
+        if broadcast.isHeard { broadcast.tell(.progressed(snapshot), group: snapshot.group) }
+    }
+
+    /// Reports a change of state to the listeners of the download and of the downloader.
+    ///
+    /// - Parameter isForgotten: its record was deleted.
+    func announce(
+        _ snapshot: DownloadSnapshot,
+        _ outcome: DownloadOutcome?,
+        _ hub: EventBroadcaster,
+        isForgotten: Bool
+    ) {
+        let wasUnderWay = broadcast.isHeard && hub.snapshot.isUnderWay
+        hub.changed(snapshot, outcome: outcome)
+        guard broadcast.isHeard else { return }
+        broadcast.tell(.changed(snapshot), group: snapshot.group)
+        if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
+        if isForgotten { broadcast.tell(.removed(snapshot.id, group: snapshot.group), group: snapshot.group) }
+        // What was at rest before does not end its group once more.
+        if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
+    }
+
+    /// Reports a download that was added.
+    func announceAddition(_ snapshot: @autoclosure () -> DownloadSnapshot) {
+        guard broadcast.isHeard else { return }
+        let snapshot = snapshot()
+        broadcast.tell(.added(snapshot), group: snapshot.group)
+    }
+
+    // MARK: Many
+
+    /// Reports rows that were deleted.
+    func announce(_ removed: RemovedRows) {
+        for row in removed.listed { broadcast.tell(.removed(row.id, group: row.group), group: row.group) }
+    }
+
+    /// Of the downloads that a condition selects: how many belong to each group that is listened to.
+    func listenedGroups(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+        -> [DownloadStore.GroupShare]
+    {
+        let groups = broadcast.groups
+        return groups.isEmpty ? [] : try await services.store.shares(of: groups, condition)
+    }
+
+    /// Reports one change of many downloads.
+    func announceTogether(_ state: DownloadSnapshot.State, count: Int, in groups: [DownloadStore.GroupShare]) {
+        if count > 0 { broadcast.tellAlone(.changedTogether(to: state, count: count), group: nil) }
+        for share in groups where share.count > 0 {
+            broadcast.tellAlone(.changedTogether(to: state, count: share.count), group: share.group)
+            if state != .queued, share.open > 0 { noteRest(of: share.group) }
+        }
+    }
+
+    /// A download of the group has come to rest, and the group may have with it.
+    func noteRest(of group: String?) {
+        guard let group, broadcast.groups.contains(group) else { return }
+        idle.groupMayRest(group)
+    }
+
+    /// Runs reports that need a look-up, one after another; ``finish()`` waits for them.
+    func tell<Part: AnyObject>(_ part: Part, _ work: @escaping @Sendable (Part, isolated Downloader) async -> Void) {
+        let previous = telling
+        telling = spawner.start(part) { part, downloader in
+            await previous?.value
+            await work(part, downloader)
+        }
+    }
+
+    /// Returns when every report that was begun has been made.
+    func finish(isolation: isolated (any Actor)? = #isolation) async { await telling?.value }
+
+    // MARK: Hooks
+
+    /// Reports a download's new state to hooks.
+    func tellHooks(_ state: DownloadMachine.State, _ snapshot: DownloadSnapshot, alreadyExisted: Bool) {
+        let event = hookEvents.note(snapshot.id, state, alreadyExisted: alreadyExisted)
+        guard hooks.isWanted, let event else { return }
+        let download = HookedDownload(snapshot, alreadyExisted: alreadyExisted)
+        hooks.tell(HookMessage(event: event, time: services.time.date(), subject: .download(download)))
+    }
+
+    /// Reports to hooks that all downloads have ended, if that is so and was not reported.
+    func tellHooksAllEnded(othersWait: Bool) {
+        guard let counts = hookEvents.allEnded(othersWait: othersWait) else { return }
+        hooks.tell(HookMessage(event: .allCompleted, time: services.time.date(), subject: .all(counts)))
+    }
+
+    /// Replaces the hooks; ends before this call do not count for ``HookEvent/allCompleted``.
+    func setHooks(_ new: [Hook]) {
+        hooks.replace(with: new)
+        hookEvents.forgetEnds()
+    }
+
+    /// More downloads are about to be added: that nothing runs is not the end of all.
+    func expectMore(_ expectsMore: Bool) { hookEvents.expectsMore = expectsMore }
+}
+
+/// Rows that were deleted; listed only where somebody is to be told.
+struct RemovedRows: Sendable {
+    var count: Int
+    var listed: [(id: DownloadID, group: String?)] = []
+}
+
+extension DownloadStore {
+    /// Deletes rows, and lists them where somebody is to be told.
+    func removeRows(_ condition: StoreCondition, isListed: Bool) async throws(DownloadError) -> RemovedRows {
+        guard isListed else { return RemovedRows(count: try await remove(condition)) }
+        let rows = try await removeAndList(condition)
+        return RemovedRows(count: rows.count, listed: rows)
+    }
+}

@@ -1,0 +1,152 @@
+internal import Foundation
+
+/// Compares finished files with their records.
+///
+/// Confined to the actor of its downloader.
+final class FinishedFiles {
+    private static let filesAtOnce = 256
+
+    struct Found: Sendable {
+        var file: StoredFile
+        /// Why it could not be looked at.
+        var error: DownloadError?
+    }
+
+    private let services: EngineServices
+    private let reader: CatalogReader
+
+    init(_ services: EngineServices, _ reader: CatalogReader) {
+        self.services = services
+        self.reader = reader
+    }
+
+    /// The finished files that are missing or have changed.
+    ///
+    /// - Parameter query: the downloads to examine; its states are ignored.
+    func missing(_ query: DownloadQuery, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> [StoredFile]
+    {
+        var (query, missing) = (query, [StoredFile]())
+        query.states = [.completed]
+        var left = query.limit ?? .max
+        while left > 0 {
+            query.limit = min(left, Self.filesAtOnce)
+            let page = try await services.store.page(reader.condition(query))
+            missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
+            if page.count < query.limit ?? 0 { break }
+            query.offset += page.count
+            left -= page.count
+        }
+        return missing
+    }
+
+    /// Compares the files of rows with the disk.
+    func look(at rows: [DownloadStore.Listed], isolation: isolated (any Actor)? = #isolation) async -> [Found] {
+        let disk = services.disk
+        return await services.runBlocking {
+            rows.map { row in
+                var (state, failure) = (FileState.changed, DownloadError?.none)
+                // What cannot be looked at cannot be vouched for.
+                do throws(DiskError) { state = try row.record.fileState(on: disk) } catch {
+                    failure = DownloadError(error)
+                }
+                let file = StoredFile(
+                    id: row.id,
+                    path: row.record.finalPath ?? "",
+                    bytes: row.record.finished?.size ?? row.record.total ?? 0,
+                    finishedAt: row.record.finishedAt,
+                    state: state
+                )
+                return Found(file: file, error: failure)
+            }
+        }
+    }
+}
+
+extension DownloadRecord {
+    fileprivate func fileState(on disk: any Disk) throws(DiskError) -> FileState {
+        guard let path = finalPath, let finished else { return .missing }
+        let existingFile: FileStatus?
+        do throws(DiskError) { existingFile = try disk.status(path) } catch {
+            guard error.kind == .notAFolder else { throw error }
+            existingFile = nil
+        }
+        guard let existingFile else { return .missing }
+        let isSame =
+            existingFile.isSameFile(as: finished) && existingFile.size == finished.size
+            && existingFile.modified == finished.modified
+        return isSame ? .unchanged : .changed
+    }
+}
+
+extension EngineServices {
+    /// Compares a finished file with its record.
+    ///
+    /// - Throws: the reason why the file cannot be examined.
+    func fileState(_ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> FileState
+    {
+        let disk = disk
+        return try await onDisk { () throws(DiskError) in try record.fileState(on: disk) }
+    }
+
+    /// Whether the finished file stands where it was put, as it was then.
+    func isUnchanged(_ record: DownloadRecord, isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        do throws(DownloadError) {
+            return try await fileState(record) == .unchanged
+        } catch {
+            // What cannot be looked at cannot be vouched for.
+            return false
+        }
+    }
+
+    /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
+    func hasDigest(
+        _ checksum: Checksum?,
+        _ record: DownloadRecord,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async throws(DownloadError) -> Bool
+    {
+        guard let checksum, checksum != record.wishes.checksum, let path = record.finalPath else { return true }
+        return try await digest(checksum.algorithm, of: path, until: flag) == checksum
+    }
+
+    /// The digest of a file; a shut-down does not wait for it.
+    ///
+    /// - Parameter flag: set by a shut-down.
+    func digest(
+        _ algorithm: Checksum.Algorithm,
+        of path: String,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async throws(DownloadError) -> Checksum
+    {
+        do throws(DownloadError) {
+            return try await Checksum.of(algorithm, file: path, until: flag)
+        } catch { throw flag.isSet ? .isShutDown : error }
+    }
+
+    /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
+    /// Where the file system renames in two steps, both names may be left.
+    func finishPublishing(_ saved: inout DownloadStore.Saved, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
+        else {
+            return
+        }
+        let disk = disk
+        let finished = try await onDisk { () throws(DiskError) -> FileStatus? in
+            guard let existingFile = try disk.status(path), existingFile.isSameFile(as: identity),
+                existingFile.size == identity.size
+            else { return nil }
+            if try disk.status(part)?.isSameFile(as: identity) == true { try disk.remove(part) }
+            try disk.syncFolder(FilePaths.folder(of: path))
+            return existingFile
+        }
+        if let finished { saved.record.complete(with: finished, at: time.date()) }
+    }
+}

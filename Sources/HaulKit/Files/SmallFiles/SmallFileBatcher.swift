@@ -1,0 +1,125 @@
+internal import Foundation
+internal import NIOCore
+
+/// Publishes small files that are complete, many at a time: whatever completes while one batch is brought to the disk is the next.
+///
+/// Confined to the actor of its downloader.
+final class SmallFileBatcher {
+    /// Files that are open at once.
+    private static let mostFiles = 128
+    /// Beyond this, a download keeps its slot until its file is published: memory is not for a slow disk to fill.
+    private static let mostBytes = 8 << 20
+
+    private struct Batch {
+        let task: DownloadTask
+        let job: BufferedFilePlacement.Job
+    }
+
+    private let environment: TaskEnvironment
+    private let scheduler: Scheduler
+    /// In the order in which they were completed.
+    private var waiting: [DownloadTask] = []
+    /// Bytes of those and of the ones under way.
+    private var bytes = 0
+    private var isRunning = false
+    private var services: EngineServices { environment.services }
+
+    init(_ environment: TaskEnvironment, _ scheduler: Scheduler) {
+        self.environment = environment
+        self.scheduler = scheduler
+    }
+
+    /// - Returns: false when the file is not one that gathers in memory.
+    func publish(_ task: DownloadTask) -> Bool {
+        guard let gathered = task.part?.file as? BufferedFile, task.hasNoDiskState, task.pendingSteps == 0,
+            let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix
+        else { return false }
+        task.bytesInGroup = bytes.readableBytes
+        waiting.append(task)
+        self.bytes += bytes.readableBytes
+        // The connection is free, and what remains is the disk's business: the next download may begin.
+        if self.bytes < Self.mostBytes { scheduler.queue.leave(task.id) }
+        if !isRunning {
+            isRunning = true
+            environment.spawner.start(self) { batcher, _ in await batcher.publishGroups() }
+        }
+        return true
+    }
+
+    private func publishGroups(isolation: isolated (any Actor)? = #isolation) async {
+        while !waiting.isEmpty {
+            let next = Array(waiting.prefix(Self.mostFiles))
+            waiting.removeFirst(next.count)
+            await publish(next.compactMap { task in job(task).map { Batch(task: task, job: $0) } })
+            scheduler.startQueuedDownloads()
+        }
+        isRunning = false
+    }
+
+    private func job(_ task: DownloadTask) -> BufferedFilePlacement.Job? {
+        guard let gathered = task.part?.file as? BufferedFile, let bytes = gathered.bytes,
+            let path = task.record.finalPath
+        else {
+            leave(task)
+            task.send(.stepFailed(DownloadError(.internalFault, "The bytes of a small file are gone.")))
+            return nil
+        }
+        let modified =
+            task.record.wishes.setsModificationTime
+            ? task.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+        return .init(
+            id: task.id,
+            path: path,
+            policy: task.record.conflictPolicy,
+            bytes: bytes,
+            modified: modified?.timeIntervalSince1970
+        )
+    }
+
+    private func publish(_ batch: [Batch], isolation: isolated (any Actor)? = #isolation) async {
+        let work = BufferedFilePlacement(disk: services.disk, placement: services.placement)
+        var made: [(task: DownloadTask, file: BufferedFilePlacement.Made)] = []
+        let jobs = batch.map(\.job)
+        for (task, creation) in zip(batch.map(\.task), await services.runBlocking { work.create(jobs) }) {
+            switch creation {
+            case .made(let file):
+                task.startPublishing(file)
+                made.append((task, file))
+            case .inTheWay:
+                leave(task)
+                task.step { task, _ in await task.publish() }
+            case .later: waiting.append(task)
+            case .failed(let error):
+                leave(task)
+                task.send(.stepFailed(error))
+            }
+        }
+        let files = made.map(\.file)
+        do throws(DownloadError) {
+            // One durable commit says of all of them which file is theirs and what it will be called. The bytes come after
+            // it: a crash before the renaming leaves a partial file that the store knows, with no bytes claimed, which starts over;
+            // one after it leaves the finished file under its name, known by its identity.
+            try await services.store.commit(made.map { ($0.task.record, nil) }, durably: true)
+        } catch {
+            await services.runBlocking { work.discard(files) }
+            for (task, file) in made {
+                leave(task)
+                task.withdrawPublication(file, error)
+            }
+            return
+        }
+        // Files close where they were written, not here.
+        let endings = await services.runBlocking { work.publish(files) }
+        for ((task, file), ending) in zip(made, endings) {
+            leave(task)
+            task.endPublication(file, ending)
+            // No step follows that would do it.
+            if case .published = ending { scheduler.evict(task) }
+        }
+    }
+
+    private func leave(_ task: DownloadTask) {
+        bytes -= task.bytesInGroup ?? 0
+        task.leaveGroup()
+    }
+}

@@ -1,0 +1,138 @@
+internal import Logging
+
+/// Finds out whether no download waits or runs, of all or of a group, and reports it once.
+///
+/// Confined to the actor of its downloader.
+final class IdleMonitor: IdleWatchDelegate {
+    private let environment: TaskEnvironment
+    private let scheduler: Scheduler
+    private let reader: CatalogReader
+    /// Whether anything waited or ran when it was last looked at.
+    private var wasBusy = false
+    private var catalog: DownloadCatalog { scheduler.catalog }
+    private var watch: IdleWatch { scheduler.idle }
+    private var notifications: Notifications { environment.notifications }
+    private var tasks: [DownloadID: DownloadTask] { catalog.tasks }
+
+    init(_ environment: TaskEnvironment, _ scheduler: Scheduler, _ reader: CatalogReader) {
+        self.environment = environment
+        self.scheduler = scheduler
+        self.reader = reader
+    }
+
+    // MARK: Adding
+
+    /// Nothing is idle as long as something is being added.
+    func additionBegan(_ groups: Set<String>) {
+        catalog.pendingAdditions += 1
+        watch.additionBegan(groups)
+    }
+
+    func additionEnded(_ groups: Set<String>) {
+        catalog.pendingAdditions -= 1
+        watch.additionEnded(groups)
+        if !environment.isShuttingDown { watch.changed() }
+    }
+
+    /// A list of which everything is complete comes to its end too.
+    func noteCompleteAddition() { wasBusy = true }
+
+    // MARK: Looking
+
+    /// Reports once that no download waits or runs any more, after the end of each has been reported.
+    func mayBeIdle() {
+        tellHooksWhenIdle()
+        let isBusy = !isIdle
+        defer { wasBusy = isBusy }
+        guard wasBusy, !isBusy, !environment.isShuttingDown else { return }
+        notifications.tell(self) { monitor, _ in await monitor.reportEnd() }
+    }
+
+    private func reportEnd(isolation: isolated (any Actor)? = #isolation) async {
+        for task in Array(tasks.values) { await task.settled() }
+        guard isIdle, !environment.isShuttingDown, notifications.broadcast.isHeard else { return }
+        do throws(DownloadError) {
+            let summary = try await reader.sum()
+            notifications.broadcast.tellAlone(.finished(summary), group: nil)
+        } catch { environment.services.logger.debug("store: \(error)") }
+    }
+
+    /// Reports to hooks that all downloads have ended, if that is so and was not reported. Call it whenever it may have
+    /// become so.
+    func tellHooksWhenIdle() {
+        guard !environment.isShuttingDown, notifications.hooks.isWanted else { return }
+        notifications.tellHooksAllEnded(othersWait: !isIdle)
+    }
+
+    func lookWhoIsIdle() {
+        notifications.tell(self) { monitor, _ in await monitor.look() }
+    }
+
+    private func look(isolation: isolated (any Actor)? = #isolation) async {
+        for task in Array(tasks.values) where task.isComingToRest { await task.settled() }
+        for group in watch.beginLook() { await groupHasRested(group) }
+        for group in Set(watch.waiters.values.map(\.group)) { await endWait(for: group) }
+    }
+
+    private func endWait(for group: String?, isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) {
+            guard let summary = try await idleSummary(group) else { return }
+            watch.resume(group, .success(summary))
+        } catch { watch.resume(group, .failure(error)) }
+    }
+
+    private func groupHasRested(_ group: String, isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) {
+            guard let summary = try await idleSummary(group) else {
+                // Asked again when the addition has ended, or the task has come to rest.
+                let isAboutToRest = tasks.values.contains { $0.record.groupName == group && $0.isComingToRest }
+                if isAboutToRest || watch.isAdding(to: group) { watch.keep(group) }
+                return
+            }
+            notifications.broadcast.tellAlone(.finished(summary), group: group)
+        } catch { environment.services.logger.debug("store: \(error)") }
+    }
+
+    /// The sum of what is idle; nil where something waits or runs.
+    private func idleSummary(_ group: String?, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> DownloadSummary?
+    {
+        // What stops for the shut-down will run again.
+        guard !environment.isShuttingDown, try await isIdle(group) else { return nil }
+        let summary = try await reader.sum(DownloadQuery(group: group))
+        // Something may have been added meanwhile.
+        guard try await isIdle(group), !environment.isShuttingDown else { return nil }
+        return summary
+    }
+
+    private func isIdle(_ group: String?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> Bool
+    {
+        guard let group else { return isIdle && tasks.values.allSatisfy(scheduler.isAtRest) }
+        // The rest of a list that is being added belongs to it too.
+        guard !watch.isAdding(to: group) else { return false }
+        guard
+            tasks.values.allSatisfy({
+                $0.record.groupName != group || scheduler.isAtRest($0) && $0.machine.hold == nil
+            })
+        else { return false }
+        if isIdle { return true }
+        // Of those that are not in memory only the store knows the group. Nearly always the first ones answer it; rows that
+        // another process runs, or that cannot be read, may stand before them.
+        let space = environment.space
+        for limit in [64, Int.max] {
+            let open = try await environment.services.store.open(group: group, limit: limit)
+            if open.contains(where: { scheduler.queue.waits($0) || scheduler.queue.runs($0) || space.holds($0) }) {
+                return false
+            }
+            if open.count < limit { break }
+        }
+        return true
+    }
+
+    /// No download waits, runs, is held or is being added.
+    private var isIdle: Bool {
+        catalog.pendingAdditions == 0 && scheduler.queue.waitingCount == 0 && scheduler.queue.runningCount == 0
+            && environment.space.isEmpty && !tasks.values.contains { $0.machine.hold != nil }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+internal import Logging
+
+/// When downloads may run at all: by the timetable, by what kind of network there is, and whether there is any.
+extension Scheduler {
+    /// Begins to watch network and clock, as configured.
+    func watchConditions() {
+        followTimetable()
+        watchNetwork()
+    }
+
+    /// Takes over another network policy; nil: unchanged.
+    func setNetworkPolicy(waitsForNetwork: Bool?, allowsMetered: Bool?) {
+        let monitor = environment.conditions
+        if let waitsForNetwork { monitor.conditions.waitsForNetwork = waitsForNetwork }
+        if let allowsMetered { monitor.conditions.allowsMetered = allowsMetered }
+        watchNetwork()
+        evaluateConditions()
+    }
+
+    func setTimetable(_ timetable: Timetable?) {
+        environment.conditions.setTimetable(timetable)
+        followTimetable()
+    }
+
+    private func watchNetwork() {
+        let changed = environment.spawner.receiver(self) { (scheduler, status: NetworkStatus, _) in
+            scheduler.environment.conditions.conditions.network = status
+            scheduler.evaluateConditions()
+            return true
+        }
+        environment.conditions.watchNetwork(changed)
+    }
+
+    private func followTimetable() {
+        environment.conditions.followTimetable(
+            environment.spawner.signal(self) { scheduler, _ in scheduler.followTimetable() }
+        )
+        evaluateConditions()
+        // What is held at the closing hour is not let through at full speed first.
+        let conditions = environment.conditions.conditions
+        if !conditions.isOutsideHours { speed.limit(conditions.bytesPerSecond) }
+    }
+
+    // MARK: Opening and shutting
+
+    private func evaluateConditions() {
+        let conditions = environment.conditions.conditions
+        let reasons = conditions.reasons
+        queue.isShut = !reasons.isEmpty
+        queue.servesThisMachine = !conditions.isOutsideHours
+        if !reasons.isEmpty {
+            for task in running {
+                guard let reason = conditions.reason(forHost: task.record.host ?? "") else { continue }
+                task.send(.held(reason))
+            }
+        }
+        tellWaiting(reasons)
+        for ended in [HoldReason.offline, .metered, .outsideHours] where !reasons.contains(ended) {
+            for task in catalog.tasks.values.filter({ $0.machine.hold == ended }).sorted(by: {
+                $0.record.position < $1.record.position
+            }) {
+                task.send(.holdEnded(ended))
+            }
+        }
+        startQueuedDownloads()
+    }
+
+    /// Tells those that wait what keeps them, or that nothing does any more.
+    private func tellWaiting(_ reasons: [HoldReason]) {
+        guard reasons != environment.conditions.conditions.toldReasons else { return }
+        environment.conditions.conditions.toldReasons = reasons
+        guard queue.waitingCount > 0 else { return }
+        announceWaiting()
+        for (id, hub) in environment.notifications.hubs.all where queue.waits(id) && hub.outcome == nil {
+            let last = hub.snapshot
+            guard last.state == .queued else { continue }
+            let present = catalog.tasks[id]?.present() ?? environment.withReason(last, last.host)
+            if present != last { hub.changed(present) }
+        }
+    }
+
+    /// Tells listeners how many downloads wait, of which something general has changed.
+    private func announceWaiting() {
+        let notifications = environment.notifications
+        notifications.broadcast.tellAlone(.changedTogether(to: .queued, count: queue.waitingCount), group: nil)
+        let groups = notifications.broadcast.groups
+        guard !groups.isEmpty else { return }
+        notifications.tell(self) { scheduler, _ in await scheduler.announceWaiting(in: groups) }
+    }
+
+    private func announceWaiting(in groups: Set<String>, isolation: isolated (any Actor)? = #isolation) async {
+        let broadcast = environment.notifications.broadcast
+        for group in groups.sorted() {
+            do throws(DownloadError) {
+                let open = try await environment.services.store.open(group: group, limit: .max)
+                let count = open.count { queue.waits($0) }
+                guard count > 0 else { continue }
+                broadcast.tellAlone(.changedTogether(to: .queued, count: count), group: group)
+            } catch { environment.services.logger.debug("store: \(error)") }
+        }
+    }
+}

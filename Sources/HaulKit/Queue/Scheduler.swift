@@ -1,0 +1,159 @@
+internal import Foundation
+internal import Logging
+
+/// Slots: which download gets a free one, and when it may run at all. The rows of the next downloads are read into memory before
+/// their turn comes.
+///
+/// Confined to the actor of its downloader.
+final class Scheduler {
+    /// Number of waiting downloads that are read from the store at a time.
+    static let readTogether = 256
+    /// Number of downloads that are in memory before they get their slots.
+    private static let readAhead = 64
+
+    let environment: TaskEnvironment
+    let catalog: DownloadCatalog
+    let idle: IdleWatch
+    let speed: SpeedControl
+    var queue: DownloadQueue
+    private var timer: (at: Instant, task: Task<Void, Never>)?
+    /// The next rows of the queue are being read.
+    private var isReadingAhead = false
+    /// Slots granted since rows were last read ahead.
+    private var grantsSinceReading = 0
+    private var services: EngineServices { environment.services }
+    private var tasks: [DownloadID: DownloadTask] { catalog.tasks }
+
+    init(
+        _ environment: TaskEnvironment,
+        _ catalog: DownloadCatalog,
+        _ idle: IdleWatch,
+        _ speed: SpeedControl,
+        _ queue: DownloadQueue
+    ) {
+        self.environment = environment
+        self.catalog = catalog
+        self.idle = idle
+        self.speed = speed
+        self.queue = queue
+    }
+
+    /// The tasks that have a slot.
+    var running: [DownloadTask] { queue.running.compactMap { tasks[$0] } }
+
+    // MARK: Slots
+
+    /// Never lets a free slot and a waiting download stand side by side.
+    func startQueuedDownloads() {
+        guard !environment.isShuttingDown else { return }
+        let now = services.time.now()
+        let (granted, withdrawn) = queue.grant(at: now)
+        for id in withdrawn { tasks[id]?.send(.slotWithdrawn) }
+        for id in granted {
+            if let task = tasks[id] { task.start() } else { beginLoading(id) }
+        }
+        grantsSinceReading += granted.count
+        if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
+        wake(at: queue.nextGrant(after: now), now)
+        environment.metrics.lines(running: queue.running.count, waiting: queue.waitingCount)
+        idle.changed()
+    }
+
+    /// Asks again when a host has had its pause.
+    private func wake(at next: Instant?, _ now: Instant) {
+        guard let next else { return }
+        if let timer, timer.at <= next { return }
+        timer?.task.cancel()
+        let wait = max(next - now, .milliseconds(1))
+        let task = environment.spawner.start(self, after: wait, services.time.sleep) { scheduler, _ in
+            scheduler.timer = nil
+            scheduler.startQueuedDownloads()
+        }
+        timer = (next, task)
+    }
+
+    func stop() { timer?.task.cancel() }
+
+    /// A download got a slot whose row has not been read.
+    private func beginLoading(_ id: DownloadID) {
+        environment.spawner.start(self) { scheduler, _ in await scheduler.loadAndStart(id) }
+    }
+
+    private func loadAndStart(_ id: DownloadID, isolation: isolated (any Actor)? = #isolation) async {
+        var task: DownloadTask?
+        do throws(DownloadError) {
+            try await catalog.lock()
+            defer { catalog.unlock() }
+            task = try await catalog.load(id)
+        } catch { services.logger.debug("store: \(error)") }
+        guard queue.runs(id) else {
+            // Its slot is gone, as when it was paused meanwhile.
+            if let task { evict(task) }
+            return
+        }
+        guard let task, task.machine.state == .queued else {
+            if task == nil || task?.isAtRest == true { queue.leave(id) }
+            if let task { evict(task) }
+            startQueuedDownloads()
+            return
+        }
+        task.start()
+    }
+
+    /// Reads the next ones of the queue before their turn comes.
+    private func readAhead() {
+        grantsSinceReading = 0
+        guard !isReadingAhead, !environment.isShuttingDown else { return }
+        let next = queue.next(Self.readTogether).filter { tasks[$0] == nil }
+        guard next.count > Self.readTogether - Self.readAhead || next.count == queue.waitingCount, !next.isEmpty else {
+            return
+        }
+        isReadingAhead = true
+        environment.spawner.start(self) { scheduler, _ in await scheduler.read(next) }
+    }
+
+    private func read(_ next: [DownloadID], isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) {
+            try await catalog.lock()
+            defer { catalog.unlock() }
+            for saved in try await services.store.find(ids: next) {
+                guard let id = DownloadID(saved.record.id), queue.waits(id) else { continue }
+                catalog.takeIn(saved)
+            }
+        } catch { services.logger.debug("store: \(error)") }
+        isReadingAhead = false
+    }
+
+    /// Gives a download that was just stored its place in the queue; in memory are only those whose turn comes soon.
+    func enqueue(_ record: DownloadRecord, _ request: DownloadRequest) {
+        guard let id = DownloadID(record.id) else { return }
+        if queue.waitingCount < Self.readTogether { catalog.insert(catalog.factory.task(id, record, request)) }
+        queue.enqueue(
+            .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+        )
+    }
+
+    // MARK: Out of memory
+
+    /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
+    func evict(_ task: DownloadTask) {
+        defer { idle.look() }
+        // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
+        // the wait list knows them.
+        guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
+        catalog.remove(task)
+    }
+
+    /// A held download may leave the memory where no other process can take up its row.
+    private func mayEvictHeld(_ task: DownloadTask) -> Bool {
+        environment.configuration.restoration == .everything && environment.space.holds(task.id)
+    }
+
+    /// The same for downloads that are in memory only because somebody looked at them: another process runs them, or they wait to be
+    /// asked for.
+    func isAtRest(_ task: DownloadTask) -> Bool {
+        task.isAtRest
+            || task.machine.state == .queued && !task.hasOpenWork && catalog.pendingAdditions == 0
+                && !queue.waits(task.id) && !queue.runs(task.id)
+    }
+}

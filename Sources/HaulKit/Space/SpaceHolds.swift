@@ -1,0 +1,89 @@
+internal import Logging
+
+/// Carries out what the ``SpaceMonitor`` says: holds downloads for which there is no room, and queues them again.
+///
+/// Confined to the actor of its downloader.
+final class SpaceHolds {
+    private let environment: TaskEnvironment
+    private let scheduler: Scheduler
+    private let files: FinishedFiles
+    private var space: SpaceMonitor { environment.space }
+    private var services: EngineServices { environment.services }
+    private var catalog: DownloadCatalog { scheduler.catalog }
+
+    init(_ environment: TaskEnvironment, _ scheduler: Scheduler, _ files: FinishedFiles) {
+        self.environment = environment
+        self.scheduler = scheduler
+        self.files = files
+    }
+
+    /// Looks for room from now on, until no download waits for any.
+    func startPolling() {
+        let look = environment.spawner.receiver(self) { (holds, _: Void, _) in await holds.lookForSpace() }
+        space.startPolling { await look(()) }
+    }
+
+    /// Looks whether files that grow come too near to what is to stay free.
+    func watchGrowth() {
+        guard space.isGrowthCheckDue() else { return }
+        let growing = scheduler.running.filter {
+            $0.machine.state == .transferring && $0.part?.file.isInMemory == false
+        }
+        guard !growing.isEmpty else { return }
+        let ids = growing.map(\.id)
+        environment.spawner.start(self) { holds, _ in await holds.stopGrowth(of: ids) }
+    }
+
+    private func stopGrowth(of ids: [DownloadID], isolation: isolated (any Actor)? = #isolation) async {
+        do throws(DownloadError) {
+            tell(try await space.beyondQuota(ids.compactMap { catalog.tasks[$0] }))
+        } catch { services.logger.debug("store: \(error)") }
+        tell(await space.beyondReserve(ids.compactMap { catalog.tasks[$0] }))
+    }
+
+    private func tell(_ news: [SpaceMonitor.News]) {
+        for (task, event) in news where task.machine.state == .transferring { task.send(event) }
+    }
+
+    /// - Returns: false when no download waits any more.
+    private func lookForSpace(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        guard !space.isEmpty, !environment.isShuttingDown else {
+            space.stopPolling()
+            return false
+        }
+        do throws(DownloadError) {
+            var missingBytes: Int64?
+            if space.isRecountDue {
+                missingBytes = try await files.missing(DownloadQuery()).reduce(Int64(0)) { $0.addingClamped($1.bytes) }
+            }
+            let ready = try await space.ready(missingBytes: missingBytes)
+            for reason in [HoldReason.diskFull, .quota] {
+                let ids = ready.filter { $0.reason == reason }.map(\.id)
+                if !ids.isEmpty { try await endHold(reason, of: ids) }
+            }
+        } catch { services.logger.debug("store: \(error)") }
+        return true
+    }
+
+    /// Queues again what this reason holds, of these downloads.
+    private func endHold(_ reason: HoldReason, of ids: [DownloadID], isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        try await catalog.lock()
+        defer { catalog.unlock() }
+        // The user may have paused some meanwhile.
+        let ids = ids.filter { space.holds($0) }
+        let rest = ids.filter { catalog.tasks[$0] == nil }
+        for task in ids.compactMap({ catalog.tasks[$0] }) {
+            task.send(.holdEnded(reason))
+            space.forget(task.id)
+        }
+        guard !rest.isEmpty else { return }
+        let groups = try await environment.notifications.listenedGroups(.ids(rest).onlyQueuedOrHeld())
+        try await services.store.endHolds(of: rest)
+        space.forget(rest)
+        for item in try await services.store.queueItems(.ids(rest)) { scheduler.queue.enqueue(item) }
+        scheduler.tellHolders(of: rest, .queued, in: groups)
+        scheduler.startQueuedDownloads()
+    }
+}

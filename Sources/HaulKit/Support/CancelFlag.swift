@@ -1,0 +1,8 @@
+internal import Synchronization
+
+/// Tells a blocking step on another thread that nobody wants its result any more.
+final class CancelFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,73 @@
+/// The parts of one downloader, put together: each owns its state, and what tasks ask of the parts above them is handed on here.
+///
+/// Confined to the actor of its downloader.
+final class Engine {
+    let environment: TaskEnvironment
+    let catalog: DownloadCatalog
+    let scheduler: Scheduler
+    let speed: SpeedControl
+    let reader: CatalogReader
+    let files: FinishedFiles
+    let idle: IdleMonitor
+    private let broker: ConnectionBroker
+    private let holds: SpaceHolds
+    private let batcher: SmallFileBatcher
+    private let ticker: ProgressTicker
+
+    init(_ environment: TaskEnvironment, _ queue: DownloadQueue, position: Int64, seed: UInt64) {
+        self.environment = environment
+        let (configuration, services) = (environment.configuration, environment.services)
+        speed = SpeedControl(configuration.bytesPerSecond, time: services.time)
+        catalog = DownloadCatalog(environment, TaskFactory(environment, speed, seed: seed), position: position)
+        scheduler = Scheduler(environment, catalog, environment.notifications.idle, speed, queue)
+        reader = CatalogReader(environment, scheduler)
+        files = FinishedFiles(services, reader)
+        idle = IdleMonitor(environment, scheduler, reader)
+        broker = ConnectionBroker(environment, scheduler)
+        holds = SpaceHolds(environment, scheduler, files)
+        batcher = SmallFileBatcher(environment, scheduler)
+        ticker = ProgressTicker(environment, scheduler, holds)
+        environment.delegate = self
+        environment.notifications.idle.delegate = idle
+    }
+
+    /// Begins to take in what happens outside; the downloader is attached by then.
+    func start() {
+        broker.listen()
+        scheduler.watchConditions()
+    }
+
+    /// Ends what runs by itself.
+    func stop() {
+        ticker.stop()
+        scheduler.stop()
+        environment.conditions.stop()
+        environment.space.stopPolling()
+    }
+}
+
+extension Engine: DownloadTaskDelegate {
+    func taskDidAct(_ task: DownloadTask) { scheduler.startQueuedDownloads() }
+
+    func taskDidEndStep(_ task: DownloadTask) {
+        scheduler.evict(task)
+        idle.tellHooksWhenIdle()
+    }
+
+    func taskIsQueued(_ task: DownloadTask) -> Bool {
+        if scheduler.queue.runs(task.id) { return true }
+        scheduler.queue.enqueue(task.queueItem)
+        return false
+    }
+
+    func taskLeavesQueue(_ task: DownloadTask) { scheduler.queue.leave(task.id) }
+    func taskWaitsForSpace(_ task: DownloadTask) { holds.startPolling() }
+    func taskStartsBody(_ task: DownloadTask) { ticker.start() }
+
+    func task(_ task: DownloadTask, opens id: DownloadMachine.ConnectionID, _ request: RangeRequest) {
+        broker.open(id, request, task)
+    }
+
+    func taskPublishesWithOthers(_ task: DownloadTask) -> Bool { batcher.publish(task) }
+    var writeBatchBytes: Int { broker.writeBatchBytes }
+}

@@ -1,0 +1,89 @@
+internal import Foundation
+internal import Logging
+
+/// Small files: nothing of them is on the disk before all of their bytes are here, so that many can be brought there at
+/// once. One that takes its time, or does not end as it should, goes to the disk alone, like any other file.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Nothing has to be looked at for a download that is new: its record is ours, and nothing of it is on the disk.
+    ///
+    /// - Returns: nil where something has to be looked at.
+    func recoverAtOnce() -> DownloadMachine.Event? {
+        guard hasNoDiskState, part == nil, record.partPath == nil, pendingSteps == 0 else {
+            return nil
+        }
+        // A named file that is there may decide the matter.
+        guard record.file == nil || record.conflictPolicy == .overwrite else { return nil }
+        guard !environment.space.mayLackRoom(self) else { return nil }
+        record.startedAt = record.startedAt ?? services.time.date()
+        lastSync = services.time.now()
+        return .recovered(nil)
+    }
+
+    /// Makes a small file ready, in memory.
+    ///
+    /// A file that is not complete soon moves to the disk: a crash costs it no more than any download.
+    ///
+    /// - Returns: nil when the file belongs on the disk from the beginning.
+    func bufferAtOnce(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation)
+        -> DownloadMachine.Event?
+    {
+        guard hasNoDiskState, part == nil, preparation.startsOver, pendingSteps == 0,
+            machine.settings.pieces == nil, record.wishes.root == nil,
+            let total = preparation.resource.total, BufferedFile.isFor(total)
+        else { return nil }
+        // The other policies want to know of a file that is there before a byte comes.
+        let policy = record.conflictPolicy
+        guard policy == .rename || policy == .overwrite, let path = record.path(preparation),
+            environment.space.hasPlentyOfRoom(self)
+        else { return nil }
+        record.resource = preparation.resource
+        record.finalPath = path
+        gatheringSince = services.time.now()
+        let file = BufferedFile(FilePaths.part(of: path), capacity: Int(clamping: max(total, 0)))
+        hold(file, .zero)
+        if let checksum = machine.settings.checksum ?? preparation.resource.digest {
+            part?.keepDigest(checksum.algorithm)
+        }
+        return .prepared(id)
+    }
+
+    /// Puts what has gathered on the disk. Nothing happens where it is there already.
+    func moveToDisk(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        guard let gathered = part?.file as? BufferedFile, gathered.isInMemory,
+            let path = record.finalPath
+        else { return }
+        try await services.createFolder(of: path, record)
+        let file = try await createPart(path, record.conflictPolicy)
+        do throws(DownloadError) {
+            // As for every file: the store knows it before a byte goes into it.
+            try await services.store.commit(record, .zero, durably: true)
+            try await services.onDisk { () throws(DiskError) in try gathered.move(into: file) }
+        } catch {
+            // The bytes are in memory still: publishing tries again, with a file of its own.
+            isRefusedByDisk = true
+            let placement = services.placement
+            do throws(DownloadError) {
+                try await services.onDisk { () throws(DiskError) in try placement.remove(file) }
+                record.forgetPart()
+                record.finalPath = path
+                services.store.note(record)
+            } catch { services.logger.debug("\(error)") }
+            throw error
+        }
+    }
+
+    /// - Returns: false when nothing of the file is on the disk.
+    @discardableResult
+    func tryToMoveToDisk(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        if let part, part.file.isInMemory, part.persisted.count == 0 { return false }
+        do throws(DownloadError) {
+            try await moveToDisk()
+            return true
+        } catch {
+            services.logger.debug("\(error)")
+            return false
+        }
+    }
+}

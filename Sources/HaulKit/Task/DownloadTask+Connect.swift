@@ -1,0 +1,120 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The connections of one download: sending their requests, letting their bodies flow, closing them.
+extension DownloadTask {
+    typealias ConnectionID = DownloadMachine.ConnectionID
+
+    /// The source that a request goes to.
+    func source(of request: RangeRequest) -> SourceSelector.Source {
+        let sources = machine.sources.sources
+        // There is always the first: the URL that was asked for.
+        return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
+    }
+
+    /// Sends a request over a connection for which there is room.
+    ///
+    /// - Parameter host: the one that has room. The source may have moved to another one since.
+    func connect(_ id: ConnectionID, _ request: RangeRequest, _ host: Origin) {
+        let source = source(of: request)
+        let jar = cookies ?? CookieJar(environment.services.cookieCollection)
+        cookies = jar
+        let isMirror = host != machine.sources.sources[0].origin
+        let call = TransportRequest(
+            url: source.url,
+            target: source.target,
+            // What the user says to one origin is not for another to hear.
+            headers: isMirror ? [] : record.headers,
+            firstByte: request.first,
+            end: request.end,
+            condition: request.condition,
+            allowsInsecureRedirects: record.wishes.allowsInsecureRedirects,
+            isChosenByOthers: isMirror || record.isChosenByOthers(host),
+            cookies: jar
+        )
+        workers[id] = environment.pool.start(id, call, host, of: self.id)
+    }
+
+    /// - Returns: false when there is no such connection any more.
+    @discardableResult
+    func close(_ id: ConnectionID) -> Bool {
+        guard let worker = workers.removeValue(forKey: id) else { return false }
+        worker.close()
+        environment.pool.ended(id, of: self.id)
+        return true
+    }
+
+    /// Closes a connection for a reason of its own, and says so in its place.
+    private func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) -> DownloadMachine.Event? {
+        close(id) ? .connectionEnded(id, end) : nil
+    }
+
+    /// Reads what is on disk for the blocks that are worth comparing.
+    func chooseBlocks(
+        _ id: DownloadMachine.ChoiceID,
+        _ plan: ComparisonPlan,
+        isolation: isolated (any Actor)? = #isolation
+    ) async
+        -> DownloadMachine.Event
+    {
+        guard let part else {
+            return .blocksUnreadable(id, DownloadError(.internalFault, "The partial file is gone."))
+        }
+        do throws(DiskError) {
+            return .blocksChosen(id, try await part.blocks(of: plan))
+        } catch {
+            return .blocksUnreadable(id, DownloadError(error))
+        }
+    }
+
+    // MARK: Bodies
+
+    /// Lets a body flow whose first bytes must equal those on disk.
+    func startBody(
+        _ id: ConnectionID,
+        _ offset: Int64,
+        _ compare: Int64,
+        _ limit: Int64?,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async -> DownloadMachine.Event?
+    {
+        guard let part else { return nil }
+        var overlap: [UInt8] = []
+        if compare > 0 {
+            do throws(DiskError) {
+                overlap = try await part.read(at: offset - compare, count: Int(compare))
+            } catch {
+                // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
+                return breakOff(id, .diskFailed(error, part.persisted))
+            }
+        }
+        guard overlap.count == compare else {
+            // The file is shorter than its mark: nothing can be joined to it.
+            return breakOff(id, .overlapDiffers)
+        }
+        startBody(id, offset, expecting: overlap, limit)
+        return nil
+    }
+
+    func startBody(_ id: ConnectionID, _ offset: Int64, expecting overlap: [UInt8], _ limit: Int64?) {
+        guard let part, let worker = workers[id] else { return }
+        if workers.count == 1 {
+            meter.reset()
+            meter.record(part.persisted.count, at: environment.services.time.now())
+        }
+        environment.delegate?.taskStartsBody(self)
+        let most = environment.configuration.batchBytes
+        worker.startBody(
+            SegmentSink(
+                part,
+                at: offset,
+                limit: limit,
+                expecting: overlap,
+                batchSize: part.file.isInMemory ? most : environment.delegate?.writeBatchBytes ?? most,
+                speedLimit: speedLimit
+            ),
+            into: part
+        )
+    }
+}

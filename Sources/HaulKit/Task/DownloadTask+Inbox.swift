@@ -1,0 +1,71 @@
+/// The way in: events for the machine, one after another, and steps, one after another.
+extension DownloadTask {
+    /// Passes an event to the machine and performs the actions that it returns.
+    func send(_ event: DownloadMachine.Event) {
+        environment.spawner.assertIsolated()
+        inbox.append(event)
+        guard !isHandling else { return }
+        isHandling = true
+        let wasTransferring = machine.isTransferring
+        var hasActed = false
+        var next = 0
+        // An event that an action causes at once is handled after the other actions.
+        while next < inbox.count {
+            if machine.mayOpenMore { machine.note(room: environment.pool.room(machine.sources)) }
+            let actions = machine.handle(inbox[next], at: environment.services.time.now())
+            if machine.transfer.wantsRoom { environment.pool.waitForRoom(id) }
+            next += 1
+            for action in actions { perform(action) }
+            if !actions.isEmpty { hasActed = true }
+        }
+        inbox.removeAll(keepingCapacity: true)
+        isHandling = false
+        if wasTransferring, !machine.isTransferring { noteLast() }
+        if hasActed { environment.delegate?.taskDidAct(self) }
+    }
+
+    /// Passes on an event of a connection, with what is known now of the bytes. A connection that was closed before has nothing
+    /// to say.
+    func receive(_ event: DownloadMachine.Event) {
+        if case .connectionEnded(let id, _) = event {
+            guard workers.removeValue(forKey: id) != nil else { return }
+            environment.pool.ended(id, of: self.id)
+        }
+        send(part.map { event.with($0.persisted) } ?? event)
+    }
+
+    /// Runs `work` after the steps before it.
+    ///
+    /// - Parameter work: returns what the machine is told of its end.
+    func step(_ work: @escaping Step) {
+        let previous = lastStep
+        pendingSteps += 1
+        lastStep = environment.spawner.start(self) { task, downloader in
+            await previous?.value
+            if let event = await work(task, downloader) { task.send(event) }
+            task.pendingSteps -= 1
+            task.environment.delegate?.taskDidEndStep(task)
+        }
+    }
+
+    /// Work on the file or the record, done on the downloader's actor.
+    typealias Step = @Sendable (DownloadTask, isolated Downloader) async -> DownloadMachine.Event?
+
+    /// Returns when no step is running any more.
+    func settled(isolation: isolated (any Actor)? = #isolation) async {
+        while bytesInGroup != nil { await withCheckedContinuation { waitingForGroup.append($0) } }
+        while let step = lastStep {
+            await step.value
+            if lastStep == step { return }
+        }
+    }
+
+    /// The download has got a slot.
+    func start() {
+        let origin = Origin(machine.settings.url)
+        machine.learn(knownLimit: environment.pool.learnedLimit(of: origin))
+        learnLinkExpiry()
+        environment.metrics.start()
+        send(.slotGranted)
+    }
+}

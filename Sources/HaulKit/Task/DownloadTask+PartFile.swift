@@ -1,0 +1,114 @@
+internal import Foundation
+
+/// The partial file of a download: making it under a name that can be had, and holding it open.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// The partial file, under a name that can be had; the record knows it from here on.
+    func createPart(
+        _ path: String,
+        _ policy: DownloadRequest.ConflictPolicy,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async throws(DownloadError) -> any DiskFile
+    {
+        let (file, finalPath) = try await takeName(path, policy)
+        record.part = try await services.status(of: file)
+        record.partPath = file.path
+        record.finalPath = finalPath
+        needsFolderSync = true
+        hasNoDiskState = false
+        return file
+    }
+
+    /// Finds a name that can be had, and locks a partial file for it.
+    private func takeName(
+        _ path: String,
+        _ policy: DownloadRequest.ConflictPolicy,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async throws(DownloadError) -> (file: any DiskFile, finalPath: String)
+    {
+        let placement = services.placement
+        try await services.checkFolder(of: path, record)
+        for name in placement.names(for: path, policy: policy) {
+            if let file = try await takePart(of: name, policy) { return (file, name) }
+        }
+        throw FilePlacement.noFreeName(path)
+    }
+
+    /// Makes the partial file of this name, in the place of one that is empty, is of the same download, or is unknown and to be
+    /// overwritten; nil to try another name.
+    private func takePart(
+        of name: String,
+        _ policy: DownloadRequest.ConflictPolicy,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async throws(DownloadError) -> (any DiskFile)?
+    {
+        let placement = services.placement
+        let part = FilePaths.part(of: name)
+        // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is. And whoever
+        // had it may be done with it just now.
+        var isOthers = false
+        for _ in 0..<10 {
+            switch try await services.runBlocking({ () throws(DownloadError) in
+                try placement.availability(of: name, policy: policy)
+            }) {
+            case .taken: return nil
+            case .free:
+                let made = try await services.runBlocking { () throws(DownloadError) in try placement.createPart(part) }
+                if let made { return made.file }
+            case .hasPart: break
+            }
+            let other = try await services.store.find(partPath: part, besides: record.id)
+            let claim: FilePlacement.Claim =
+                other.map {
+                    Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess, part: $0.part) : .anotherDownload
+                }
+                ?? .unknown
+            switch try await services.runBlocking({ () throws(DownloadError) in
+                try placement.takeOver(part, claimed: claim, policy: policy)
+            }) {
+            case .taken(let file):
+                // Whoever had it until just now may have recorded it meanwhile.
+                let claimant = try await services.store.find(partPath: part, besides: record.id)
+                guard claimant?.id == other?.id else {
+                    file.unlock()
+                    continue
+                }
+                let new = try await services.runBlocking { () throws(DownloadError) in try placement.replace(file) }
+                guard let new else { continue }
+                // Its bytes are gone; nobody may go on claiming them.
+                if let other { try await services.store.remove(other.id) }
+                return new
+            case .notOurs: return nil
+            case .gone: continue
+            case .lockedByStranger:
+                isOthers = true
+                // Cancelled only with the whole process.
+                try? await services.time.sleep(.milliseconds(20))
+            }
+        }
+        if policy == .rename, isOthers { return nil }
+        throw FilePlacement.inUse(part, owner: nil)
+    }
+
+    /// Whether two records are of one download, begun by two processes.
+    private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
+        // Added beside one another on purpose.
+        if one.wishes.isBeside == true || other.wishes.isBeside == true { return false }
+        return one.url == other.url && one.folder == other.folder && one.file == other.file
+            || one.file != nil && one.file == other.file
+    }
+
+    /// Holds a partial file open, which is locked, and counts the bytes that go into it.
+    func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
+        notedMark = nil
+        let isInMemory = file.isInMemory
+        let onMark = onMark
+        part = PartFile(file, persisted: persisted, executor: services.executor) {
+            if !isInMemory { onMark() }
+        }
+    }
+}

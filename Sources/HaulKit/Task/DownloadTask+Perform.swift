@@ -1,0 +1,137 @@
+internal import DequeModule
+internal import Foundation
+internal import Logging
+
+/// Carries out what the machine decides: one switch, each case a call or a step of its own.
+extension DownloadTask {
+    func perform(_ action: DownloadMachine.Action) {
+        switch action {
+        case .recover: sendOrStep(recoverAtOnce()) { task, _ in await task.recover() }
+        case .open(let id, let request): environment.delegate?.task(self, opens: id, request)
+        case .askForSource(let id, let reason): askForSource(id, reason, sourceReceiver(id))
+        case .cancelSource(let id): cancelSource(id)
+        case .chooseBlocks(let id, let plan): step { task, _ in await task.chooseBlocks(id, plan) }
+        case .prepare(let id, let preparation):
+            sendOrStep(bufferAtOnce(id, preparation)) { task, _ in await task.prepare(id, preparation) }
+        case .startBody(let id, let offset, let compare, let limit):
+            if compare == 0, pendingSteps == 0 {
+                startBody(id, offset, expecting: [], limit)
+            } else {
+                step { task, _ in await task.startBody(id, offset, compare, limit) }
+            }
+        case .shorten(let id, let end): workers[id]?.shorten(to: end)
+        case .close(let id): close(id)
+        case .checkPiece(let index):
+            uncheckedPieces.append(index)
+            checkPieces()
+        case .forget(let range): forget(range)
+        case .learnLimit(let limit): environment.pool.learn(limit, of: Origin(machine.sources.url))
+        case .checkpoint:
+            step { task, _ in await task.syncAtRest() }
+            step { task, _ in await task.commitAtRest() }
+        case .startTimer(let id, let wait): startTimer(id, wait)
+        case .cancelTimer:
+            timer?.cancel()
+            timer = nil
+        case .verify(let checksum): verify(checksum)
+        case .cancelVerification: verification?.set()
+        case .publish:
+            if environment.delegate?.taskPublishesWithOthers(self) != true { step { task, _ in await task.publish() } }
+        case .setAside: step { task, _ in await task.setAside() }
+        case .discardPartial: step { task, _ in await task.discardPartial() }
+        case .releaseFile:
+            if part == nil, pendingSteps == 0 { fileIsReleased() } else { step { task, _ in await task.releaseFile() } }
+        case .report: report()
+        }
+    }
+
+    /// What could be done at once is told to the machine; everything else takes a step.
+    private func sendOrStep(
+        _ event: DownloadMachine.Event?,
+        _ work: @escaping Step
+    ) {
+        if let event { send(event) } else { step(work) }
+    }
+
+    // MARK: Waiting
+
+    private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration) {
+        timer?.cancel()
+        timer = environment.spawner.start(self, after: wait, environment.services.time.sleep) { task, _ in
+            // A later one may have been set meanwhile. One that has fired must not keep its download in memory.
+            if task.machine.timers == id.number { task.timer = nil }
+            task.receive(.timerFired(id))
+        }
+    }
+
+    // MARK: Links
+
+    private func sourceReceiver(_ id: DownloadMachine.AskID) -> @Sendable (SourceAnswer) async -> Bool {
+        environment.spawner.receiver(self) { (task, answer: SourceAnswer, _) in
+            task.sourceAnswered(id, answer)
+            return true
+        }
+    }
+
+    private func sourceAnswered(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) {
+        guard sourceAsk?.id == id else { return }
+        sourceAsk?.cancel()
+        sourceAsk = nil
+        let event = event(id, answer)
+        send(event)
+        if case .sourceFound = event { recordLink() }
+    }
+
+    /// Continues from another URL of the same file. Returns when the URL is recorded.
+    func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
+        send(.sourceReplaced(adopt(source)))
+        recordLink()
+        hub.progressed(present())
+        await settled()
+    }
+
+    /// Nothing of the new link hangs on the record while none of its bytes is on the disk; from then on it is made durable first.
+    private func recordLink() {
+        guard ownsRecord, machine.state != .cancelled else { return }
+        if hasNoDiskState { return environment.services.store.note(record) }
+        step { task, _ in await task.commitLink() }
+    }
+
+    // MARK: Verifying
+
+    private func verify(_ checksum: Checksum?) {
+        guard let checksum, let part else {
+            proof = machine.resource?.isFramed == true ? .length : .none
+            if pendingSteps == 0 { send(.verified(.unchecked)) } else { step { _, _ in .verified(.unchecked) } }
+            return
+        }
+        let flag = CancelFlag()
+        verification = flag
+        environment.spawner.start(self) { task, _ in
+            if let event = await task.compare(part, with: checksum, unless: flag) { task.send(event) }
+        }
+    }
+
+    /// Pieces are compared one after another, each as soon as it is here.
+    private func checkPieces() {
+        guard !isCheckingPieces, !uncheckedPieces.isEmpty, let part else { return }
+        if let pieces = machine.settings.pieces, let total = machine.resource?.total {
+            part.keepPieces(pieces, total: total)
+        }
+        isCheckingPieces = true
+        environment.spawner.start(self) { task, _ in
+            while task.part === part, let index = task.uncheckedPieces.popFirst() {
+                if let event = await task.check(index, of: part) { task.send(event) }
+            }
+            task.isCheckingPieces = false
+            // The file may have been closed and opened again meanwhile.
+            task.checkPieces()
+        }
+    }
+
+    private func forget(_ range: Range<Int64>) {
+        guard let part else { return }
+        part.forget(range)
+        note(part)
+    }
+}

@@ -1,0 +1,80 @@
+internal import DequeModule
+
+/// Making the file ready for a body that was judged good.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// A name, a lock, room on the disk, and nothing in the file that does not belong.
+    func prepare(
+        _ id: DownloadMachine.ConnectionID,
+        _ preparation: DownloadMachine.Preparation,
+        isolation: isolated (any Actor)? = #isolation
+    )
+        async -> DownloadMachine.Event?
+    {
+        do throws(DownloadError) {
+            record.resource = preparation.resource
+            // What finds no room now is not to be asked for again before there is enough.
+            record.total = preparation.resource.total ?? record.total
+            if part == nil {
+                if let ending = try await createPart(preparation) { return ending }
+            } else if !BufferedFile.isFor(preparation.resource.total) {
+                try await moveToDisk()
+            }
+            guard let part else { return nil }
+            if preparation.startsOver {
+                uncheckedPieces.removeAll()
+                // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
+                // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
+                try await services.store.commit(record, .zero, durably: true)
+                notedMark = .zero
+                do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
+            }
+            if let refusal = try await environment.space.makeRoom(preparation.resource.total, part, self) {
+                return refusal
+            }
+            if let checksum = machine.settings.checksum ?? preparation.resource.digest {
+                part.keepDigest(checksum.algorithm)
+            }
+            if let pieces = machine.settings.pieces, let total = preparation.resource.total {
+                part.keepPieces(pieces, total: total)
+            }
+            return .prepared(id)
+        } catch {
+            return .stepFailed(error)
+        }
+    }
+
+    /// - Returns: nil when the partial file is there; otherwise how the download ends.
+    private func createPart(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        guard let path = record.path(preparation) else {
+            throw DownloadError(.internalFault, "The stored request cannot be read.")
+        }
+        let policy = record.conflictPolicy
+        try await services.createFolder(of: path, record)
+        if policy == .skip, let ending = try await leaveAlone(path) { return ending }
+        let file: any DiskFile
+        do throws(DownloadError) { file = try await createPart(path, policy) } catch {
+            // Another process may have put it there meanwhile.
+            guard policy == .skip, error.code == .fileExists, let ending = try await leaveAlone(path) else {
+                throw error
+            }
+            return ending
+        }
+        hold(file, .zero)
+        return nil
+    }
+
+    /// - Returns: nil when no file is there.
+    private func leaveAlone(_ path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> DownloadMachine.Event?
+    {
+        let disk = services.disk
+        guard let existingFile = try await services.onDisk({ () throws(DiskError) in try disk.status(path) }) else {
+            return nil
+        }
+        return try await skip(path, existingFile)
+    }
+}

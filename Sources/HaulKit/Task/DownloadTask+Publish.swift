@@ -1,0 +1,71 @@
+internal import Foundation
+
+/// The end of a complete file: under its final name.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Syncs the file, puts it under its name, and makes the name durable.
+    func publish(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
+        do throws(DownloadError) {
+            try await moveToDisk()
+            guard let part, let path = record.finalPath, let request = record.request else {
+                throw DownloadError(.internalFault, "The partial file is gone.")
+            }
+            // What the machine verified, whatever has become of the marks since.
+            let expected = machine.persisted.prefix
+            guard expected == machine.resource?.total ?? expected else {
+                throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are here.")
+            }
+            let modified =
+                request.setsModificationTime
+                ? machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+            do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
+            record.part = try await services.onDisk { () throws(DiskError) in
+                let size = try part.file.status().size
+                // More than belongs to the file can only be left from a reservation or an earlier, longer version.
+                if size > expected { try part.file.truncate(expected) }
+                if let modified { try part.file.setModificationTime(secondsSince1970: modified.timeIntervalSince1970) }
+                return try part.file.status()
+            }
+            let persisted: PersistedRanges
+            do throws(DiskError) { persisted = try await part.sync() } catch { throw DownloadError(error) }
+            guard persisted.synced.prefix == expected else {
+                throw DownloadError(
+                    .diskFailed,
+                    "The file could not be brought to the disk. What surely arrived is kept."
+                )
+            }
+            let published = try await takeName(path, request.conflictPolicy, part, persisted)
+            record.partPath = nil
+            record.finished = try await services.status(of: part.file)
+            return .published(path: published)
+        } catch {
+            return .stepFailed(error)
+        }
+    }
+
+    /// Records each name durably before it is tried: a crash right after the renaming can then be understood.
+    private func takeName(
+        _ path: String,
+        _ policy: DownloadRequest.ConflictPolicy,
+        _ part: PartFile,
+        _ persisted: PersistedRanges,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> String {
+        let placement = services.placement
+        for name in placement.names(for: path, policy: policy) {
+            record.status = .publishing
+            record.finalPath = name
+            try await services.store.commit(record, persisted, durably: true)
+            try await services.checkFolder(of: name, record)
+            let length = persisted.synced.prefix
+            // Right before the renaming: the file may have been cut while it was synced.
+            do throws(DiskError) { try await part.checkLength(length) } catch { throw DownloadError(error) }
+            let isPublished = try await services.runBlocking { () throws(DownloadError) in
+                try placement.publish(part.file, as: name, policy: policy, length: length)
+            }
+            if isPublished { return name }
+        }
+        throw FilePlacement.noFreeName(path)
+    }
+}

@@ -1,0 +1,132 @@
+internal import Foundation
+
+/// Looking at what earlier runs and other processes left on the disk, before anything is asked of the network.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Locks the partial file of an earlier run and says how much of it may be relied on.
+    func recover(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
+        record.startedAt = record.startedAt ?? services.time.date()
+        lastSync = services.time.now()
+        do throws(DownloadError) {
+            if let ending = try await published() { return ending }
+            if let ending = try await taken() { return ending }
+            let file = try await reopen()
+            let stored = try await services.store.find(id: record.id)
+            if let record = stored?.record, record.status == .completed, let path = record.finalPath,
+                await services.isUnchanged(record),
+                try await services.hasDigest(self.record.wishes.checksum, record, until: environment.isStopping)
+            {
+                // Another process completed it while we waited.
+                self.record = record
+                alreadyExisted = true
+                return .skipped(path: path)
+            }
+            guard let file else {
+                // None, or gone, or another file by now: one will be made, under a name that is free then.
+                record.forgetPart()
+                return try await environment.space.refusal(total, here: 0, self) ?? .recovered(nil)
+            }
+            // The store knows best: another process may have gone on, or begun anew, since we last looked.
+            let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
+            machine.learn(stored?.record.resource)
+            let status = try await services.status(of: file)
+            // Shorter than it should be: somebody cut it, and nobody knows what else he did.
+            let persisted =
+                claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
+            hold(file, persisted ?? .zero)
+            let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
+            let here = max(persisted?.count ?? 0, status.allocated)
+            if isWhole { return .recovered(persisted) }
+            return try await environment.space.refusal(total, here: here, self) ?? .recovered(persisted)
+        } catch {
+            return .stepFailed(error)
+        }
+    }
+
+    /// The partial file, locked, with the download's record ours from then on; nil when there is none. Throws `inUse` when
+    /// another process has it.
+    private func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
+        let file = try await partFile()
+        // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
+        if file == nil, environment.configuration.restoration == .onRequest {
+            guard try await services.store.claim(record.id) else {
+                throw FilePlacement.inUse(machine.settings.url.masked, owner: nil)
+            }
+        }
+        own()
+        return file
+    }
+
+    private func partFile(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)?
+    {
+        guard let path = record.partPath else { return nil }
+        let placement = services.placement
+        let record = self.record
+        try await services.checkFolder(of: path, record)
+        return try await services.runBlocking { () throws(DownloadError) in
+            try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+        }
+    }
+
+    /// From here on nobody else runs this download: what becomes of it is ours to record.
+    private func own() {
+        ownsRecord = true
+        record.owner = services.store.owner.number
+    }
+
+    /// How the download ends when its file has its name already: it was renamed, and what followed failed.
+    private func published(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
+        .Event?
+    {
+        guard record.partPath != nil, record.status != .completed, let size = record.part?.size,
+            size > 0, var stored = try await services.store.find(id: record.id)
+        else { return nil }
+        // Its size is recorded, and all of it synced, once everything has been checked and the name is about to be given.
+        guard stored.record.part == record.part,
+            stored.progress?.persisted(bootID: services.disk.bootID).synced.containsAll(of: 0..<size) == true
+        else { return nil }
+        try await services.finishPublishing(&stored)
+        guard stored.record.status == .completed, let path = stored.record.finalPath else { return nil }
+        own()
+        record = stored.record
+        record.owner = services.store.owner.number
+        existingFile = stored.record.finished
+        if record.wishes.checksum != nil { proof = .digest }
+        return .skipped(path: path)
+    }
+
+    /// How the download ends when a file of its name is there and decides the matter.
+    private func taken(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
+        .Event?
+    {
+        guard let path = record.file, let policy = record.request?.conflictPolicy,
+            policy == .fail || policy == .skip
+        else { return nil }
+        let disk = services.disk
+        let existingFile = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
+        guard let existingFile else { return nil }
+        guard policy == .skip else { throw FilePlacement.exists(path) }
+        return try await skip(path, existingFile)
+    }
+
+    /// Ends the download with the file that is there, which must have the digest if one was asked for.
+    func skip(_ path: String, _ existingFile: FileStatus, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+        -> DownloadMachine.Event
+    {
+        if let checksum = record.wishes.checksum {
+            let actual = try await services.digest(checksum.algorithm, of: path, until: environment.isStopping)
+            guard actual == checksum else {
+                throw DownloadError(
+                    .checksumMismatch,
+                    "\(path) exists and was left alone, but has the digest \(actual), not \(checksum)."
+                )
+            }
+            proof = .digest
+        }
+        alreadyExisted = true
+        self.existingFile = existingFile
+        return .skipped(path: path)
+    }
+}

@@ -1,0 +1,93 @@
+internal import DequeModule
+internal import Logging
+
+/// The end of a partial file: out of the way, deleted, or closed for another run.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    func setAside(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        await tryToMoveToDisk()
+        guard let file = part?.file, !file.isInMemory else { return nil }
+        let placement = services.placement
+        do throws(DownloadError) {
+            let target = try await services.runBlocking { () throws(DownloadError) in try placement.setAside(file) }
+            services.logger.debug("set aside as \(target)")
+        } catch { services.logger.debug("\(error)") }
+        record.forgetPart()
+        do {
+            try await services.store.commit(record, .zero)
+        } catch { services.logger.debug("store: \(error)") }
+        return nil
+    }
+
+    func discardPartial(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        await part?.drain()
+        if let path = record.partPath {
+            let placement = services.placement
+            let record = self.record
+            do throws(DownloadError) {
+                var held = part?.file
+                if held == nil {
+                    // Not ours to delete if another process has it, or if it is another file by now.
+                    held = try await services.runBlocking { () throws(DownloadError) in
+                        try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+                    }
+                }
+                if let held, record.wishes.isRepair == true, let name = record.finalPath {
+                    // It was the user's before it was ours.
+                    try await services.onDisk { () throws(DiskError) in
+                        try placement.move(held, from: path, to: name, replacing: false)
+                    }
+                } else if let held, !held.isInMemory {
+                    try await services.onDisk { () throws(DiskError) in try placement.remove(held) }
+                }
+            } catch {
+                services.logger.debug("\(error)")
+                // Another process is at it: the download is its own now.
+                if error.code == .inUse { return nil }
+            }
+        }
+        do throws(DownloadError) {
+            // One that was let go of may be another process's by now.
+            if environment.configuration.restoration == .onRequest, try await !services.store.claim(record.id) {
+                return nil
+            }
+            try await services.store.remove(record.id)
+            isForgotten = true
+        } catch { services.logger.debug("store: \(error)") }
+        return nil
+    }
+
+    func releaseFile(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        await part?.drain()
+        // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
+        if let part, !part.file.isInMemory, isStopped, part.persisted.count == 0,
+            record.wishes.isRepair != true
+        {
+            let placement = services.placement
+            do throws(DownloadError) {
+                try await services.onDisk { () throws(DiskError) in try placement.remove(part.file) }
+                record.forgetPart()
+                services.store.note(record)
+            } catch { services.logger.debug("\(error)") }
+        }
+        // A sync or a digest may still hold the file for a while; the lock must not wait for that.
+        part?.file.unlock()
+        part = nil
+        if fileIsReleased(), machine.state != .cancelled { services.store.note(record) }
+        return nil
+    }
+
+    /// - Returns: whether the record has changed. Its state has too, which ``report()`` is about to record: noted before
+    ///   that, it would say of a finished file that it is about to be published.
+    @discardableResult
+    func fileIsReleased() -> Bool {
+        environment.pool.removeWorkers(of: id)
+        uncheckedPieces.removeAll()
+        // From here on another process may take it up.
+        hasNoDiskState = false
+        guard ownsRecord, record.owner != nil else { return false }
+        record.owner = nil
+        return true
+    }
+}

@@ -1,0 +1,150 @@
+internal import Foundation
+internal import Logging
+
+/// Recording a change of state and telling the listeners.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    func report() {
+        let state = machine.state
+        record.resource = machine.resource
+        record.total = size ?? total
+        record.error = nil
+        record.hold = nil
+        switch state {
+        case .queued:
+            record.status = .queued
+            record.finishedAt = nil
+            alreadyExisted = false
+            // Its slot may have been taken away and given back while a step was under way.
+            if environment.delegate?.taskIsQueued(self) == true {
+                step { task, _ in
+                    task.start()
+                    return nil
+                }
+            }
+        case .paused:
+            // A shut down is not the user's wish to pause: what ran shall run again.
+            record.status = environment.isShuttingDown ? .queued : .paused
+            if !environment.isShuttingDown, let hold = machine.hold {
+                record.hold = hold
+                record.error = SpaceError.waiting(hold, record)
+            }
+        case .completed:
+            record.status = .completed
+            record.proof = proof
+            record.finishedAt = record.finishedAt ?? services.time.date()
+        case .failed(let error):
+            record.status = .failed
+            record.error = error
+            record.finishedAt = services.time.date()
+        case .publishing, .cancelled: break
+        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
+            .verifying:
+            record.status = .queued
+            record.finishedAt = nil
+        }
+        switch state {
+        case .paused, .completed, .failed, .cancelled:
+            environment.delegate?.taskLeavesQueue(self)
+            environment.pool.forget(id)
+        default: break
+        }
+        noteDiskUse()
+        count()
+        if isOnlyAnAttempt {
+            forget()
+        } else if state != .cancelled, ownsRecord, !(hasNoDiskState && record.status == .queued) {
+            services.store.note(record)
+        }
+        let now = services.time.now()
+        let snapshot = present(at: now)
+        let outcome = outcome
+        // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
+        tellHooks(state, snapshot)
+        // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
+        if pendingSteps == 0 {
+            announce(snapshot, outcome)
+        } else {
+            step { task, _ in
+                var snapshot = snapshot
+                // The last bytes may have come to the disk in those steps.
+                if task.machine.state == state, task.size == nil {
+                    snapshot.receivedBytes = task.machine.persisted.count
+                }
+                task.announce(snapshot, outcome)
+                return nil
+            }
+        }
+        services.logger.debug("\(id): \(snapshot.state.rawValue)")
+    }
+
+    /// Takes over what a change of state means for the room on the disk.
+    private func noteDiskUse() {
+        if machine.state == .paused, let hold = machine.hold, hold.isOfDisk, !environment.isShuttingDown {
+            environment.space.wait(self, hold)
+            environment.delegate?.taskWaitsForSpace(self)
+        } else {
+            environment.space.forget(id)
+        }
+        environment.space.stateChanged(self)
+    }
+
+    /// Reports a state to hooks, after the steps that led to it.
+    private func tellHooks(_ state: DownloadMachine.State, _ snapshot: DownloadSnapshot) {
+        let (notifications, alreadyExisted) = (environment.notifications, alreadyExisted)
+        if pendingSteps == 0 || !notifications.hooks.isWanted {
+            notifications.tellHooks(state, snapshot, alreadyExisted: alreadyExisted)
+        } else {
+            step { task, _ in
+                task.environment.notifications.tellHooks(state, snapshot, alreadyExisted: alreadyExisted)
+                return nil
+            }
+        }
+    }
+
+    /// Tells the listeners of the download and of the downloader.
+    private func announce(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) {
+        environment.notifications.announce(snapshot, outcome, hub, isForgotten: isForgotten)
+        isForgotten = false
+    }
+
+    /// Says once more how the download has ended, for those who ask for it again.
+    func reportAgain() {
+        announce(present(), outcome)
+        environment.notifications.noteRest(of: record.groupName)
+        tellHooks(machine.state, hub.snapshot)
+    }
+
+    private func forget() {
+        guard ownsRecord else { return }
+        step { task, _ in
+            do throws(DownloadError) {
+                try await task.services.store.remove(task.record.id)
+                task.isForgotten = true
+            } catch { task.services.logger.debug("store: \(error)") }
+            return nil
+        }
+    }
+
+    /// How the run ended; nil while it has not.
+    var outcome: DownloadOutcome? {
+        switch machine.state {
+        case .completed(let path):
+            .completed(
+                CompletedDownload(
+                    id: id,
+                    path: path,
+                    bytes: size ?? machine.persisted.count,
+                    proof: proof,
+                    alreadyExisted: alreadyExisted
+                )
+            )
+        case .failed(let error): .failed(error)
+        case .cancelled: .cancelled
+        case .paused where environment.isShuttingDown:
+            .failed(DownloadError(.shutDown, "The downloader was shut down. What arrived is kept."))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import Foundation
+
+/// What is said of a download, and what follows from its state.
+extension DownloadTask {
+    func snapshot(at now: Instant) -> DownloadSnapshot {
+        let state: DownloadSnapshot.State
+        var error: DownloadError?
+        var retryDelay: Duration?
+        var path: String?
+        switch machine.state {
+        case .queued: state = .queued
+        case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing: state = .connecting
+        case .transferring: state = .transferring
+        case .backingOff(let until, let reason):
+            state = .waiting
+            error = reason
+            retryDelay = max(until - now, .zero)
+        case .verifying, .publishing: state = .verifying
+        case .paused:
+            state = .paused
+            error = record.error
+        case .completed(let final):
+            state = .completed
+            path = final
+        case .failed(let reason):
+            state = .failed
+            error = reason
+        case .cancelled: state = .cancelled
+        }
+        let size = size
+        return DownloadSnapshot(
+            id,
+            record,
+            state: state,
+            path: path,
+            receivedBytes: size ?? machine.persisted.count,
+            totalBytes: size ?? total,
+            bytesPerSecond: state == .transferring ? meter.bytesPerSecond(at: now) : 0,
+            error: error,
+            retryDelay: retryDelay,
+            connections: state == .transferring ? machine.connections(at: now) : [],
+            receivedRanges: state == .transferring ? Array(machine.persisted.written.ranges) : []
+        )
+    }
+
+    /// The snapshot that is handed out: with the reason why a queued download cannot start.
+    func present(at now: Instant? = nil) -> DownloadSnapshot {
+        environment.withReason(snapshot(at: now ?? environment.services.time.now()), record.host)
+    }
+
+    /// What the queue knows of it.
+    var queueItem: DownloadQueue.Item {
+        .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+    }
+
+    /// Something else than the user's wish ended or interrupted it.
+    var isStopped: Bool {
+        if case .failed = machine.state { return true }
+        return machine.hold?.isOfDisk == true
+    }
+
+    /// Its run is over, and the steps that end it are under way.
+    var isComingToRest: Bool { hasRunOut && hasOpenWork }
+
+    /// It does nothing any more and nothing is under way: the store has all there is to know.
+    var isAtRest: Bool { hasRunOut && !hasOpenWork }
+
+    private var hasRunOut: Bool {
+        switch machine.state {
+        case .paused, .completed, .failed, .cancelled: true
+        default: false
+        }
+    }
+
+    /// A step, a connection, a timer or an open file of it is there.
+    var hasOpenWork: Bool {
+        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInGroup != nil || isHandling
+    }
+}

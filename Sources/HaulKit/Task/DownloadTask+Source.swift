@@ -1,0 +1,115 @@
+internal import Foundation
+internal import Logging
+
+/// A question to the application that is under way, and the end of the time for it.
+struct SourceAsk {
+    let id: DownloadMachine.AskID
+    let work: Task<Void, Never>
+    let limit: Task<Void, Never>
+
+    func cancel() {
+        work.cancel()
+        limit.cancel()
+    }
+}
+
+/// What the application answers when it is asked for a URL.
+typealias SourceAnswer = Result<DownloadSource, DownloadError>
+
+/// URLs from the application: asking for them, and putting them into the record.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// - Parameter onAnswer: called with each answer, from any task; further answers may follow the first.
+    func askForSource(
+        _ id: DownloadMachine.AskID,
+        _ reason: SourceQuery.Reason,
+        _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
+    ) {
+        sourceAsk?.cancel()
+        guard let provider = environment.configuration.sourceProvider else { return }
+        let query = SourceQuery(
+            id: self.id,
+            key: record.key,
+            group: record.groupName,
+            owner: record.belongsTo,
+            metadata: record.metadata.map(Metadata.init(json:)),
+            url: reason == .noneYet ? nil : machine.settings.url,
+            reason: reason
+        )
+        let (sleep, limit) = (services.time.sleep, environment.configuration.sourceTimeout)
+        // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
+        sourceAsk = SourceAsk(
+            id: id,
+            work: Task.detached {
+                let answer: SourceAnswer
+                do {
+                    answer = .success(try await provider(query))
+                } catch let error as DownloadError where error.code == .tooManyOpenFiles {
+                    answer = .failure(error)
+                } catch {
+                    answer = .failure(DownloadError(.sourceFailed, "No URL could be had for it.", cause: "\(error)"))
+                }
+                _ = await onAnswer(answer)
+            },
+            limit: Task.detached {
+                // Ends early only by cancellation, and then nobody waits for it.
+                guard (try? await sleep(limit)) != nil else { return }
+                let error = DownloadError(.sourceFailed, "No URL could be had for it within \(limit).")
+                _ = await onAnswer(.failure(error))
+            }
+        )
+    }
+
+    func cancelSource(_ id: DownloadMachine.AskID) {
+        guard sourceAsk?.id == id else { return }
+        sourceAsk?.cancel()
+        sourceAsk = nil
+    }
+
+    /// What the machine is told of an answer.
+    func event(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) -> DownloadMachine.Event {
+        switch answer {
+        case .success(let source) where source.url.isAskable: return .sourceFound(id, adopt(source))
+        case .success(let source):
+            let error = DownloadError(
+                .sourceFailed,
+                "The URL that was named for it is no http or https URL with a host: \(source.url.masked)."
+            )
+            return .sourceFailed(id, error)
+        case .failure(let error):
+            services.logger.debug("\(self.id): \(error)")
+            return .sourceFailed(id, error)
+        }
+    }
+
+    // MARK: Taking
+
+    /// Puts a link into the record, and tells the rest of the machine's knowledge of its host.
+    func adopt(_ source: DownloadSource) -> DownloadMachine.Link {
+        let date = services.time.date()
+        record.take(source, now: date)
+        machine.learn(knownLimit: environment.pool.learnedLimit(of: Origin(source.url)))
+        return .init(url: source.url, expiresAt: record.linkExpiresAt.map { instant($0, date) })
+    }
+
+    /// Makes a new link durable before bytes come from it.
+    func commitLink(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
+        do throws(DownloadError) {
+            try await services.store.commit(record, nil, durably: true)
+        } catch { services.logger.debug("store: \(error)") }
+        return nil
+    }
+
+    /// Before a download runs, its machine is told when its link expires: moments are counted from the start of this process.
+    func learnLinkExpiry() {
+        guard environment.configuration.sourceProvider != nil, let moment = record.linkExpiresAt else { return }
+        machine.learn(linkExpiresAt: instant(moment, services.time.date()), at: services.time.now())
+    }
+
+    private func instant(_ moment: Date, _ now: Date) -> Instant {
+        // A date may be any number, and `Duration` traps beyond its own range.
+        let seconds = moment.timeIntervalSince(now)
+        return services.time.now() + .seconds(seconds.isFinite ? min(max(seconds, -1e9), 1e9) : 1e9)
+    }
+}

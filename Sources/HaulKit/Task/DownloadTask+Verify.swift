@@ -1,0 +1,35 @@
+/// Comparing what is on the disk with digests.
+extension DownloadTask {
+    /// - Returns: nil when the comparison was cancelled.
+    func compare(
+        _ part: PartFile,
+        with checksum: Checksum,
+        unless flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async
+        -> DownloadMachine.Event?
+    {
+        do throws(DiskError) {
+            let actual = try await part.digest(checksum.algorithm) { flag.isSet }
+            guard let actual, !flag.isSet else { return nil }
+            proof = .digest
+            return .verified(actual == checksum ? .right : .mismatch(expected: checksum, actual: actual))
+        } catch {
+            return flag.isSet ? nil : .stepFailed(DownloadError(error))
+        }
+    }
+
+    /// - Returns: nil when the file holds another version by now.
+    func check(_ index: Int, of part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine
+        .Event?
+    {
+        let version = part.version
+        do throws(DiskError) {
+            let isRight = try await part.isRight(piece: index)
+            guard self.part === part, part.version == version else { return nil }
+            return .pieceChecked(index, isRight: isRight)
+        } catch {
+            return self.part === part ? .stepFailed(DownloadError(error)) : nil
+        }
+    }
+}
