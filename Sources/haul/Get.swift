@@ -74,7 +74,8 @@ struct Get: AsyncParsableCommand {
         var list: InputList?
         try await Session.run(
             configuration { list = try inputFile.map(InputList.init(path:)) },
-            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)
+            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
+            .get
         ) { session in
             let hooks = try hooks.hooks()
             let wanted = try await wanted(list, session)

@@ -152,7 +152,7 @@ extension DownloadMachine {
             isWorthRetrying: false,
             error: DownloadError(
                 .contentChanged,
-                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. What is here is kept."
+                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. The received bytes are kept."
             )
         )
     }

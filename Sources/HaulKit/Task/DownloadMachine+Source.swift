@@ -30,7 +30,7 @@ extension DownloadMachine {
         isWorthRetrying: false,
         error: DownloadError(
             .sourceFailed,
-            "This download has no URL yet, and there is no source provider to ask for one. Set Configuration.sourceProvider."
+            "This download has no URL yet, and there is no source provider. Set Configuration.sourceProvider."
         )
     )
 
@@ -187,8 +187,8 @@ extension DownloadMachine {
             error: DownloadError(
                 .contentChanged,
                 """
-                The new link leads to another file: one of \(actual) bytes, not \(known). What is here is kept; remove \
-                the download to fetch the other file.
+                The new link leads to another file: one of \(actual) bytes, not \(known). The received bytes are kept; \
+                remove the download to fetch the other file.
                 """
             )
         )

@@ -27,7 +27,7 @@ extension Downloader {
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard source.url.isAskable else {
-            throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
+            throw DownloadError(.invalidURL, "This is not an http or https URL with a host: \(source.url.masked).")
         }
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -77,14 +77,16 @@ extension Downloader {
                 } catch let error as DownloadError where error.code == .tooManyOpenFiles {
                     answer = .failure(error)
                 } catch {
-                    answer = .failure(DownloadError(.sourceFailed, "No URL could be had for it.", cause: "\(error)"))
+                    answer = .failure(
+                        DownloadError(.sourceFailed, "The source provider returned no URL.", cause: "\(error)")
+                    )
                 }
                 await self?.sourceAnswered(id, answer, download)
             },
             limit: Task.detached { [weak self] in
                 // Ends early only by cancellation, and then nobody waits for it.
                 guard (try? await sleep(limit)) != nil else { return }
-                let error = DownloadError(.sourceFailed, "No URL could be had for it within \(limit).")
+                let error = DownloadError(.sourceFailed, "The source provider returned no URL within \(limit).")
                 await self?.sourceAnswered(id, .failure(error), download)
             }
         )
@@ -111,7 +113,7 @@ extension Downloader {
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
-                "The URL that was named for it is no http or https URL with a host: \(source.url.masked)."
+                "The source provider returned no http or https URL with a host: \(source.url.masked)."
             )
             send(.sourceFailed(id, error), to: task)
         case .failure(let error):
@@ -160,13 +162,13 @@ extension Downloader {
         guard let key = request.key, !key.isEmpty else {
             throw DownloadError(
                 .invalidURL,
-                "A request without a URL needs a key, by which the source provider knows what is meant."
+                "A request without a URL needs a key for the source provider."
             )
         }
         guard configuration.sourceProvider != nil else {
             throw DownloadError(
                 .invalidURL,
-                "The request \(key) has no URL, and there is nobody to ask for one: set Configuration.sourceProvider."
+                "The request \(key) has no URL, and there is no source provider. Set Configuration.sourceProvider."
             )
         }
     }

@@ -3,6 +3,8 @@ import HaulKit
 
 /// One JSON object a line on standard output. Keys may be added; a key that is absent has no value.
 struct JSONDisplay: Display {
+    let advice: ErrorAdvice
+
     private struct Line: Encodable {
         struct Failure: Encodable {
             var code: String
@@ -73,7 +75,7 @@ struct JSONDisplay: Display {
     }
 
     private func failure(_ error: DownloadError) -> Line.Failure {
-        .init(code: error.code.rawValue, message: "\(error)", status: error.status)
+        .init(code: error.code.rawValue, message: advice.text(error), status: error.status)
     }
 
     private func print(_ line: Line, _ importance: OutputQueue.Importance = .end) {
