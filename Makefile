@@ -7,14 +7,16 @@ SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale
 STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
+DOCS := .build/documentation
 
-.PHONY: help get test install uninstall format lint check bench build requirements test-requirements bench-requirements clean
+.PHONY: help get test docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
 	@echo "make test        install what is missing, run every test"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make bench       measure against curl, aria2c and wget"
+	@echo "make docs        render the documentation of the library"
 	@echo "make check       format check and tests, as CI runs them"
 	@echo "make format      format every source file"
 
@@ -46,6 +48,12 @@ uninstall:
 
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
+
+# The articles and the reference of every declaration. A warning is an error.
+docs: requirements
+	@HAUL_DOCS=1 swift package --allow-writing-to-directory $(DOCS) generate-documentation --target HaulKit \
+		--output-path $(DOCS) --transform-for-static-hosting --warnings-as-errors
+	@echo "$(DOCS)/documentation/haulkit/index.html: open it through a server, such as python3 -m http.server -d $(DOCS)"
 
 lint:
 	swift format lint --strict --recursive --configuration .swift-format $(SOURCES)

@@ -49,6 +49,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Line breaks, control characters and invisible characters are removed from the texts.
     ///
     /// - Parameters:
+    ///   - code: the stable code.
     ///   - message: one or two sentences for a person, without secrets.
     ///   - cause: what the layer below reported, if that adds something.
     ///   - status: the response status, for ``Code/refusedByServer``.
