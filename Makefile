@@ -9,11 +9,12 @@ RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
 DOCS := .build/documentation
 
-.PHONY: help get test docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
+.PHONY: help get test test-fast docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
-	@echo "make test        install what is missing, run every test"
+	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
+	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make bench       measure against curl, aria2c and wget"
 	@echo "make docs        render the documentation of the library"
@@ -30,7 +31,13 @@ build: requirements
 test: test-requirements
 	@# Built first, so that the last line is the test runner's own summary.
 	@swift build --build-tests --quiet
-	@swift test --skip-build
+	@swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+
+# Sockets and new files are refused, so that a suite that Scripts/fast-suites took for a fast one by mistake fails.
+test-fast: requirements
+	@swift build --build-tests --quiet
+	@Scripts/without-sockets "$$(swift build --show-bin-path)/haulPackageTests.xctest" --testing-library swift-testing \
+		--filter "^($$(Scripts/fast-suites | paste -sd '|'))/"
 
 install: build
 	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul
