@@ -7,6 +7,8 @@ SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale
 STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
+# With make -s no progress is shown.
+SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
 DOCS := .build/documentation
 
 .PHONY: help get test test-fast docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
@@ -26,7 +28,7 @@ get: build
 	@$(BINARY) get $(ARGS) "$(URL)"
 
 build: requirements
-	@libraries=$$(Scripts/static-libraries $(STATIC)) && swift build $(RELEASE) $$libraries --quiet
+	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
 test: test-requirements
 	@# Built first, so that the last line is the test runner's own summary.
