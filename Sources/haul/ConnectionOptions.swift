@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// How servers are reached, and how long they are tried.
+/// How to connect to servers, and limits on time and attempts.
 struct ConnectionOptions: ParsableArguments {
     @Option(help: "Seconds without data, or for connecting, after which an attempt fails.")
     var timeout: Double?

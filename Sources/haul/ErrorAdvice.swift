@@ -1,7 +1,7 @@
 import HaulKit
 
-/// What a command prints of an error: the library's sentence, and which option of the command helps. The library's own texts name
-/// no options, since applications have none.
+/// The text of an error as a command prints it: the library's message, and the option of the command that helps. Messages of the
+/// library name no options, since applications have none.
 enum ErrorAdvice {
     case get
     /// Has no options for file names.

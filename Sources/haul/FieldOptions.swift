@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// Header fields of requests, and where passwords come from.
+/// Header fields of requests, and the source of passwords.
 struct FieldOptions: ParsableArguments {
     @Option(
         name: .long,

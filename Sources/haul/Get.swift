@@ -48,7 +48,7 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         haul_keep_freed_memory()
-        // Before the store is opened: whoever waits for the end of standard input has nothing yet to be stopped in order.
+        // Before the store is opened: while standard input is read, a signal may end the process at once.
         var list: InputList?
         try await Session.run(
             configuration { list = try sources.inputFile.map(InputList.init(path:)) },
@@ -57,7 +57,7 @@ struct Get: AsyncParsableCommand {
         ) { session in
             let hooks = try hooks.hooks()
             let wanted = try await wanted(list, session)
-            // Only now: a Metalink that was fetched is none of the downloads that were asked for.
+            // Only now: hooks are not for the download of a Metalink document.
             await session.downloader.setHooks(hooks)
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {

@@ -56,8 +56,8 @@ struct NetworkOptions: ParsableArguments {
         request.allowsInsecureRedirects = connection.allowInsecureRedirects
     }
 
-    /// The same for a file of a Metalink. Header fields are meant for somebody: for whom the Metalink came from, or where that is a
-    /// file, for the only origin that it names.
+    /// The same for a file of a Metalink. Header fields are sent to the origin that the Metalink was fetched from; if it is a local
+    /// file, to the origin of its URLs if there is only one.
     func apply(to request: inout DownloadRequest, from metalink: MetalinkOption) {
         apply(to: &request)
         let origins = Set(([request.url] + request.mirrors.map(\.url)).map(Self.origin))
@@ -88,7 +88,7 @@ struct NetworkOptions: ParsableArguments {
 
 /// A header field as it was typed. The parser prints arguments that it refuses, and a field may hold a password.
 struct HeaderArgument: ExpressibleByArgument {
-    /// Nil where the text is none.
+    /// Nil if the text is not a header field.
     let field: HeaderField?
     init(argument: String) { field = HeaderField(argument) }
 }

@@ -12,7 +12,7 @@ struct Session {
         case quiet, json
     }
 
-    /// Runs `work`; Ctrl-C stops it in order. Errors of every kind become a sentence and a status.
+    /// Runs `work`; Ctrl-C shuts the downloader down. Every error becomes a message and an exit status.
     static func run(
         _ configuration: @autoclosure () throws -> Configuration,
         _ style: Style,
@@ -48,7 +48,7 @@ struct Session {
         if let damaged = downloader.quarantinedStore {
             Output.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
         }
-        // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
+        // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         Interruption.stop { await downloader.shutDown() }
         let status: ExitStatus

@@ -1,6 +1,6 @@
 import HaulKit
 
-/// Shows what the downloads of one command do.
+/// Shows the downloads of one command.
 protocol Display: Sendable {
     /// Whether it shows anything of a download before its end.
     var followsProgress: Bool { get }
@@ -10,15 +10,15 @@ protocol Display: Sendable {
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
-    /// So many downloads will be added in all, less those that are one.
+    /// `count` requests will be added in all; equal ones are one download.
     func expects(_ count: Int)
-    /// A URL that did not even become a download.
+    /// A request that was refused when it was added.
     ///
-    /// - Parameter place: where in a list it stands, if it comes from one.
+    /// - Parameter place: file and line, if it comes from a list.
     func refused(_ url: String, _ error: DownloadError, at place: String?)
-    /// A line of a list that is no URL.
+    /// A line of a list that is not a URL.
     func unreadable(_ line: Wanted.Unreadable)
-    /// Something about the list as a whole.
+    /// A remark that is not about a single download.
     func noted(_ text: String)
     func close()
 }

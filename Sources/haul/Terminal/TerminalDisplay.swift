@@ -96,7 +96,7 @@ final class TerminalDisplay: Display {
 
     private func draw(above text: String?) {
         state.withLock { state in
-            // A terminal that is behind gets what it must have, and the display again when it has caught up.
+            // While the terminal is behind, only lasting lines are written; the display follows when it has caught up.
             let isBehind = Output.isBehind
             guard !state.isClosed, text != nil || !isBehind else { return }
             let (columns, rows) = Terminal.size
