@@ -7,14 +7,19 @@ SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale
 STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
+# With make -s no progress is shown.
+SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
+DOCS := .build/documentation
 
-.PHONY: help get test install uninstall format lint check bench build requirements test-requirements bench-requirements clean
+.PHONY: help get test test-fast docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
-	@echo "make test        install what is missing, run every test"
+	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
+	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make bench       measure against curl, aria2c and wget"
+	@echo "make docs        render the documentation of the library"
 	@echo "make check       format check and tests, as CI runs them"
 	@echo "make format      format every source file"
 
@@ -23,12 +28,18 @@ get: build
 	@$(BINARY) get $(ARGS) "$(URL)"
 
 build: requirements
-	@libraries=$$(Scripts/static-libraries $(STATIC)) && swift build $(RELEASE) $$libraries --quiet
+	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
 test: test-requirements
 	@# Built first, so that the last line is the test runner's own summary.
 	@swift build --build-tests --quiet
-	@swift test --skip-build
+	@swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+
+# Sockets and new files are refused, so that a suite that Scripts/fast-suites took for a fast one by mistake fails.
+test-fast: requirements
+	@swift build --build-tests --quiet
+	@Scripts/without-sockets "$$(swift build --show-bin-path)/haulPackageTests.xctest" --testing-library swift-testing \
+		--filter "^($$(Scripts/fast-suites | paste -sd '|'))/"
 
 install: build
 	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul
@@ -46,6 +57,12 @@ uninstall:
 
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
+
+# The articles and the reference of every declaration. A warning is an error.
+docs: requirements
+	@HAUL_DOCS=1 swift package --allow-writing-to-directory $(DOCS) generate-documentation --target HaulKit \
+		--output-path $(DOCS) --transform-for-static-hosting --warnings-as-errors
+	@echo "$(DOCS)/documentation/haulkit/index.html: open it through a server, such as python3 -m http.server -d $(DOCS)"
 
 lint:
 	swift format lint --strict --recursive --configuration .swift-format $(SOURCES)

@@ -17,6 +17,11 @@ let buildsTools = Context.environment["HAUL_TOOLS"] != nil
 /// libFuzzer brings the main function of the fuzzers.
 let fuzzer: [SwiftSetting] = Context.environment["HAUL_TOOLS"] == "libfuzzer" ? [.define("HAUL_LIBFUZZER")] : []
 
+/// Set by `make docs`: the plugin that renders the documentation. A package that depends on Haul does not resolve it.
+let documentation: [Package.Dependency] =
+    Context.environment["HAUL_DOCS"] == nil
+    ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+
 func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
         name: name,
@@ -95,7 +100,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    ],
+    ] + documentation,
     targets: [
         .target(name: "CHaulSystem"),
         .target(name: "CHaulSimulation", path: "Tests/CHaulSimulation"),

@@ -61,7 +61,7 @@ public struct Configuration: Sendable {
     public var connectionsPerHost = 8
     /// Smallest range that a connection is opened for, in bytes. Default: 256 KiB.
     public var smallestPiece: Int64 = 256 << 10
-    /// Speed limit of all downloads together, in bytes per second, above 0; `nil` for no limit. Default: `nil`.
+    /// Speed limit of all downloads together, in bytes per second; `nil`, 0 or a negative number for no limit. Default: `nil`.
     /// ``Downloader/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
     /// Whether a download that finds no room on the disk is held until there is some (``HoldReason/diskFull``,

@@ -49,6 +49,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Line breaks, control characters and invisible characters are removed from the texts.
     ///
     /// - Parameters:
+    ///   - code: the stable code.
     ///   - message: one or two sentences for a person, without secrets.
     ///   - cause: what the layer below reported, if that adds something.
     ///   - status: the response status, for ``Code/refusedByServer``.
@@ -105,11 +106,11 @@ extension DownloadError {
     init(refusedWith status: Int) {
         let advice =
             switch status {
-            case 401: "It wants a user name and password: put them in the URL or use --netrc or --header."
+            case 401: "It requires a user name and password."
             case 403: "It does not allow this download; the link may have expired."
             case 404: "There is no such file at this URL."
             case 410: "The file is gone for good."
-            case 407: "The proxy wants a user name and password."
+            case 407: "The proxy requires a user name and password."
             case 429: "It asks for fewer requests; try again later."
             case 500...: "The fault is on its side; try again later."
             default: "Haul cannot use this answer."

@@ -86,6 +86,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         /// A connection for tests and previews.
         ///
         /// - Parameters:
+        ///   - host: host name of the source.
         ///   - remainingRange: in bytes of the file.
         ///   - bytesPerSecond: 0 when nothing arrives.
         public init(host: String, remainingRange: Range<Int64>, bytesPerSecond: Double = 0) {
@@ -95,12 +96,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         }
     }
 
-    /// A snapshot for tests and previews; a downloader makes its own. Nothing is checked, and what is not named is absent.
-    ///
-    /// - Parameters:
-    ///   - receivedBytes: bytes of the file that are on disk.
-    ///   - totalBytes: complete length in bytes; nil while it is unknown.
-    ///   - bytesPerSecond: 0 when nothing arrives.
+    /// A snapshot for tests and previews; a downloader makes its own. Each parameter is the property of its name, with the
+    /// same unit. Nothing is checked.
     public init(
         id: DownloadID = DownloadID(),
         url: URL,
@@ -260,9 +257,7 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// (``DownloadRequest/ConflictPolicy/skip``).
     public let alreadyExisted: Bool
 
-    /// A result for tests and previews; a downloader makes its own.
-    ///
-    /// - Parameter bytes: the file's size.
+    /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(
         id: DownloadID = DownloadID(),
         path: String,

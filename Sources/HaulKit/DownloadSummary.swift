@@ -34,13 +34,7 @@ public struct DownloadSummary: Sendable, Hashable, Codable {
 
     init() {}
 
-    /// A sum for tests and previews; a downloader makes its own.
-    ///
-    /// - Parameters:
-    ///   - open: downloads that wait or run.
-    ///   - receivedBytes: of finished and unfinished files.
-    ///   - knownTotalBytes: of all files whose length is known.
-    ///   - unknownTotals: downloads whose length is unknown.
+    /// A sum for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(
         open: Int,
         paused: Int = 0,

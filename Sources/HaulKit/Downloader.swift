@@ -258,7 +258,7 @@ public actor Downloader {
     /// Limits the speed of all downloads together from now on. Where the timetable sets a lower limit, that applies.
     /// Not remembered for the next start. Does nothing after ``shutDown()``.
     ///
-    /// - Parameter bytesPerSecond: bytes per second, above 0; `nil` for no limit.
+    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
     public func setSpeedLimit(_ bytesPerSecond: Int64?) {
         guard !isShuttingDown else { return }
         engine.speed.ownLimit = bytesPerSecond
@@ -266,9 +266,11 @@ public actor Downloader {
     }
 
     /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
-    /// download. An unknown id changes nothing.
+    /// download.
     ///
-    /// - Parameter bytesPerSecond: nil for no limit of its own.
+    /// - Parameters:
+    ///   - bytesPerSecond: `nil`, 0 or a negative number for no limit of its own.
+    ///   - id: the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HaulKit
 
-/// Where cookies come from and go to. Without these options none outlives the run.
+/// Files to read cookies from and write them to. Without these options no cookie is kept after the run.
 struct CookieOptions: ParsableArguments {
     @Option(
         help: "Send the cookies in this cookies.txt file to the hosts that it names.",
@@ -29,14 +29,14 @@ struct CookieOptions: ParsableArguments {
         configuration.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
     }
 
-    /// Puts a new file in place of the old one, so that neither is ever there in part. Nobody else may read it.
+    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it.
     func save(_ cookies: Cookies) throws {
         guard let saveCookies else { return }
         var status = stat()
         if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
         }
-        // Where the name is a link, the file behind it is meant.
+        // If the name is a link, its target is replaced.
         let path = URL(fileURLWithPath: FilePaths.absolute(saveCookies)).resolvingSymlinksInPath().path
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

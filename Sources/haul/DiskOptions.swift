@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// What a download may take of the disk, and what it does when there is no room.
+/// How much of the disk downloads may use, and what they do when it is full.
 struct DiskOptions: ParsableArguments {
     @Flag(help: "When the disk is full, wait until it has room instead of failing.")
     var waitForSpace = false

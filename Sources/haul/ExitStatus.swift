@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// What is wrong with a command before a downloader is asked.
+/// An error of the command that is found before it calls a downloader.
 struct Complaint: Error {
     let sentence: String
     let status: ExitStatus

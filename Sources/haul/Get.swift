@@ -17,40 +17,19 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "http or https URL to download; haul-source:KEY with --refresh-command.")
     var urls: [String] = []
 
-    @Option(
-        name: [.short, .long],
-        help: "Read URLs from a file, one per line, mirrors after tabs. '-': standard input. '#' starts a comment.",
-        completion: .file()
-    )
-    var inputFile: String?
+    @OptionGroup(title: OptionTitle.sources) var sources: SourceOptions
 
-    @Option(
-        help: "Download the files that a Metalink describes; file or URL of the Metalink. Repeatable.",
-        completion: .file()
-    )
-    var metalink: [String] = []
+    @OptionGroup(title: OptionTitle.files) var options: GetOptions
 
-    @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Number of files to download at once.")
-    var jobs: Int = 3
-
-    @Option(
-        help: """
-            Run this program for a URL when a URL is refused or about to expire, and for each haul-source:KEY. It is \
-            run without a shell and without arguments.
-            """,
-        completion: .file()
-    )
-    var refreshCommand: String?
-
-    @OptionGroup var options: GetOptions
+    @OptionGroup(title: OptionTitle.speed) var queue: QueueOptions
 
     @OptionGroup var network: NetworkOptions
 
-    @OptionGroup var cookies: CookieOptions
+    @OptionGroup(title: OptionTitle.credentials) var cookies: CookieOptions
 
-    @OptionGroup var disk: DiskOptions
+    @OptionGroup(title: OptionTitle.disk) var disk: DiskOptions
 
-    @OptionGroup var hooks: HookOptions
+    @OptionGroup(title: OptionTitle.hooks) var hooks: HookOptions
 
     @Flag(name: [.short, .long], help: "Print only errors.")
     var quiet = false
@@ -62,25 +41,25 @@ struct Get: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if urls.isEmpty, inputFile == nil, metalink.isEmpty {
+        if urls.isEmpty, sources.inputFile == nil, sources.metalink.isEmpty {
             throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
         }
-        guard (1...1000).contains(jobs) else { throw ValidationError("--jobs takes a number from 1 to 1000.") }
     }
 
     func run() async throws {
         haul_keep_freed_memory()
-        // Before the store is opened: whoever waits for the end of standard input has nothing yet to be stopped in order.
+        // Before the store is opened: while standard input is read, a signal may end the process at once.
         var list: InputList?
         try await Session.run(
-            configuration { list = try inputFile.map(InputList.init(path:)) },
-            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose)
+            configuration { list = try sources.inputFile.map(InputList.init(path:)) },
+            json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
+            .get
         ) { session in
             let hooks = try hooks.hooks()
             let wanted = try await wanted(list, session)
-            // Only now: a Metalink that was fetched is none of the downloads that were asked for.
+            // Only now: hooks are not for the download of a Metalink document.
             await session.downloader.setHooks(hooks)
-            let status = await GetRun(session.downloader, session.display, active: jobs).finish(wanted)
+            let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
                 await session.downloader.waitForHooks(within: .seconds(30 * 86_400))
@@ -96,18 +75,18 @@ struct Get: AsyncParsableCommand {
         try cookies.apply(to: &configuration)
         disk.apply(to: &configuration)
         hooks.apply(to: &configuration)
-        if let refreshCommand {
+        if let refreshCommand = sources.refreshCommand {
             let command = RefreshCommand(path: try HookOptions.program(refreshCommand))
             configuration.sourceProvider = { try await command.source($0) }
         }
-        configuration.activeDownloads = jobs
-        configuration.connectionsPerHost = max(configuration.connectionsPerHost, jobs)
+        configuration.activeDownloads = queue.jobs
+        configuration.connectionsPerHost = max(configuration.connectionsPerHost, queue.jobs)
         return configuration
     }
 
     private func wanted(_ list: InputList?, _ session: Session) async throws -> Wanted {
         let texts = urls.filter { !MetalinkOption.isFile($0) }
-        let metalinks = (urls.filter(MetalinkOption.isFile) + metalink).map(MetalinkOption.init)
+        let metalinks = (urls.filter(MetalinkOption.isFile) + sources.metalink).map(MetalinkOption.init)
         guard texts.count + (list?.lines.count ?? 0) + metalinks.count <= 1 || options.areForMany else {
             throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }
@@ -125,7 +104,7 @@ struct Get: AsyncParsableCommand {
     private func request(_ text: String) throws -> DownloadRequest {
         var request = try options.request(text)
         network.apply(to: &request)
-        guard !request.needsSource || refreshCommand != nil else {
+        guard !request.needsSource || sources.refreshCommand != nil else {
             throw ValidationError("\(text) has no URL: name a program that prints one with --refresh-command.")
         }
         return request

@@ -2,7 +2,7 @@ public import ArgumentParser
 import Foundation
 public import HaulKit
 
-/// What becomes of a download: its name, its place, and what it must be.
+/// Name, folder, sources and checks of a file.
 struct GetOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -32,10 +32,10 @@ struct GetOptions: ParsableArguments {
     @Flag(help: "Fail instead of starting over when the URL has another version of the file.")
     var failOnChange = false
 
-    /// Nothing is said that can only be true of one file.
+    /// Whether none of the options is given that apply to a single file.
     var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
 
-    /// - Parameter text: a URL, perhaps with its mirrors behind it, separated by tabs.
+    /// - Parameter text: a URL, optionally followed by mirrors, separated by tabs.
     func request(_ text: String) throws -> DownloadRequest {
         if let key = Self.key(text) { return try request(key: key) }
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
@@ -49,7 +49,7 @@ struct GetOptions: ParsableArguments {
         return request
     }
 
-    /// A file whose URL is asked for.
+    /// A file whose URL the refresh command prints.
     private func request(key: String) throws -> DownloadRequest {
         var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = try mirror.map(Self.spelled).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
@@ -59,7 +59,7 @@ struct GetOptions: ParsableArguments {
         return request
     }
 
-    /// What stands behind `haul-source:`.
+    /// The text after `haul-source:`.
     private static func key(_ text: String) -> String? {
         let scheme = "haul-source:"
         guard text.hasPrefix(scheme), text.count > scheme.count else { return nil }
@@ -67,7 +67,7 @@ struct GetOptions: ParsableArguments {
         return key.removingPercentEncoding ?? key
     }
 
-    /// The files of a Metalink; a named output is for a single one.
+    /// The files of a Metalink; `--output` is for a single one.
     func requests(_ metalink: Metalink) throws -> [DownloadRequest] {
         guard metalink.files.count == 1 || areForMany else {
             throw ValidationError(

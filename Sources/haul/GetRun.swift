@@ -6,7 +6,7 @@ struct GetRun {
     private let downloader: Downloader
     private let display: any Display
 
-    /// Most downloads of the list that have been added and have not ended: each costs memory.
+    /// Largest number of downloads that are added and have not ended: each costs memory.
     private let followedTogether: Int
 
     init(_ downloader: Downloader, _ display: any Display, active: Int = 1) {
@@ -18,8 +18,8 @@ struct GetRun {
     /// A list is added in parts, so that the display follows its first files while the last wait to be added.
     private static let addedTogether = 256
 
-    /// - Returns: the status of the first download, in the order of the list, that did not complete; after a signal that of
-    ///   those that it stopped, if there are any.
+    /// - Returns: the status of the first download, in the order of the list, that did not complete; after a signal that stopped
+    ///   a download, ``ExitStatus/interrupted``.
     func finish(_ wanted: Wanted) async -> ExitStatus {
         var summary = StatusSummary()
         for line in wanted.unreadable {
@@ -78,7 +78,7 @@ struct GetRun {
         display.refused(url, error, at: wanted.place(of: index))
     }
 
-    /// - Returns: how a download that was added already ended.
+    /// - Returns: the status of a download that was added before.
     func finish(_ download: Download) async -> ExitStatus {
         display.added(download.snapshot)
         let status = await follow(download)
@@ -104,7 +104,7 @@ struct GetRun {
     }
 }
 
-/// How a list ended: the first of it, in its order, that did not complete.
+/// The status of a list: that of its first download, in its order, that did not complete.
 struct StatusSummary {
     private var first: (position: Int, status: ExitStatus)?
     private var hasInterrupted = false
@@ -115,7 +115,7 @@ struct StatusSummary {
         first = (position, status)
     }
 
-    /// - Parameter isInterrupted: a signal stopped what had not ended, which says more than what failed before.
+    /// - Parameter isInterrupted: a signal came; its status takes precedence over earlier failures.
     func status(isInterrupted: Bool) -> ExitStatus {
         isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }

@@ -31,7 +31,7 @@ struct Haul: AsyncParsableCommand {
         } catch { leave(with: error) }
     }
 
-    /// Ends the process when what it had to say is said.
+    /// Ends the process after its output has been written.
     private static func leave(with error: (any Error)?) -> Never {
         if !Output.finish() { Foundation.exit(ExitStatus.interrupted.rawValue) }
         exit(withError: error)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HaulKit
 
-/// Who is told when downloads begin and end.
+/// Programs, webhooks and notifications for starts and ends of downloads.
 struct HookOptions: ParsableArguments {
     @Option(help: "Run this program, without a shell, when a download starts. Repeatable.", completion: .file())
     var onStart: [String] = []
@@ -57,7 +57,7 @@ struct HookOptions: ParsableArguments {
         return hooks
     }
 
-    /// Told now rather than after hours of downloading, when nobody hears it.
+    /// Checked at the start, not at the end of the first download.
     static func program(_ path: String) throws -> String {
         let absolute = FilePaths.absolute(path)
         var isFolder: ObjCBool = false
@@ -85,7 +85,7 @@ struct HookOptions: ParsableArguments {
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
             throw Complaint("\(path) cannot be read.", .usage)
         }
-        // Editors end a file with a line break, which nobody means.
+        // Editors end a file with a line break, which does not belong to the secret.
         let secret = text.trimmingCharacters(in: .newlines)
         guard !secret.isEmpty else { throw Complaint("\(path) holds no secret.", .usage) }
         return secret

@@ -17,7 +17,7 @@ struct InputList {
         if path == "-" {
             self.init(path: path, FileHandle.standardInput.readDataToEndOfFile())
         } else {
-            // Whatever can be read: a file, or a pipe as in `-i <(command)`.
+            // A file, or a pipe as in `-i <(command)`.
             guard
                 let contents = try? FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(path)))
                     .readToEnd() ?? Data()

@@ -5,7 +5,7 @@ import Synchronization
 /// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, a second at once. Only a hangup is never the second: a terminal that
 /// is closed sends several.
 ///
-/// A thread of its own waits for them, so that they are heard whatever the others do.
+/// A thread waits for them, so that they are handled even if all other threads are blocked.
 enum Interruption {
     private struct State {
         var count = 0
@@ -22,14 +22,14 @@ enum Interruption {
 
     static var hasHappened: Bool { state.withLock { $0.count > 0 } }
 
-    /// From here on signals are heard. Until ``stop(_:)`` says what is to be stopped, the first one ends the process.
+    /// Handles signals from now on. Before ``stop(_:)`` is called, the first signal ends the process.
     static func watch() {
         let isFirst = state.withLock { state in
             defer { state.isWatching = true }
             return !state.isWatching
         }
         guard isFirst else { return }
-        // What `nohup` has made the process deaf to it stays deaf to.
+        // A signal that `nohup` made the process ignore stays ignored.
         let signals = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         Thread.detachNewThread {
@@ -44,7 +44,7 @@ enum Interruption {
         state.withLock { $0.stage = .running(stop: stop) }
     }
 
-    /// Nothing is left to be stopped.
+    /// The downloader is shut down: nothing remains to be stopped.
     static func end() {
         state.withLock { $0.stage = .over }
     }

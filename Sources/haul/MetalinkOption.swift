@@ -7,15 +7,15 @@ struct MetalinkOption {
 
     init(_ place: String) { self.place = place }
 
-    /// Whether an argument that stands where a URL is expected names such a file.
+    /// Whether an argument in place of a URL names such a file.
     static func isFile(_ argument: String) -> Bool {
         (argument.hasSuffix(".meta4") || argument.hasSuffix(".metalink")) && !argument.contains("://")
     }
 
-    /// Where it is fetched from; nil for a file.
+    /// The URL of the document; nil for a file.
     var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
-    /// Reads it, and says what of it cannot be used.
+    /// Reads the document, and reports what in it cannot be used.
     func load(_ session: Session, _ network: NetworkOptions) async throws -> Metalink {
         let metalink = try await read(session.downloader, network)
         for remark in metalink.remarks { session.display.noted(remark) }
@@ -30,7 +30,7 @@ struct MetalinkOption {
     }
 
     private func contents() throws -> Data {
-        // No further than a document may reach: what stands there may be a disk image, or a device without an end.
+        // Limited to the size of a document: the path may be a disk image, or an endless device.
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(place)))
             defer { try? handle.close() }  // nothing was written

@@ -3,12 +3,12 @@ import HaulKit
 
 /// `--refresh-command`: a program that prints a URL.
 ///
-/// It is told what is wanted by its environment (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`), and prints the URL on
-/// its first line; further lines are header fields for it, `Name: value`. Without any the download keeps those that it has.
+/// Its environment names the download and the reason (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`). It prints the
+/// URL on its first line; further lines are header fields for that URL, `Name: value`. Without any the download keeps its own.
 struct RefreshCommand: Sendable {
     let path: String
 
-    /// Why there is no URL.
+    /// The reason for which no URL was obtained.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -24,7 +24,7 @@ struct RefreshCommand: Sendable {
         return try source(output.text)
     }
 
-    /// - Parameter text: what the program printed.
+    /// - Parameter text: the output of the program.
     func source(_ text: String) throws -> DownloadSource {
         do throws(PrintedSource.Fault) {
             let printed = try PrintedSource(text)
@@ -40,7 +40,7 @@ struct RefreshCommand: Sendable {
         }
     }
 
-    /// - Parameter base: variables of ours in it are another command's, and do not stay.
+    /// - Parameter base: the environment of this process; Haul's variables in it belong to another command and are removed.
     static func environment(_ query: SourceQuery, over base: [String: String]) -> [String: String] {
         var environment = base
         environment["HAUL_ID"] = query.id.description

@@ -28,7 +28,8 @@ struct RepairCommand: AsyncParsableCommand {
     var quiet = false
 
     func run() async throws {
-        try await Session.run(network.configuration(), quiet ? .quiet : .terminal(isVerbose: false)) { session in
+        let style: Session.Style = quiet ? .quiet : .terminal(isVerbose: false)
+        try await Session.run(network.configuration(), style, .repair) { session in
             let request = try await request(session)
             switch try await session.downloader.repair(
                 file,

@@ -12,17 +12,18 @@ struct Session {
         case quiet, json
     }
 
-    /// Runs `work`; Ctrl-C stops it in order. Errors of every kind become a sentence and a status.
+    /// Runs `work`; Ctrl-C shuts the downloader down. Every error becomes a message and an exit status.
     static func run(
         _ configuration: @autoclosure () throws -> Configuration,
         _ style: Style,
+        _ advice: ErrorAdvice,
         _ work: (Session) async throws -> ExitStatus
     ) async throws {
         do {
-            let status = try await open(try configuration(), style, work)
+            let status = try await open(try configuration(), style, advice, work)
             if status != .complete { throw status.code }
         } catch let error as DownloadError {
-            Output.error("\(error)")
+            Output.error(advice.text(error))
             throw ExitStatus(error).code
         } catch let complaint as Complaint {
             Output.error(complaint.sentence)
@@ -33,6 +34,7 @@ struct Session {
     private static func open(
         _ configuration: Configuration,
         _ style: Style,
+        _ advice: ErrorAdvice,
         _ work: (Session) async throws -> ExitStatus
     ) async throws -> ExitStatus {
         var configuration = configuration
@@ -46,11 +48,11 @@ struct Session {
         if let damaged = downloader.quarantinedStore {
             Output.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
         }
-        // Writing beyond `ulimit -f` shall be an error with a sentence, not the end of the process.
+        // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         Interruption.stop { await downloader.shutDown() }
         let status: ExitStatus
-        let display = display(style)
+        let display = display(style, advice)
         defer { display.close() }
         do {
             status = try await work(Session(downloader: downloader, display: display))
@@ -67,12 +69,12 @@ struct Session {
         return status
     }
 
-    private static func display(_ style: Style) -> any Display {
+    private static func display(_ style: Style, _ advice: ErrorAdvice) -> any Display {
         switch style {
-        case .json: JSONDisplay()
-        case .quiet: QuietDisplay()
+        case .json: JSONDisplay(advice: advice)
+        case .quiet: QuietDisplay(advice: advice)
         case .terminal(let isVerbose):
-            Terminal.isInteractive ? TerminalDisplay(isVerbose: isVerbose) : PlainDisplay()
+            Terminal.isInteractive ? TerminalDisplay(advice, isVerbose: isVerbose) : PlainDisplay(advice)
         }
     }
 }

@@ -1,14 +1,14 @@
 import Foundation
 import HaulKit
 
-/// What one command is to download, and what of it could not be understood.
+/// The requests of one command, and the lines of its list that cannot be read.
 struct Wanted {
-    /// A line of a list that is no URL.
+    /// A line of a list that is not a URL.
     struct Unreadable {
-        /// The place in ``requests`` at which it would stand.
+        /// The index in ``requests`` that its request would have.
         let position: Int
         let place: String
-        /// The line, without what may be a secret.
+        /// The line, without parts that may be secret.
         let text: String
         let reason: String
     }
@@ -16,14 +16,14 @@ struct Wanted {
     private(set) var requests: [DownloadRequest] = []
     private(set) var unreadable: [Unreadable] = []
     private var list: InputList?
-    /// By the place in ``requests``: 0 for what does not come from the list.
+    /// Line numbers by index in ``requests``; 0 for requests from elsewhere.
     private var numbers: [Int32] = []
 
     init(_ requests: [DownloadRequest] = []) { self.requests = requests }
 
     mutating func add(_ request: DownloadRequest) { requests.append(request) }
 
-    /// Takes over a list. A line that is no URL is remembered, and the others go on.
+    /// Adds the lines of a list. A line that is not a URL is recorded; the others are added.
     mutating func add(_ list: InputList, _ request: (String) throws -> DownloadRequest) {
         self.list = list
         numbers = [Int32](repeating: 0, count: requests.count)
@@ -45,13 +45,13 @@ struct Wanted {
         }
     }
 
-    /// Where in a list a request stands; nil when it comes from elsewhere.
+    /// File and line of a request; nil if it does not come from a list.
     func place(of position: Int) -> String? {
         guard let list, numbers.indices.contains(position), numbers[position] > 0 else { return nil }
         return list.place(Int(numbers[position]))
     }
 
-    /// Nobody knows what is a secret in a line that is no URL; queries and what stands before an `@` often are.
+    /// A line that is not a URL may have secrets anywhere; queries and user info before an `@` are removed.
     static func masked(_ text: String) -> String {
         let shown = URL.maskedWithoutHost(text)
         let printable = shown.unicodeScalars.prefix(200).map { scalar in

@@ -136,6 +136,7 @@ struct CommandTests {
         let result = try await haul.run("get", "-d", small.path, server.url("/file.bin"))
         #expect(result.status == 4)
         #expect(result.errors.contains("is full"))
+        #expect(result.errors.contains("Run the same command again to resume."))
         await server.stop()
     }
 
@@ -191,6 +192,7 @@ struct CommandTests {
         let result = try await haul.run("get", "-o", "here", server.url("/file.bin"))
         #expect(result.status == 6)
         #expect(result.errors.contains("exists already"))
+        #expect(result.errors.contains("See --output and --on-conflict."))
         #expect(server.requests.isEmpty)
         #expect(try await haul.run("get", "-o", "here", "--on-conflict", "skip", server.url("/file.bin")).status == 0)
         #expect(try String(contentsOfFile: folder("here"), encoding: .utf8) == "mine")

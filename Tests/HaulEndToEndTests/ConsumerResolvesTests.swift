@@ -1,29 +1,30 @@
 import Foundation
 import Testing
 
-/// A package that depends on Haul gets what the library needs, and nothing of what only the command needs.
+/// The package and the program that the README shows, as a newcomer pastes them.
 @Suite(.timeLimit(.minutes(10)))
 struct ConsumerResolvesTests {
+    private let haul = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The README's Swift blocks.
+    private func blocks() throws -> [String] {
+        try String(contentsOf: haul.appendingPathComponent("README.md"), encoding: .utf8)
+            .matches(of: /```swift\n([^`]+)```/).map { String($0.1) }
+    }
+
+    /// A package gets what the library needs, and nothing of what only the command or the documentation needs.
     @Test func resolvesNoArgumentParserAndNoWebServer() async throws {
-        let haul = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
         let folder = try TemporaryFolder()
-        let manifest = """
-            // swift-tools-version: 6.2
-            import PackageDescription
-            let package = Package(
-                name: "consumer",
-                platforms: [.macOS(.v15)],
-                dependencies: [.package(name: "haul", path: "\(haul)")],
-                targets: [.executableTarget(name: "consumer", dependencies: [.product(name: "HaulKit", package: "haul")])])
-            """
-        try manifest.write(toFile: folder("Package.swift"), atomically: true, encoding: .utf8)
-        try FileManager.default.createDirectory(atPath: folder("Sources/consumer"), withIntermediateDirectories: true)
-        try "import HaulKit\nprint(haulVersion)\n".write(
-            toFile: folder("Sources/consumer/main.swift"),
+        let manifest = try #require(try blocks().first { $0.hasPrefix("// swift-tools-version") })
+        #expect(manifest.contains("path: \"../haul\""))
+        try manifest.replacing("path: \"../haul\"", with: "path: \"\(haul.path)\"").write(
+            toFile: folder("Package.swift"),
             atomically: true,
             encoding: .utf8
         )
+        try FileManager.default.createDirectory(atPath: folder("Sources/app"), withIntermediateDirectories: true)
+        try firstDownload().write(toFile: folder("Sources/app/main.swift"), atomically: true, encoding: .utf8)
 
         let result = try await ChildProcess.run(
             "swift",
@@ -37,10 +38,24 @@ struct ConsumerResolvesTests {
         #expect(result.status == 0, "\(result.errors)")
         let packages = result.output.split(whereSeparator: \.isNewline).map(String.init)
         #expect(packages.contains { $0.hasSuffix("async-http-client") })
-        #expect(
-            !packages.contains { $0.contains("argument-parser") || $0.contains("hummingbird") || $0.contains("vapor") }
-        )
+        let unwanted = ["argument-parser", "hummingbird", "vapor", "docc"]
+        #expect(!packages.contains { package in unwanted.contains { package.contains($0) } })
         let checkouts = try FileManager.default.contentsOfDirectory(atPath: folder(".build/checkouts"))
-        #expect(!checkouts.contains { $0.contains("argument-parser") }, "\(checkouts)")
+        #expect(!checkouts.contains { name in unwanted.contains { name.contains($0) } }, "\(checkouts)")
+    }
+
+    private func firstDownload() throws -> String {
+        try #require(try blocks().first { $0.hasPrefix("import HaulKit\nlet downloader") })
+    }
+
+    @Test func theFirstDownloadHasFourLines() throws {
+        #expect(try firstDownload().split(separator: "\n").count == 4)
+    }
+
+    /// The lines of Getting Started, which `DocumentationTests` finds compiled.
+    @Test func theFirstDownloadIsThatOfGettingStarted() throws {
+        let article = haul.appendingPathComponent("Sources/HaulKit/HaulKit.docc/GettingStarted.md")
+        let lines = try firstDownload().dropFirst("import HaulKit\n".count)
+        #expect(try String(contentsOf: article, encoding: .utf8).contains("```swift\n\(lines)```"))
     }
 }

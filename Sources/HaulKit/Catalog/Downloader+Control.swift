@@ -53,12 +53,12 @@ extension Downloader {
         if try await cancel(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Removes a download from the store in any state; an unfinished download is cancelled first. An unknown id changes
-    /// nothing.
+    /// Removes a download from the store in any state; an unfinished download is cancelled first.
     ///
-    /// - Parameter deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
-    ///   ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it they go on saying where the
-    ///   file is.
+    /// - Parameters:
+    ///   - id: the download.
+    ///   - deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
+    ///     ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it the result remains.
     /// - Throws: ``DownloadError`` when the file or the record could not be removed; with code
     ///   ``DownloadError/Code/notFound`` when the store has no such download; ``DownloadError/Code/shutDown``.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {

@@ -14,7 +14,7 @@ extension Downloader {
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard source.url.isAskable else {
-            throw DownloadError(.invalidURL, "This is no http or https URL with a host: \(source.url.masked).")
+            throw DownloadError(.invalidURL, "This is not an http or https URL with a host: \(source.url.masked).")
         }
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -40,13 +40,13 @@ extension Downloader {
         guard let key = request.key, !key.isEmpty else {
             throw DownloadError(
                 .invalidURL,
-                "A request without a URL needs a key, by which the source provider knows what is meant."
+                "A request without a URL needs a key for the source provider."
             )
         }
         guard configuration.sourceProvider != nil else {
             throw DownloadError(
                 .invalidURL,
-                "The request \(key) has no URL, and there is nobody to ask for one: set Configuration.sourceProvider."
+                "The request \(key) has no URL, and there is no source provider. Set Configuration.sourceProvider."
             )
         }
     }

@@ -31,9 +31,9 @@ struct DiskError: Error, Sendable, Hashable {
     var sentence: String {
         switch kind {
         case .full:
-            "The disk that holds \(path) is full. Free some space and run the same command again: what arrived is kept."
+            "The disk that holds \(path) is full. Free some space, then resume: the received bytes are kept."
         case .quotaExceeded:
-            "The disk quota for \(path) is used up. Free some of it and run the same command again: what arrived is kept."
+            "The disk quota for \(path) is used up. Free some of it, then resume: the received bytes are kept."
         case .readOnly:
             "\(path) is on a read-only file system. Choose another folder."
         case .inputOutput:
@@ -41,7 +41,7 @@ struct DiskError: Error, Sendable, Hashable {
         case .tooManyOpenFiles:
             "Too many files are open (at \(path)). Raise the limit (ulimit -n) or run fewer downloads at once."
         case .nameTooLong:
-            "The name of \(path) is too long for its file system. Choose a shorter one with --output."
+            "The name of \(path) is too long for its file system."
         case .permissionDenied:
             "Permission denied at \(path). Choose another place, or change its permissions."
         case .notFound:
@@ -53,14 +53,14 @@ struct DiskError: Error, Sendable, Hashable {
         case .notAFolder:
             "A part of the path \(path) is not a folder."
         case .notAFile:
-            "\(path) is no regular file."
+            "\(path) is not a regular file."
         case .fileTooLarge:
             "\(path) would be larger than its file system or the file size limit (ulimit -f) allows."
         case .replaced:
             "\(path) is no longer the file that Haul wrote: it was moved away or replaced meanwhile. "
                 + "What stands there was left as it is."
         case .cutShort:
-            "\(path) was cut short by another program while it was being written. It will be fetched anew."
+            "\(path) was cut short by another program while it was being written. It will be fetched again."
         case .other:
             "\(call) failed at \(path): \(SystemCalls.describe(errno: errno))."
         }

@@ -71,7 +71,7 @@ struct FilePlacement: Sendable {
             if policy == .rename { return .notOurs }
             throw DownloadError(
                 .inUse,
-                "\(path) holds what arrived of another download. Finish or remove that one first, or choose another name."
+                "\(path) holds the received bytes of another download. Finish or remove that one first, or choose another name."
             )
         }
         let opened = try describing { () throws(DiskError) -> (any DiskFile, Hold)? in
@@ -86,7 +86,7 @@ struct FilePlacement: Sendable {
             if policy == .rename { return .notOurs }
             throw DownloadError(
                 .fileExists,
-                "\(path) is there already, and is no regular file of one name: Haul leaves it alone. Move it away, or "
+                "\(path) is there already, and is not a regular file with one name: Haul does not touch it. Move it away, or "
                     + "choose another name."
             )
         }
@@ -104,8 +104,8 @@ struct FilePlacement: Sendable {
         if policy == .rename { return .notOurs }
         throw DownloadError(
             .fileExists,
-            "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or use "
-                + "--on-conflict overwrite."
+            "\(path) is there already, and belongs to no download that Haul knows of. Move it away, or "
+                + "allow it to be overwritten."
         )
     }
 
@@ -308,7 +308,7 @@ struct FilePlacement: Sendable {
     static func exists(_ path: String) -> DownloadError {
         DownloadError(
             .fileExists,
-            "\(path) exists already. Choose another name, or say with --on-conflict what is to become of it."
+            "\(path) exists already. Choose another name, or a conflict policy that allows the existing file."
         )
     }
 

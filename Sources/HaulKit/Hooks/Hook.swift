@@ -22,7 +22,7 @@ public enum Hook: Sendable, Hashable {
     /// |---|---|
     /// | `HAUL_EVENT` | `started`, `completed`, `failed` or `all-completed` |
     /// | `HAUL_ID` | id of the download |
-    /// | `HAUL_URL` | the URL without user info and query, which may be secrets (``Foundation/URL/masked``) |
+    /// | `HAUL_URL` | the URL without user info and query, which may be secrets (`URL.masked`) |
     /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
     /// | `HAUL_BYTES` | bytes of the file received |
     /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request |

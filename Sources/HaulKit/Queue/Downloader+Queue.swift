@@ -101,7 +101,7 @@ extension Downloader {
 
     /// Sorts the whole queue once; downloads added later are appended. Priorities take precedence over positions.
     ///
-    /// - Throws: as ``setPriority(_:of:)``.
+    /// - Throws: as ``setPriority(_:of:)-(_,DownloadSelection)``.
     public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
             let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])

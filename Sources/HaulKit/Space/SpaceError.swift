@@ -7,14 +7,14 @@ enum SpaceError {
     static func reserved(_ path: String, _ reserve: Int64) -> DownloadError {
         DownloadError(
             .diskFull,
-            "The disk that holds \(path) has no room but the \(reserve) bytes that are to be kept free. Free some space and run the same command again: what arrived is kept."
+            "The disk that holds \(path) has no room except the \(reserve) bytes to be kept free. Free some space, then resume: the received bytes are kept."
         )
     }
 
     static func overQuota(_ quota: Int64) -> DownloadError {
         DownloadError(
             .diskFull,
-            "The downloads may take no more than \(quota) bytes of the disk. Remove some and run the same command again: what arrived is kept."
+            "The downloads may take no more than \(quota) bytes of the disk. Remove some, then resume: the received bytes are kept."
         )
     }
 
@@ -24,12 +24,12 @@ enum SpaceError {
         case .diskFull:
             DownloadError(
                 .diskFull,
-                "The disk of \(record.folderOnDisk) has no room for the file. The download goes on by itself when it has."
+                "The disk of \(record.folderOnDisk) has no room for the file. The download resumes by itself when there is room."
             )
         case .quota:
             DownloadError(
                 .diskFull,
-                "The downloads have used up their share of the disk. This one goes on by itself when there is room again."
+                "The downloads have used up their share of the disk. This one resumes by itself when there is room."
             )
         case .offline, .metered, .outsideHours: nil
         }

@@ -96,7 +96,7 @@ extension DownloadMachine {
         isWorthRetrying: false,
         error: DownloadError(
             .sourceFailed,
-            "This download has no URL yet, and there is no source provider to ask for one. Set Configuration.sourceProvider."
+            "This download has no URL yet, and there is no source provider. Set Configuration.sourceProvider."
         )
     )
 
@@ -181,7 +181,7 @@ extension DownloadMachine {
             isWorthRetrying: false,
             error: DownloadError(
                 .contentChanged,
-                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. What is here is kept."
+                "\(sources.url.host ?? "The server") has another file, or cannot send a part of it. The received bytes are kept."
             )
         )
     }

@@ -170,8 +170,8 @@ extension DownloadMachine {
             error: DownloadError(
                 .contentChanged,
                 """
-                The new link leads to another file: one of \(actual) bytes, not \(known). What is here is kept; remove \
-                the download to fetch the other file.
+                The new link leads to another file: one of \(actual) bytes, not \(known). The received bytes are kept; \
+                remove the download to fetch the other file.
                 """
             )
         )

@@ -14,7 +14,7 @@ extension DownloadTask {
             // What the machine verified, whatever has become of the marks since.
             let expected = machine.persisted.prefix
             guard expected == machine.resource?.total ?? expected else {
-                throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are here.")
+                throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are on disk.")
             }
             let modified =
                 request.setsModificationTime
@@ -32,7 +32,7 @@ extension DownloadTask {
             guard persisted.synced.prefix == expected else {
                 throw DownloadError(
                     .diskFailed,
-                    "The file could not be brought to the disk. What surely arrived is kept."
+                    "The file could not be synced to the disk. The bytes that were synced are kept."
                 )
             }
             let published = try await takeName(path, request.conflictPolicy, part, persisted)

@@ -48,14 +48,16 @@ extension DownloadTask {
                 } catch let error as DownloadError where error.code == .tooManyOpenFiles {
                     answer = .failure(error)
                 } catch {
-                    answer = .failure(DownloadError(.sourceFailed, "No URL could be had for it.", cause: "\(error)"))
+                    answer = .failure(
+                        DownloadError(.sourceFailed, "The source provider returned no URL.", cause: "\(error)")
+                    )
                 }
                 _ = await onAnswer(answer)
             },
             limit: Task.detached {
                 // Ends early only by cancellation, and then nobody waits for it.
                 guard (try? await sleep(limit)) != nil else { return }
-                let error = DownloadError(.sourceFailed, "No URL could be had for it within \(limit).")
+                let error = DownloadError(.sourceFailed, "The source provider returned no URL within \(limit).")
                 _ = await onAnswer(.failure(error))
             }
         )
@@ -74,7 +76,7 @@ extension DownloadTask {
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
-                "The URL that was named for it is no http or https URL with a host: \(source.url.masked)."
+                "The source provider returned no http or https URL with a host: \(source.url.masked)."
             )
             return .sourceFailed(id, error)
         case .failure(let error):

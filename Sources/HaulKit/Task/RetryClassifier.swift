@@ -43,7 +43,7 @@ enum RetryClassifier {
             decision(
                 false,
                 .tlsFailed,
-                "The certificate of \(host) could not be verified. If it is your own, name its authority with --cacert."
+                "The certificate of \(host) could not be verified by the trusted authorities."
             )
         case .proxyRefused:  // its settings do not change by waiting
             decision(false, .proxyFailed, "The proxy did not make the connection to \(host).")

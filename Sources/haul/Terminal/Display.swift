@@ -1,22 +1,24 @@
 import HaulKit
 
-/// Shows what the downloads of one command do.
+/// Shows the downloads of one command.
 protocol Display: Sendable {
     /// Whether it shows anything of a download before its end.
     var followsProgress: Bool { get }
+    /// Which options the printed errors may name.
+    var advice: ErrorAdvice { get }
     func added(_ snapshot: DownloadSnapshot)
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
-    /// So many downloads will be added in all, less those that are one.
+    /// `count` requests will be added in all; equal ones are one download.
     func expects(_ count: Int)
-    /// A URL that did not even become a download.
+    /// A request that was refused when it was added.
     ///
-    /// - Parameter place: where in a list it stands, if it comes from one.
+    /// - Parameter place: file and line, if it comes from a list.
     func refused(_ url: String, _ error: DownloadError, at place: String?)
-    /// A line of a list that is no URL.
+    /// A line of a list that is not a URL.
     func unreadable(_ line: Wanted.Unreadable)
-    /// Something about the list as a whole.
+    /// A remark that is not about a single download.
     func noted(_ text: String)
     func close()
 }
@@ -28,7 +30,7 @@ extension Display {
     func progressed(_ snapshot: DownloadSnapshot) {}
     func expects(_ count: Int) {}
     func refused(_ url: String, _ error: DownloadError, at place: String?) {
-        Output.error("\(place.map { $0 + ": " } ?? "")\(url): \(error)")
+        Output.error("\(place.map { $0 + ": " } ?? "")\(url): \(advice.text(error))")
     }
     func unreadable(_ line: Wanted.Unreadable) { Output.error("\(line.place): \(line.text): \(line.reason)") }
     func noted(_ text: String) { Output.note(text) }
@@ -37,12 +39,13 @@ extension Display {
 
 /// Errors only.
 struct QuietDisplay: Display {
+    let advice: ErrorAdvice
     var followsProgress: Bool { false }
     func noted(_ text: String) {}
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         if case .failed(let error) = outcome, error.code != .shutDown {
-            Output.error("\(snapshot.url.masked): \(error)")
+            Output.error("\(snapshot.url.masked): \(advice.text(error))")
         }
     }
 }

@@ -25,7 +25,7 @@ enum Format {
         return snapshot.error.map { "\($0.message) \(wait)" } ?? wait
     }
 
-    /// Why a download that nobody paused is paused; nil for any other.
+    /// The reason for which a download is held; nil for any other state.
     static func held(_ snapshot: DownloadSnapshot) -> String? {
         guard snapshot.state == .paused, let reason = snapshot.holdReason else { return nil }
         if let error = snapshot.error { return error.message }

@@ -1,8 +1,10 @@
 import Foundation
 import HaulKit
 
-/// One JSON object a line on standard output. Keys may be added; a key that is absent has no value.
+/// One JSON object per line on standard output. Keys may be added; a key that is absent has no value.
 struct JSONDisplay: Display {
+    let advice: ErrorAdvice
+
     private struct Line: Encodable {
         struct Failure: Encodable {
             var code: String
@@ -12,10 +14,10 @@ struct JSONDisplay: Display {
         var event: String
         var id: String?
         var url: String
-        /// Where in a list it stands, if it did not even become a download.
+        /// File and line, if it comes from a list and was refused when it was added.
         var place: String?
         var state: String?
-        /// Why it is paused, where nobody asked for that.
+        /// The reason for which it is held, in state `paused`.
         var hold: String?
         var path: String?
         var received: Int64?
@@ -73,13 +75,13 @@ struct JSONDisplay: Display {
     }
 
     private func failure(_ error: DownloadError) -> Line.Failure {
-        .init(code: error.code.rawValue, message: "\(error)", status: error.status)
+        .init(code: error.code.rawValue, message: advice.text(error), status: error.status)
     }
 
     private func print(_ line: Line, _ importance: OutputQueue.Importance = .end) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers only: there is nothing in it that could not be encoded.
+        // Strings and numbers only: encoding cannot fail.
         guard let data = try? encoder.encode(line) else { return }
         Output.result(Self.escapingControls(String(decoding: data, as: UTF8.self)), importance, of: line.id)
     }

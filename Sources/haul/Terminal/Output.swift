@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// Results go to standard output, everything else to standard error. Nothing here waits for whoever reads them.
+/// Results go to standard output, everything else to standard error. No call waits for the reader, except ``finish()``.
 enum Output {
     static func result(_ line: String, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         writers.output.put(line + "\n", to: STDOUT_FILENO, importance, of: id)
@@ -16,12 +16,12 @@ enum Output {
         writers.error.put(text, to: STDERR_FILENO, importance)
     }
 
-    /// Whether standard error has not taken yet what it was given.
+    /// Whether text for standard error still waits to be written.
     static var isBehind: Bool { writers.error.isBehind }
 
-    /// Waits for the readers. After a signal for a moment only, and what they have not taken by then is lost.
+    /// Waits until the readers have taken everything. After a signal it waits two seconds; the rest is lost.
     ///
-    /// - Returns: false when something was given up for a signal.
+    /// - Returns: false if output was lost because of a signal.
     @discardableResult
     static func finish() -> Bool {
         var deadline: ContinuousClock.Instant?

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// What waits to be printed. Bounded: progress goes first, then changes of state, and at last even the lines that say how a
+/// Lines that wait to be printed. Bounded: progress goes first, then changes of state, and at last even the lines that say how a
 /// download ended; those are counted.
 struct OutputQueue: Sendable {
     enum Importance: Sendable, Hashable {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Prints on a thread of its own: a reader that stops reading keeps that thread waiting, and nothing else.
+/// Prints on its own thread: a reader that stops reading blocks only that thread.
 ///
 /// Each line is written whole before the next one begins, also where the descriptor takes it in parts.
 final class OutputWriter: Sendable {
@@ -10,9 +10,9 @@ final class OutputWriter: Sendable {
         var queue: OutputQueue
         var hasThread = false
         var isWriting = false
-        /// Nobody reads these any more.
+        /// Descriptors whose readers have ended.
         var closed: Set<Int32> = []
-        /// A line of these was broken off by an error.
+        /// Descriptors with a line that was cut off by an error.
         var broken: Set<Int32> = []
         var waiting: [DispatchSemaphore] = []
     }
@@ -37,12 +37,12 @@ final class OutputWriter: Sendable {
     /// Whether something waits to be printed.
     var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
 
-    /// Lines that were meant to be kept and were not printed: those that found no room, and those that nobody reads.
+    /// Lines of the kind ``OutputQueue/Importance/end`` that were not printed: there was no room, or the reader has ended.
     func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
 
     /// Waits until everything is printed, or `isEnough`, which is asked again and again, says so.
     ///
-    /// - Returns: whether everything that waited is printed, or was to go where nobody reads.
+    /// - Returns: whether everything was printed, except lines for readers that have ended.
     @discardableResult
     func finish(unless isEnough: () -> Bool) -> Bool {
         let done = DispatchSemaphore(value: 0)
@@ -114,7 +114,7 @@ final class OutputWriter: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Whoever shares the descriptor has set it so; it is not ours to change.
+                // Another process that shares the descriptor has set O_NONBLOCK; it is not changed here.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, -1)
             case let code: return code

@@ -7,7 +7,10 @@ final class PlainDisplay: Display {
     private struct State {
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
     }
+    let advice: ErrorAdvice
     private let state = Mutex(State())
+
+    init(_ advice: ErrorAdvice) { self.advice = advice }
 
     func changed(_ snapshot: DownloadSnapshot) {
         switch snapshot.state {
@@ -37,7 +40,7 @@ final class PlainDisplay: Display {
         case .failed(let error) where error.code == .shutDown: break
         case .failed(let error):
             state.withLock { $0.started[snapshot.id] = nil }
-            Output.error("\(snapshot.url.masked): \(error)")
+            Output.error("\(snapshot.url.masked): \(advice.text(error))")
         case .cancelled: break
         }
     }

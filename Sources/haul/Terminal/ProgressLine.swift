@@ -33,7 +33,7 @@ enum ProgressLine {
         }
     }
 
-    /// Files that have ended and are not looked at any more.
+    /// Sums of files that have ended.
     struct Ended: Sendable {
         var count = 0
         var bytes: Int64 = 0

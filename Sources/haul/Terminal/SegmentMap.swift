@@ -1,6 +1,6 @@
 import HaulKit
 
-/// What `--verbose` shows of a file beside its line: which parts of it are here, and how fast each connection is.
+/// The lines of `--verbose` below that of a file: its received parts, and the speed of each connection.
 enum SegmentMap {
     /// - Returns: nothing while no bytes arrive.
     static func lines(_ snapshot: DownloadSnapshot, columns: Int) -> [String] {
@@ -12,7 +12,7 @@ enum SegmentMap {
         return lines + [Format.fit("  " + connections(snapshot), columns)]
     }
 
-    /// A cell for each stretch of the file: `█` is here, `▒` partly, `▓` where a connection is at work, `░` not here.
+    /// A cell for each stretch of the file: `█` received, `▒` received in part, `▓` being received, `░` missing.
     private static func map(_ snapshot: DownloadSnapshot, total: Int64, cells: Int) -> String {
         let cells = Int(min(Int64(cells), total))
         let length = Double(total) / Double(cells)

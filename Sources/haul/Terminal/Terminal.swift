@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is known of the terminal behind standard error.
+/// The terminal behind standard error.
 enum Terminal {
     static var isInteractive: Bool {
         isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"

@@ -16,12 +16,14 @@ final class TerminalDisplay: Display {
         var drawn: [Int] = []
         var isClosed = false
     }
+    let advice: ErrorAdvice
     private let isVerbose: Bool
     private let state = Mutex(State())
     private let timer = Mutex<Task<Void, Never>?>(nil)
 
     /// - Parameter isVerbose: shows the parts of each file and its connections.
-    init(isVerbose: Bool) {
+    init(_ advice: ErrorAdvice, isVerbose: Bool) {
+        self.advice = advice
         self.isVerbose = isVerbose
         Terminal.hideCursor()
         let task = Task { [weak self] in
@@ -67,13 +69,13 @@ final class TerminalDisplay: Display {
             draw(above: Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
             if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
         case .failed(let error) where error.code == .shutDown: break
-        case .failed(let error): draw(above: "haul: \(snapshot.url.masked): \(error)")
+        case .failed(let error): draw(above: "haul: \(snapshot.url.masked): \(advice.text(error))")
         case .cancelled: break
         }
     }
 
     func refused(_ url: String, _ error: DownloadError, at place: String?) {
-        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(url): \(error)")
+        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(url): \(advice.text(error))")
     }
 
     func unreadable(_ line: Wanted.Unreadable) { draw(above: "haul: \(line.place): \(line.text): \(line.reason)") }
@@ -94,7 +96,7 @@ final class TerminalDisplay: Display {
 
     private func draw(above text: String?) {
         state.withLock { state in
-            // A terminal that is behind gets what it must have, and the display again when it has caught up.
+            // While the terminal is behind, only lasting lines are written; the display follows when it has caught up.
             let isBehind = Output.isBehind
             guard !state.isClosed, text != nil || !isBehind else { return }
             let (columns, rows) = Terminal.size

@@ -1,0 +1,10 @@
+/// The titles of the groups in the help texts. Groups with one title become one section.
+enum OptionTitle {
+    static let sources = "URLs and lists"
+    static let files = "Files"
+    static let speed = "Speed"
+    static let network = "Network"
+    static let credentials = "Header fields, credentials and cookies"
+    static let disk = "Disk and state"
+    static let hooks = "Hooks"
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import HaulKit
+
+/// Connections and speed.
+struct SpeedOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("c", allowingJoined: true), .long],
+        help: "Connections per file, opened at once. Default: as many as increase the speed, up to 16."
+    )
+    var connections: Int?
+
+    @Option(help: "Limit in bytes per second, for all files together: 800000, 500k, 2M, 1.5MiB.")
+    var limitRate: ByteCount?
+
+    func validate() throws {
+        if let connections, !(1...256).contains(connections) {
+            throw ValidationError("--connections takes a number from 1 to 256.")
+        }
+        if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// `haul help` and the manual page have the same options in the same groups and order.
+@Suite(.timeLimit(.minutes(10)))
+struct HelpTests {
+    private struct Group: Equatable {
+        var title: String
+        var options: [String] = []
+    }
+
+    let haul: HaulCommand
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        haul = HaulCommand(in: folder.path)
+    }
+
+    /// The titled groups of a help text; what stands under no title of its own is in `OPTIONS`.
+    private func groups(of command: String) async throws -> [Group] {
+        let result = try await haul.run("help", command)
+        #expect(result.status == 0)
+        var groups: [Group] = []
+        for line in result.output.split(separator: "\n") {
+            if let title = line.wholeMatch(of: /([A-Z][A-Z, ]+):/) {
+                groups.append(Group(title: String(title.1)))
+            } else if let option = line.prefixMatch(of: #/  (?:-\w, )?--([a-z-]+)/#), !groups.isEmpty {
+                groups[groups.count - 1].options.append(String(option.1))
+            }
+        }
+        return groups.filter { !$0.options.isEmpty }
+    }
+
+    /// The groups of the manual page. The last one, `Output`, has no title in the help text.
+    private func manual() throws -> [Group] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let page = try String(contentsOf: root.appendingPathComponent("docs/haul.1"), encoding: .utf8)
+        let options = page.split(separator: ".SH OPTIONS\n").last?.split(separator: ".SH HOOKS").first ?? ""
+        return options.split(separator: ".SS ").map { text in
+            let title = text.prefix { $0 != "\n" }
+            let heads = text.split(separator: ".TP\n").dropFirst().map { $0.prefix { $0 != "\n" } }
+            let names = heads.flatMap { $0.matches(of: /\\-\\-([a-z\\-]+)/) }
+            return Group(title: title.uppercased(), options: names.map { String($0.1).replacing("\\", with: "") })
+        }
+    }
+
+    @Test func theManualHasTheGroupsOfGetInTheirOrder() async throws {
+        var help = try await groups(of: "get")
+        let rest = try #require(help.last)
+        help.removeLast()
+        help.append(Group(title: "OUTPUT", options: rest.options.filter { !["version", "help"].contains($0) }))
+        var manual = try manual()
+        for index in manual.indices { manual[index].options.removeAll { $0 == "url" } }
+        #expect(manual == help)
+        #expect(help.count == 8)
+    }
+
+    @Test func theManualHasEveryOptionOfRepair() async throws {
+        let manual = Set(try manual().flatMap(\.options))
+        let help = Set(try await groups(of: "repair").flatMap(\.options))
+        #expect(help.subtracting(["version", "help"]).subtracting(manual) == [])
+        #expect(help.contains("url"))
+    }
+}
