@@ -20,7 +20,7 @@ let fuzzer: [SwiftSetting] = Context.environment["HAUL_TOOLS"] == "libfuzzer" ? 
 func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["HaulKit"] + dependencies,
+        dependencies: ["HaulKit", "HaulDesktop"] + dependencies,
         path: "Tests/HaulKitTests",
         sources: sources,
         swiftSettings: settings + fuzzer + [.define("HAUL_TOOL")]
@@ -53,7 +53,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulKitTests",
         dependencies: [
-            "HaulKit", "HaulTesting", "CHaulSimulation",
+            "HaulKit", "HaulDesktop", "HaulTesting", "CHaulSimulation",
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "Metrics", package: "swift-metrics"),
             .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -67,9 +67,18 @@ let tests: [Target] = [
         swiftSettings: settings + sanitizer
     ),
     .testTarget(
+        name: "HaulDesktopTests",
+        dependencies: [
+            "HaulDesktop", "HaulKit",
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "HaulKit", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            "HaulKit", "HaulDesktop", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings
@@ -79,9 +88,10 @@ let tests: [Target] = [
 let package = Package(
     name: "haul",
     products: [
-        // The only product. The root package gets the executable `haul` without declaring it, and a package that
-        // depends on Haul then resolves no argument parser.
-        .library(name: "HaulKit", targets: ["HaulKit"])
+        // The root package gets the executable `haul` without declaring it, and a package that depends on Haul then
+        // resolves no argument parser.
+        .library(name: "HaulKit", targets: ["HaulKit"]),
+        .library(name: "HaulDesktop", targets: ["HaulDesktop"]),
     ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -121,10 +131,19 @@ let package = Package(
             ],
             swiftSettings: settings + sanitizer
         ),
+        .target(
+            name: "HaulDesktop",
+            dependencies: [
+                "CHaulSystem", "HaulKit",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
         .executableTarget(
             name: "haul",
             dependencies: [
-                "HaulKit", "CHaulSystem",
+                "HaulKit", "HaulDesktop", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),

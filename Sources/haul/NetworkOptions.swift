@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Foundation
+import HaulDesktop
 public import HaulKit
 
 /// How the network is used, and where state is kept: the same for every command that downloads.
@@ -81,6 +82,7 @@ struct NetworkOptions: ParsableArguments {
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
         configuration.waitsForNetwork = waitForNetwork
+        configuration.useDesktopServices()
         configuration.bytesPerSecond = limitRate?.bytes
         if let retries {
             configuration.retry.attempts = retries

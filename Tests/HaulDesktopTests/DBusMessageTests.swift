@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HaulDesktop
 @testable import HaulKit
 
 struct DBusMessageTests {

@@ -1,11 +1,14 @@
+public import HaulKit
 internal import NIOCore
 
-/// Shows messages on the user's desktop (the Desktop Notifications Specification), where there is one.
-struct DesktopNotifier: Sendable {
+/// Shows notifications on the user's desktop (Desktop Notifications Specification, over D-Bus).
+///
+/// Without a desktop session, as on a server, it shows nothing.
+public struct DesktopNotifier: Notifier {
     enum Urgency: UInt8, Sendable { case low, normal, critical }
 
-    /// Under which name they appear.
-    var applicationName = "Haul"
+    /// Name of the application that the desktop shows with each notification. Default: `Haul`.
+    public var applicationName = "Haul"
     private let bus: [DBusAddress]
     /// All in all: a desktop that hangs must not hold up anything.
     private static let patience = TimeAmount.seconds(2)
@@ -13,7 +16,16 @@ struct DesktopNotifier: Sendable {
     /// No desktop shows more.
     private static let mostCharacters = 1000
 
-    init(bus: [DBusAddress] = DBusAddress.sessionBus()) { self.bus = bus }
+    /// A notifier for the session of this user: `DBUS_SESSION_BUS_ADDRESS`, else `$XDG_RUNTIME_DIR/bus`. Connects for
+    /// each notification, not before.
+    public init() { self.init(bus: DBusAddress.sessionBus()) }
+
+    init(bus: [DBusAddress]) { self.bus = bus }
+
+    /// Shows a notification; takes 2 seconds at most. Control characters are left out, and markup is shown as text.
+    ///
+    /// - Returns: whether a desktop took it.
+    public func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
 
     /// Takes two seconds at most.
     ///
@@ -82,8 +94,4 @@ struct DesktopNotifier: Sendable {
             String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 || $0 == "\n" }).prefix(mostCharacters)
         )
     }
-}
-
-extension DesktopNotifier: Notifier {
-    func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HaulKit
+@testable import HaulDesktop
 
 struct DBusTypeTests {
     @Test(arguments: [

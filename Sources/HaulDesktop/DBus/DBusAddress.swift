@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HaulKit
 
 /// Where a bus listens: a socket of this machine.
 enum DBusAddress: Sendable, Hashable {

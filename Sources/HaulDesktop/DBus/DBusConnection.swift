@@ -70,13 +70,11 @@ final class DBusConnection: Sendable {
     private static func open(_ address: DBusAddress, until deadline: NIODeadline) async throws(DBusError)
         -> DBusConnection
     {
-        let descriptor: Int32
-        do throws(SystemCalls.Errno) {
+        let descriptor =
             switch address {
-            case .path(let path): descriptor = try SystemCalls.connect(local: path, isAbstract: false)
-            case .abstract(let name): descriptor = try SystemCalls.connect(local: name, isAbstract: true)
+            case .path(let path): try LocalSocket.connect(to: path, isAbstract: false)
+            case .abstract(let name): try LocalSocket.connect(to: name, isAbstract: true)
             }
-        } catch { throw .notConnected }
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let shared = SharedState(continuation)
         let loop = MultiThreadedEventLoopGroup.singleton.any()

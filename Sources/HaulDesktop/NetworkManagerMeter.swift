@@ -1,33 +1,46 @@
+public import HaulKit
 internal import NIOCore
 
-/// Follows whether NetworkManager holds the network for metered.
+/// Reports whether NetworkManager considers the network metered, over D-Bus.
 ///
-/// Every sign of a change only leads to asking again, so nothing that a signal says has to be believed.
-final class MeterWatch: Sendable {
-    private let task: Task<Void, Never>
+/// Where no NetworkManager runs, as on most servers, the value is unknown. Needs neither privileges nor a run loop.
+public struct NetworkManagerMeter: NetworkMeter {
+    private let bus: [DBusAddress]
 
-    /// - Parameter report: told at first, and then after each change or more often; nil when nobody knows.
-    init(_ bus: [DBusAddress], report: @escaping @Sendable (Bool?) -> Void) {
-        task = Task {
-            var hasFound = false
-            repeat {
-                let deadline = NIODeadline.now() + Self.patience
-                // No bus, or one that does not let us in: as on most servers.
-                if let connection = try? await DBusConnection.open(bus, until: deadline) {
-                    hasFound = true
-                    await Self.follow(connection, until: deadline, report)
-                    connection.close()
-                }
-                report(nil)
-                // A bus that was there comes back, if it was restarted. The wait is cut short by `stop`.
-                if hasFound { try? await Task.sleep(for: .seconds(60)) }
-            } while hasFound && !Task.isCancelled
+    /// A meter that asks on the system bus: `DBUS_SYSTEM_BUS_ADDRESS`, else `/var/run/dbus/system_bus_socket`. Connects
+    /// when ``readings()`` is called, not before.
+    public init() { self.init(bus: DBusAddress.systemBus()) }
+
+    init(bus: [DBusAddress]) { self.bus = bus }
+
+    /// The present value first, after 2 seconds at most, then one after each change or more often; see
+    /// ``HaulKit/NetworkMeter/readings()``.
+    public func readings() -> AsyncStream<Bool?> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Bool?.self, bufferingPolicy: .bufferingNewest(1))
+        let task = Task { [bus] in
+            await Self.watch(bus) { continuation.yield($0) }
+            continuation.finish()
         }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
     }
 
-    deinit { stop() }
-
-    func stop() { task.cancel() }
+    /// Every sign of a change only leads to asking again, so nothing that a signal says has to be believed.
+    private static func watch(_ bus: [DBusAddress], _ report: @escaping @Sendable (Bool?) -> Void) async {
+        var hasFound = false
+        repeat {
+            let deadline = NIODeadline.now() + patience
+            // No bus, or one that does not let us in: as on most servers.
+            if let connection = try? await DBusConnection.open(bus, until: deadline) {
+                hasFound = true
+                await follow(connection, until: deadline, report)
+                connection.close()
+            }
+            report(nil)
+            // A bus that was there comes back, if it was restarted. The wait ends when the task is cancelled.
+            if hasFound { try? await Task.sleep(for: .seconds(60)) }
+        } while hasFound && !Task.isCancelled
+    }
 
     private static let manager = "org.freedesktop.NetworkManager"
     private static let path = "/org/freedesktop/NetworkManager"

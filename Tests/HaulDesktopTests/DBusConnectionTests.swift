@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@testable import HaulKit
+@testable import HaulDesktop
 
 /// Buses that do not do what a bus should. What a real one does is tried in the end-to-end tests.
 @Suite(.timeLimit(.minutes(10)))
@@ -76,11 +76,11 @@ struct DBusConnectionTests {
     }
 
     @Test func readsWhatNetworkManagerMeans() {
-        func meaning(_ value: UInt32) -> Bool? { MeterWatch.meaning([.variant(.uint32(value))]) }
+        func meaning(_ value: UInt32) -> Bool? { NetworkManagerMeter.meaning([.variant(.uint32(value))]) }
         #expect([0, 1, 2, 3, 4, 5].map(meaning) == [nil, true, false, true, false, nil])
-        #expect(MeterWatch.meaning([]) == nil)
-        #expect(MeterWatch.meaning([.variant(.string("yes"))]) == nil)
-        #expect(MeterWatch.meaning([.uint32(1)]) == nil)
+        #expect(NetworkManagerMeter.meaning([]) == nil)
+        #expect(NetworkManagerMeter.meaning([.variant(.string("yes"))]) == nil)
+        #expect(NetworkManagerMeter.meaning([.uint32(1)]) == nil)
     }
 
     @Test func aNotificationShowsTextAndNothingElse() {
