@@ -53,6 +53,11 @@ extension Downloader {
         try await store.commit(record, nil, durably: true)
         announceAddition(of: record)
         line(up: record, request)
+        // The conditions may have changed while the record was being written.
+        if let hub = hubs.existing(download.id), hub.outcome == nil {
+            let (last, present) = (hub.snapshot, withReason(hub.snapshot, record.host))
+            if present != last { hub.changed(present) }
+        }
         startQueuedDownloads()
         return download
     }
