@@ -92,6 +92,7 @@ let package = Package(
         // resolves no argument parser.
         .library(name: "HaulKit", targets: ["HaulKit"]),
         .library(name: "HaulDesktop", targets: ["HaulDesktop"]),
+        .library(name: "HaulTesting", targets: ["HaulTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -178,7 +179,6 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/HaulTesting",
             swiftSettings: settings + sanitizer
         ),
     ] + (buildsTools ? tools : tests)

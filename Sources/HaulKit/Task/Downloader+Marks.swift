@@ -6,7 +6,7 @@ extension Downloader {
     /// One ticker for all downloads; it ends when none transfers.
     func startTicker() {
         guard ticker == nil else { return }
-        let sleep = time.sleep
+        let sleep = time.tick
         let interval = configuration.markInterval / Self.looksPerMark
         ticker = Task { [weak self] in
             var look = 0

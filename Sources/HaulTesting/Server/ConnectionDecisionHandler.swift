@@ -1,12 +1,12 @@
 internal import NIOCore
 
 /// Ends a connection without TLS and without an answer.
-final class VerdictHandler: ChannelInboundHandler {
+final class ConnectionDecisionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let decision: AcceptVerdict
+    private let decision: ConnectionDecision
 
-    init(_ decision: AcceptVerdict) {
+    init(_ decision: ConnectionDecision) {
         self.decision = decision
     }
 

@@ -3,15 +3,15 @@ import Foundation
 /// A program of the system that a test needs for a moment: run to its end, its output dropped.
 ///
 /// By posix_spawn and waitpid: `Process.waitUntilExit` runs a run loop, which the threads of Swift's pool have none of.
-public enum SystemCommand {
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
+package enum SystemCommand {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// - Throws: ``Failure`` when the program is missing or ends with another status than 0.
-    public static func run(_ words: String...) throws { try run(words) }
+    package static func run(_ words: String...) throws { try run(words) }
 
-    public static func run(_ words: [String]) throws {
+    package static func run(_ words: [String]) throws {
         let line = words.joined(separator: " ")
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

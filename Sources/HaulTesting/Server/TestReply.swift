@@ -1,4 +1,4 @@
-/// One thing the server does on the raw socket. Nothing is added to what a step says.
+/// One thing that a ``TestServer`` does on the socket. Nothing is added to what a step says.
 public enum TestStep: Sendable {
     /// A status line, the header fields and the empty line, verbatim.
     case head(status: Int, reason: String, headers: [(String, String)])
@@ -6,7 +6,7 @@ public enum TestStep: Sendable {
     case raw([UInt8])
     /// A range of content in writes of 64 KiB, each made when the socket took the one before.
     case body(Range<Int64>, of: TestContent)
-    /// The same in the chunked coding; without the closing zero chunk if not `terminated`.
+    /// The same in the chunked coding (RFC 9112 §7.1); without the closing zero chunk if not `terminated`.
     case chunked(Range<Int64>, of: TestContent, terminated: Bool)
     /// The same at a steady pace, in about 20 writes a second.
     case slow(Range<Int64>, of: TestContent, bytesPerSecond: Int)
@@ -22,7 +22,7 @@ public enum TestStep: Sendable {
     case reset
 }
 
-/// What the server does with one request.
+/// What a ``TestServer`` does with one request: steps, one after the other.
 public struct TestReply: Sendable {
     /// What it does, one after the other.
     public var steps: [TestStep]
@@ -35,7 +35,7 @@ public struct TestReply: Sendable {
         self.keepsAlive = keepsAlive
     }
 
-    /// A well-formed reply with a short text.
+    /// A correct reply with a text.
     public static func text(_ text: String) -> TestReply {
         let bytes = Array(text.utf8)
         return TestReply([
@@ -43,14 +43,14 @@ public struct TestReply: Sendable {
         ])
     }
 
-    /// A well-formed reply with an empty body, for redirects and errors.
+    /// A correct reply with an empty body, for redirects and errors.
     public static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
         TestReply([.head(status: status, reason: reason, headers: headers + [("Content-Length", "0")])])
     }
 }
 
-/// What becomes of a connection that was accepted.
-public enum AcceptVerdict: Sendable {
+/// What a ``TestServer`` does with a connection that it has accepted.
+public enum ConnectionDecision: Sendable {
     /// It is served.
     case serve
     /// It is reset without an answer as soon as the client has sent something, or after 0.2 s.

@@ -1,9 +1,9 @@
 internal import NIOCore
 
 /// A proxy on 127.0.0.1 that records what it is asked for and forwards it to where it is meant.
-public final class TestProxy: Sendable {
+package final class TestProxy: Sendable {
     /// The protocol it speaks.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// CONNECT, and requests without a body in the absolute form.
         case http
         /// SOCKS 5 without authentication.
@@ -11,16 +11,16 @@ public final class TestProxy: Sendable {
     }
 
     /// What it was asked for.
-    public struct Entry: Sendable {
+    package struct Entry: Sendable {
         /// `CONNECT`, the method of a request in the absolute form, or `SOCKS5`.
-        public let method: String
+        package let method: String
         /// `host:port`, or the absolute address.
-        public let target: String
+        package let target: String
         /// The header fields; none with SOCKS.
-        public let headers: [(String, String)]
+        package let headers: [(String, String)]
 
         /// The value of the first header field of that name, whatever its case.
-        public subscript(name: String) -> String? {
+        package subscript(name: String) -> String? {
             headers.first { $0.0.lowercased() == name.lowercased() }?.1
         }
     }
@@ -30,7 +30,7 @@ public final class TestProxy: Sendable {
     private let kind: Kind
 
     /// The port it listens on.
-    public let port: Int
+    package let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<Entry>, kind: Kind) {
         self.channel = channel
@@ -45,7 +45,7 @@ public final class TestProxy: Sendable {
     ///   - kind: the protocol it speaks.
     ///   - port: the port to listen on; 0 for any.
     ///   - authorization: the `Proxy-Authorization` an HTTP proxy insists on; without it the answer is 407.
-    public static func start(_ kind: Kind, port: Int = 0, authorization: String? = nil) async throws -> TestProxy {
+    package static func start(_ kind: Kind, port: Int = 0, authorization: String? = nil) async throws -> TestProxy {
         let log = ServerLog<Entry>()
         let channel = try await TestServer.listen(port: port) { channel in
             guard log.opened(channel) != nil else { return channel.closeTransport() }
@@ -57,13 +57,13 @@ public final class TestProxy: Sendable {
     }
 
     /// Stops listening and closes every connection.
-    public func stop() async {
+    package func stop() async {
         try? await channel.close()
         await log.stop()
     }
 
     /// The proxy's own address, `http://…` or `socks5://…`.
-    public var url: String {
+    package var url: String {
         switch kind {
         case .http: "http://127.0.0.1:\(port)"
         case .socks5: "socks5://127.0.0.1:\(port)"
@@ -71,5 +71,5 @@ public final class TestProxy: Sendable {
     }
 
     /// What it was asked for so far.
-    public var entries: [Entry] { log.entries }
+    package var entries: [Entry] { log.entries }
 }

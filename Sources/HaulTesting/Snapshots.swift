@@ -1,9 +1,8 @@
 package import Foundation
-
-@testable package import HaulKit
+package import HaulKit
 
 extension DownloadSnapshot {
-    /// A snapshot as a test wants it, of no downloader's.
+    /// A snapshot as Haul's own tests want it.
     package static func made(
         _ state: State,
         id: DownloadID = DownloadID(),
@@ -15,21 +14,17 @@ extension DownloadSnapshot {
         error: DownloadError? = nil,
         retryDelay: Duration? = nil
     ) -> DownloadSnapshot {
-        let record = DownloadRecord(
-            id,
-            DownloadRequest(url, to: .folder(path: "/tmp")),
-            createdAt: Date(timeIntervalSince1970: 0)
-        )
-        return DownloadSnapshot(
-            id,
-            record,
+        DownloadSnapshot(
+            id: id,
+            url: url,
             state: state,
             path: path,
             receivedBytes: receivedBytes,
             totalBytes: totalBytes,
             bytesPerSecond: bytesPerSecond,
             error: error,
-            retryDelay: retryDelay
+            retryDelay: retryDelay,
+            addedAt: Date(timeIntervalSince1970: 0)
         )
     }
 }

@@ -3,16 +3,22 @@ internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// A self-signed certificate with its key, made with the `openssl` command in a temporary directory.
+/// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. It is made with the `openssl`
+/// command, which must be installed, in a temporary folder that is removed when the process ends.
 public struct TestCertificate: Sendable {
-    /// The certificate as PEM, which a client is told to trust (`curl --cacert`).
+    /// Path of the certificate as PEM, for ``HaulKit/Configuration/certificateAuthorities``.
     public let certificatePath: String
     private let keyPath: String
     /// The newest version of TLS that a server with it speaks; nil for every one.
     public var newestTLS: TLSVersion?
 
     /// A version of TLS.
-    public enum TLSVersion: Sendable { case tls11, tls12 }
+    public enum TLSVersion: Sendable {
+        /// TLS 1.1.
+        case tls11
+        /// TLS 1.2.
+        case tls12
+    }
 
     private static let cached = Mutex<TestCertificate?>(nil)
     /// What is to be removed when the process ends.

@@ -3,9 +3,15 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// An HTTP/1.1 server on 127.0.0.1 that does with every request what the test says, well-formed or not.
+/// An HTTP/1.1 server on 127.0.0.1 that answers each request as the test says, with or without faults.
 ///
-/// It runs on threads of its own, so a test that blocks the cooperative thread pool does not stop it. It runs until
+/// ```swift
+/// let server = try await TestServer.start(serving: ["/file.bin": FileResource(bytes, etag: "\"1\"")])
+/// let file = try await downloader.download(server.url("/file.bin"), to: folder).result()
+/// await server.stop()
+/// ```
+///
+/// It has threads of its own, so a test that blocks the cooperative thread pool does not stop it. It runs until
 /// ``stop()``, also when nothing refers to it any more.
 public final class TestServer: Sendable {
     /// The threads of all test servers and proxies of the process.
@@ -27,19 +33,37 @@ public final class TestServer: Sendable {
         self.isSecure = isSecure
     }
 
+    /// Starts a server that serves these files by their paths, and answers 404 for every other path.
+    ///
+    /// - Parameters:
+    ///   - files: the files by their paths, which start with a slash. A query is ignored.
+    ///   - port: the port to listen on; 0 for any.
+    ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
+    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
+    public static func start(
+        serving files: [String: FileResource],
+        port: Int = 0,
+        tls: TestCertificate? = nil
+    ) async throws -> TestServer {
+        try await start(port: port, tls: tls) { request in
+            files[request.path]?.reply(to: request) ?? .empty(404, "Not Found")
+        }
+    }
+
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - port: the port to listen on; 0 for any.
-    ///   - tls: the certificate to serve HTTPS with; nil for plain HTTP.
     ///   - host: the address to listen on; ``url(_:)`` names 127.0.0.1 whatever it is.
-    ///   - onAccept: what becomes of a connection, given its number counted from 1.
-    ///   - handler: what becomes of a request. Called on a thread of the server: it must not block.
+    ///   - port: the port to listen on; 0 for any.
+    ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
+    ///   - onAccept: what to do with a connection, given its number counted from 1.
+    ///   - handler: what to do with a request. Called on a thread of the server: it must not block.
+    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
     public static func start(
         host: String = "127.0.0.1",
         port: Int = 0,
         tls: TestCertificate? = nil,
-        onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
+        onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
         handler: @escaping @Sendable (TestRequest) -> TestReply
     ) async throws -> TestServer {
         let log = ServerLog<TestRequest>()
@@ -49,7 +73,7 @@ public final class TestServer: Sendable {
             guard let number = log.opened(channel) else { return channel.closeTransport() }
             let pipeline = channel.pipeline.syncOperations
             let decision = onAccept?(number) ?? .serve
-            guard case .serve = decision else { return try pipeline.addHandler(VerdictHandler(decision)) }
+            guard case .serve = decision else { return try pipeline.addHandler(ConnectionDecisionHandler(decision)) }
             if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
             try pipeline.addHandler(ConnectionHandler(number: number, log: log, answers: answers, handler: handler))
@@ -73,11 +97,11 @@ public final class TestServer: Sendable {
     public var requests: [TestRequest] { log.entries }
 
     /// The body bytes that the system took from the server so far, a little more than a client can have read.
-    public var bodyBytesSent: Int64 { log.bodyBytesSent }
+    package var bodyBytesSent: Int64 { log.bodyBytesSent }
 
-    /// The most requests that were being answered at once for a quarter of a second. A client that has closed a connection
-    /// is a little ahead of the server, hence not for a shorter time.
-    public var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
+    /// The most requests that were being answered at once for a quarter of a second. A client that has closed a
+    /// connection is a little ahead of the server, hence not for a shorter time.
+    package var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
 
     /// Listens and sets every accepted connection up on its event loop.
     static func listen(

@@ -27,8 +27,8 @@ final class AnswerCount: Sendable {
         }
     }
 
-    /// The most requests that were being answered at once for so long: a client that has closed a connection is a little
-    /// ahead of the server.
+    /// The most requests that were being answered at once for so long: a client that has closed a connection is a
+    /// little ahead of the server.
     func most(for duration: Duration) -> Int {
         state.withLock { state in
             for (level, begin) in state.since.enumerated() { note(.now - begin, at: level, in: &state) }

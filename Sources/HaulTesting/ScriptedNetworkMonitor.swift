@@ -1,7 +1,7 @@
 public import HaulKit
 internal import Synchronization
 
-/// A network whose state a test decides.
+/// A network whose state a test or a preview sets, for ``HaulKit/Configuration/networkMonitor``.
 public final class ScriptedNetworkMonitor: NetworkMonitor {
     private struct State {
         var status: NetworkStatus
@@ -10,9 +10,11 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
     }
     private let state: Mutex<State>
 
+    /// A network in this state.
     public init(_ status: NetworkStatus = .online) { state = Mutex(State(status: status)) }
 
-    /// What listeners are told from now on; those that are there hear of it if it is a change.
+    /// The state of the network. A new value is reported to every listener; setting an equal value does nothing, and so
+    /// does setting one after ``stop()``.
     public var status: NetworkStatus {
         get { state.withLock { $0.status } }
         set {
@@ -25,8 +27,9 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
     }
 
     /// How many have asked for the statuses so far.
-    public var listenerCount: Int { state.withLock { $0.listeners.count } }
+    package var listenerCount: Int { state.withLock { $0.listeners.count } }
 
+    /// The present status, then one after each change; see ``HaulKit/NetworkMonitor/statuses()``.
     public func statuses() -> AsyncStream<NetworkStatus> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NetworkStatus.self,
@@ -40,6 +43,7 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
         return stream
     }
 
+    /// Ends every sequence. A downloader calls it when it shuts down, so each downloader needs a monitor of its own.
     public func stop() {
         state.withLock { state in
             state.hasEnded = true
@@ -56,7 +60,7 @@ extension NetworkStatus {
         hasDefaultRoute: true
     )
 
-    /// The same with its plug pulled.
+    /// The interface of ``online`` without a carrier: no other machine can be reached.
     public static let offline = NetworkStatus(
         interfaces: [Interface(name: "eth0", index: 2, hasCarrier: false, addresses: ["192.0.2.2"])],
         isMetered: false,

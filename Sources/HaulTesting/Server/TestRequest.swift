@@ -1,4 +1,4 @@
-/// One request as the server received it.
+/// A request as a ``TestServer`` received it.
 public struct TestRequest: Sendable {
     /// The method, such as `GET`.
     public let method: String
@@ -10,9 +10,9 @@ public struct TestRequest: Sendable {
     public let body: [UInt8]
     /// The address that it came from; nil where there was no connection.
     public let remoteAddress: String?
-    /// Which connection of the server it came on, counted from 1.
+    /// The number of the server's connection that it came on, counted from 1.
     public let connectionNumber: Int
-    /// Which request of the server's life it is, counted from 1 over all connections.
+    /// Its number among all requests of the server, counted from 1.
     public let requestNumber: Int
     /// How many other requests the server was answering when it came.
     public let othersInProgress: Int

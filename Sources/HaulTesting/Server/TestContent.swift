@@ -1,29 +1,46 @@
 internal import Foundation
 
-/// Content that need not be held: byte i is a cheap function of the seed and i, so any range can be made at any time.
+/// The bytes that a ``TestServer`` serves: given ones, or any number of generated ones that take no memory.
 ///
-/// The function is defined past the end as well, which is how a server sends more than it announced.
+/// Bytes past the end are defined as well, which is how a server sends more than it announced: generated content goes
+/// on, given content is followed by zeros.
 public struct TestContent: Sendable, Equatable {
-    /// What distinguishes this content from another of the same length.
-    public let seed: UInt64
+    /// The seed of generated content: different seeds give different bytes. 0 for given content.
+    package let seed: UInt64
     /// The length in bytes.
     public let count: Int64
+    /// Nil for generated content.
+    private let given: [UInt8]?
 
-    /// Makes the content of `count` bytes that belongs to `seed`.
-    public init(seed: UInt64, count: Int64) {
+    /// Generated content: byte i is a function of the seed and i.
+    ///
+    /// - Parameter count: length in bytes; a negative number counts as 0.
+    public init(seed: UInt64 = 1, count: Int64) {
         self.seed = seed
-        self.count = count
+        self.count = max(0, count)
+        given = nil
     }
 
-    /// The bytes of a range, which may reach past the end of the content but not before its start.
+    /// Content of these bytes.
+    public init(_ bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
+        seed = 0
+        count = Int64(bytes.count)
+        given = bytes
+    }
+
+    /// The bytes of a range, which may reach past the end of the content. Positions before its start do not count.
     public func bytes(_ range: Range<Int64>) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
+        let range = range.clamped(to: 0..<Int64.max)
+        return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
             fill(UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: range.count), from: range.lowerBound)
             initialized = range.count
         }
     }
 
-    /// Whether the file at a path has this length and these bytes. Throws when the file can't be read.
+    /// Whether the file at a path has this length and these bytes.
+    ///
+    /// - Throws: the error of the file system when the file cannot be read.
     public func matches(fileAt path: String) throws -> Bool {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
@@ -38,8 +55,17 @@ public struct TestContent: Sendable, Equatable {
 
     /// Writes the bytes from `offset` on, as many as the buffer holds.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) {
-        precondition(offset >= 0, "content starts at byte 0")
         guard let base = buffer.baseAddress else { return }
+        let offset = max(0, offset)
+        if let given {
+            let first = Int(min(offset, count))
+            let length = min(given.count - first, buffer.count)
+            given.withUnsafeBytes { bytes in
+                if let source = bytes.baseAddress, length > 0 { memcpy(base, source + first, length) }
+            }
+            memset(base + length, 0, buffer.count - length)
+            return
+        }
         // Words are made in aligned memory and copied from there, so that a range may start at any byte.
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.blockWords) { words in
             guard let source = words.baseAddress else { return }

@@ -1,13 +1,29 @@
-/// A well-behaved resource, with a switch for each way of misbehaving.
+/// A file as a correct server serves it (ranges, conditions, validators), with a property for each fault.
 ///
-/// It answers any target. With another method than GET and HEAD the answer is 405.
+/// ```swift
+/// var file = FileResource(bytes, etag: "\"1\"")
+/// file.bodyLimit = 1000
+/// file.ending = .reset
+/// let server = try await TestServer.start(serving: ["/file.bin": file])
+/// ```
+///
+/// Requests with another method than GET and HEAD are answered 405.
 public struct FileResource: Sendable {
-    /// What follows the last body byte sent.
+    /// What follows the last byte of a body.
     public enum Ending: Sendable {
-        case complete, close, closeAbruptly, reset, stall
+        /// The next request on the same connection, as it should be.
+        case complete
+        /// The orderly end of the connection: a FIN, with TLS a close_notify before it.
+        case close
+        /// With TLS the end of the TCP connection without a close_notify; without TLS the same as `close`.
+        case closeAbruptly
+        /// A TCP RST.
+        case reset
+        /// Nothing, and the connection stays open.
+        case stall
     }
 
-    /// The representation.
+    /// The representation (RFC 9110 §3.2).
     public var content: TestContent
     /// The value of `ETag`, with its quotes and perhaps `W/`.
     public var etag: String?
@@ -27,15 +43,24 @@ public struct FileResource: Sendable {
     public var honoursIfRange = true
     /// Whether any `If-Range` leads to 200, also one that matches, as some delivery networks have it.
     public var ignoresRangeWhenIfRangePresent = false
-    /// The pace of the body; nil for no limit.
+    /// The pace of the body in bytes per second; `nil` for no limit.
     public var bytesPerSecond: Int?
-    /// How much of each body is sent before ``ending``, unless that is `complete`; a body no longer is sent whole,
-    /// and then nothing goes wrong.
+    /// Bytes of each body that are sent before ``ending``, unless that is `complete`. A body that is not longer is sent
+    /// whole, and without a fault. `nil` for the whole body.
     public var bodyLimit: Int64?
     /// What follows the body that was cut at ``bodyLimit``, or without that the whole body.
     public var ending: Ending = .complete
 
-    /// Makes a resource without faults.
+    /// A resource without faults that serves these bytes.
+    ///
+    /// - Parameters:
+    ///   - etag: the value of `ETag`, with its quotes. Downloads without any validator are not resumed.
+    ///   - lastModified: the value of `Last-Modified`.
+    public init(_ bytes: some Sequence<UInt8>, etag: String? = nil, lastModified: String? = nil) {
+        self.init(content: TestContent(bytes), etag: etag, lastModified: lastModified)
+    }
+
+    /// A resource without faults.
     public init(content: TestContent, etag: String? = nil, lastModified: String? = nil) {
         self.content = content
         self.etag = etag
