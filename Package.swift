@@ -25,7 +25,7 @@ let documentation: [Package.Dependency] =
 func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["HaulKit"] + dependencies,
+        dependencies: ["HaulKit", "HaulDesktop"] + dependencies,
         path: "Tests/HaulKitTests",
         sources: sources,
         swiftSettings: settings + fuzzer + [.define("HAUL_TOOL")]
@@ -58,7 +58,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulKitTests",
         dependencies: [
-            "HaulKit", "HaulTesting", "CHaulSimulation",
+            "HaulKit", "HaulDesktop", "HaulTesting", "CHaulSimulation",
             .product(name: "GRDB", package: "GRDB.swift"),
             .product(name: "Metrics", package: "swift-metrics"),
             .product(name: "MetricsTestKit", package: "swift-metrics"),
@@ -72,9 +72,18 @@ let tests: [Target] = [
         swiftSettings: settings + sanitizer
     ),
     .testTarget(
+        name: "HaulDesktopTests",
+        dependencies: [
+            "HaulDesktop", "HaulKit",
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "HaulKit", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            "HaulKit", "HaulDesktop", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings
@@ -84,9 +93,11 @@ let tests: [Target] = [
 let package = Package(
     name: "haul",
     products: [
-        // The only product. The root package gets the executable `haul` without declaring it, and a package that
-        // depends on Haul then resolves no argument parser.
-        .library(name: "HaulKit", targets: ["HaulKit"])
+        // The root package gets the executable `haul` without declaring it, and a package that depends on Haul then
+        // resolves no argument parser.
+        .library(name: "HaulKit", targets: ["HaulKit"]),
+        .library(name: "HaulDesktop", targets: ["HaulDesktop"]),
+        .library(name: "HaulTesting", targets: ["HaulTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -126,10 +137,19 @@ let package = Package(
             ],
             swiftSettings: settings + sanitizer
         ),
+        .target(
+            name: "HaulDesktop",
+            dependencies: [
+                "CHaulSystem", "HaulKit",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
         .executableTarget(
             name: "haul",
             dependencies: [
-                "HaulKit", "CHaulSystem",
+                "HaulKit", "HaulDesktop", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
@@ -164,7 +184,6 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/HaulTesting",
             swiftSettings: settings + sanitizer
         ),
     ] + (buildsTools ? tools : tests)

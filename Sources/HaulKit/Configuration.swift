@@ -35,12 +35,17 @@ public struct Configuration: Sendable {
     /// interface but loopback. Default: `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)`` changes
     /// it later.
     public var waitsForNetwork = true
-    /// Whether downloads may run on a metered network (Linux: as reported by NetworkManager). Otherwise they are held
-    /// (``HoldReason/metered``). Default: `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)``
-    /// changes it later.
+    /// Whether downloads may run on a metered network, as reported by ``networkMeter`` or ``networkMonitor``. Otherwise
+    /// they are held (``HoldReason/metered``). A network of which it is not known counts as not metered. Default:
+    /// `true`. ``Downloader/setNetworkPolicy(waitsForNetwork:allowsMetered:)`` changes it later.
     public var allowsMetered = true
-    /// Reports the state of the network; `nil` for ``SystemNetworkMonitor``.
+    /// Reports the state of the network; `nil` for ``SystemNetworkMonitor``, which knows the interfaces, and with
+    /// ``networkMeter`` whether the network is metered.
     public var networkMonitor: (any NetworkMonitor)?
+    /// Reports whether the network is metered, in addition to ``SystemNetworkMonitor``; not used with another
+    /// ``networkMonitor``. `nil`: it is not known, and ``allowsMetered`` has no effect. The product `HaulDesktop` asks
+    /// NetworkManager: `import HaulDesktop` and `configuration.useDesktopServices()`.
+    public var networkMeter: (any NetworkMeter)?
     /// Largest number of downloads that run at once, at least 1; the limit of open files may lower it. The others wait
     /// by priority, then in the order in which they were added. Default: 3.
     /// ``Downloader/setLimits(active:perHost:spacing:)`` changes it later.
@@ -113,8 +118,9 @@ public struct Configuration: Sendable {
     public var hooks: [Hook] = []
     /// Time and number limits of ``hooks``.
     public var hookLimits = HookLimits()
-    /// Shows the notifications of ``Hook/desktopNotification(on:)``; `nil`: the desktop session of this user, if there
-    /// is one.
+    /// Shows the notifications of ``Hook/desktopNotification(on:)``; `nil`: they are not shown. The product
+    /// `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
+    /// `configuration.useDesktopServices()`.
     public var notifier: (any Notifier)?
     /// Called with the path of the store's file when another program has kept it locked for some seconds; the
     /// downloader waits for some more.

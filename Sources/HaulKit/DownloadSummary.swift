@@ -85,4 +85,10 @@ public struct GroupSummary: Sendable, Hashable {
     public let group: String?
     /// Number, bytes and progress of the group's downloads.
     public let summary: DownloadSummary
+
+    /// A summary for tests and previews; a downloader makes its own.
+    public init(group: String?, summary: DownloadSummary) {
+        self.group = group
+        self.summary = summary
+    }
 }

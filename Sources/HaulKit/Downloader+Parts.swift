@@ -13,6 +13,7 @@ extension Downloader {
     var catalog: DownloadCatalog { engine.catalog }
     var scheduler: Scheduler { engine.scheduler }
     var space: SpaceMonitor { engine.environment.space }
+    var pool: ConnectionPool { engine.environment.pool }
     var notifications: Notifications { engine.environment.notifications }
     var idle: IdleMonitor { engine.idle }
     /// The downloads in memory.

@@ -22,6 +22,23 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     public let finishedAt: Date?
     /// The state of the file when this value was made.
     public let state: FileState
+
+    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked.
+    ///
+    /// - Parameter bytes: length in bytes.
+    public init(
+        id: DownloadID = DownloadID(),
+        path: String,
+        bytes: Int64,
+        finishedAt: Date? = nil,
+        state: FileState = .unchanged
+    ) {
+        self.id = id
+        self.path = path
+        self.bytes = bytes
+        self.finishedAt = finishedAt
+        self.state = state
+    }
 }
 
 /// Disk usage of a downloader's files, by its records.
@@ -36,6 +53,18 @@ public struct StoredBytes: Sendable, Hashable {
     public let unfinished: Int64
     /// Bytes of all files, finished and unfinished.
     public var total: Int64 { finished.addingClamped(unfinished) }
+
+    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked.
+    ///
+    /// - Parameters:
+    ///   - finished: in bytes.
+    ///   - unfinished: in bytes.
+    public init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
+        self.finishedFiles = finishedFiles
+        self.finished = finished
+        self.unfinishedFiles = unfinishedFiles
+        self.unfinished = unfinished
+    }
 }
 
 /// The result of removing finished files.
@@ -53,6 +82,12 @@ public struct CacheRemoval: Sendable, Hashable {
         public let file: StoredFile
         /// Why it was kept.
         public let reason: Reason
+
+        /// A kept file for tests and previews.
+        public init(file: StoredFile, reason: Reason) {
+            self.file = file
+            self.reason = reason
+        }
     }
 
     /// Files whose records are removed; the files too, where that was requested.
@@ -61,4 +96,13 @@ public struct CacheRemoval: Sendable, Hashable {
     public internal(set) var left: [Left] = []
     /// Bytes of the deleted files.
     public internal(set) var freedBytes: Int64 = 0
+
+    /// A result for tests and previews; a downloader makes its own. Nothing is checked.
+    ///
+    /// - Parameter freedBytes: in bytes.
+    public init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
+        self.removed = removed
+        self.left = left
+        self.freedBytes = freedBytes
+    }
 }

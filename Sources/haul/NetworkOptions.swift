@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Foundation
+import HaulDesktop
 public import HaulKit
 
 /// How the network is used, and where state is kept: the same for every command that downloads.
@@ -26,6 +27,7 @@ struct NetworkOptions: ParsableArguments {
         // Scripts rely on a full disk being an error.
         configuration.waitsForSpace = false
         configuration.waitsForNetwork = connection.waitForNetwork
+        configuration.useDesktopServices()
         configuration.bytesPerSecond = speed.limitRate?.bytes
         if let retries = connection.retries {
             configuration.retry.attempts = retries

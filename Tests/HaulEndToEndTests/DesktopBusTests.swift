@@ -3,6 +3,7 @@ import HaulTesting
 import NIOCore
 import Testing
 
+@testable import HaulDesktop
 @testable import HaulKit
 
 /// Against a real message bus, with services by another implementation.
@@ -17,7 +18,8 @@ struct DesktopBusTests {
     @Test(arguments: [false, true])
     func followsNetworkManagerThroughItsComingAndGoing(isAbstract: Bool) async throws {
         let bus = try await PrivateBus.start(isAbstract: isAbstract)
-        let monitor = SystemNetworkMonitor(systemBus: bus.addresses) { () throws(SystemCalls.Errno) in
+        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses)) {
+            () throws(SystemCalls.Errno) in
             throw SystemCalls.Errno(code: EPERM)
         }
         var statuses = monitor.statuses().makeAsyncIterator()
@@ -43,7 +45,8 @@ struct DesktopBusTests {
         let bus = try await PrivateBus.start()
         try await bus.tell("Own", Self.manager)
         try await bus.tell("SetMetered", .uint32(1))
-        let monitor = SystemNetworkMonitor(systemBus: bus.addresses) { () throws(SystemCalls.Errno) in
+        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses)) {
+            () throws(SystemCalls.Errno) in
             try SystemCalls.openNetlink()
         }
         var statuses = monitor.statuses().makeAsyncIterator()

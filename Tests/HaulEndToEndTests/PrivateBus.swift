@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import NIOCore
 
-@testable import HaulKit
+@testable import HaulDesktop
 
 /// A message bus of its own with a desktop and a NetworkManager that are none, by another implementation than ours.
 ///

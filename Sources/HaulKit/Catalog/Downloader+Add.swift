@@ -36,6 +36,11 @@ extension Downloader {
         try await store.commit(record, nil, durably: true)
         announceAddition(of: record)
         scheduler.enqueue(record, request)
+        // The conditions may have changed while the record was being written.
+        if let hub = hubs.existing(download.id), hub.outcome == nil {
+            let (last, present) = (hub.snapshot, engine.environment.withReason(hub.snapshot, record.host))
+            if present != last { hub.changed(present) }
+        }
         scheduler.startQueuedDownloads()
         return download
     }

@@ -54,7 +54,7 @@ final class ConnectionBroker {
     }
 
     /// A connection has ended: a download that waits for one to its host may have it.
-    private func gone(_ host: Origin) {
+    func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
         // Where the connections of all hosts together are few, one to another host may be waited for.

@@ -15,6 +15,9 @@ final class ConnectionPool {
     private var learnedLimits: [Origin: Int]
     /// Downloads that found no room for an additional connection; some may not want it any more.
     private(set) var waitingForRoom: Set<DownloadID> = []
+    /// Those who wait for any connection to end.
+    private var releaseWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var lastReleaseWaiter = 0
     private let workers = WorkerRegistry()
     private let mailbox = EventMailbox()
     /// Called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
@@ -54,7 +57,25 @@ final class ConnectionPool {
     var nextHost: Origin? { limiter.nextHost }
 
     /// A connection has ended, or was not opened after all.
-    func release(_ host: Origin) { limiter.release(host) }
+    func release(_ host: Origin) {
+        limiter.release(host)
+        // They come to see only after downloads have been served.
+        for waiter in releaseWaiters.values { waiter.resume() }
+        releaseWaiters = [:]
+    }
+
+    /// Names a waiter, for ``waitForRelease(_:_:)``.
+    func newReleaseWaiter() -> Int {
+        lastReleaseWaiter += 1
+        return lastReleaseWaiter
+    }
+
+    /// Resumes once when the next connection ends, whichever host it was to.
+    func waitForRelease(_ number: Int, _ continuation: CheckedContinuation<Void, Never>) {
+        releaseWaiters[number] = continuation
+    }
+
+    func stopWaitingForRelease(_ number: Int) { releaseWaiters.removeValue(forKey: number)?.resume() }
 
     /// The download waits for no connection any more.
     func forget(_ id: DownloadID) { limiter.forget(id) }

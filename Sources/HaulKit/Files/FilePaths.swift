@@ -14,7 +14,7 @@ package enum FilePaths {
         return String(path[path.utf8.index(after: slash)...])
     }
 
-    static func join(_ folder: String, _ name: String) -> String {
+    package static func join(_ folder: String, _ name: String) -> String {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 

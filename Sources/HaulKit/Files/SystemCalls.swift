@@ -243,11 +243,6 @@ enum SystemCalls {
 
     // MARK: Network
 
-    /// Connects to a socket of this machine; the descriptor does not block.
-    static func connect(local name: String, isAbstract: Bool) throws(Errno) -> Int32 {
-        try retrying { haul_connect_local(name, UInt64(name.utf8.count), isAbstract ? 1 : 0) }
-    }
-
     /// Whether a socket can have this local address; throws what forbids it.
     static func tryAddress(_ address: IPAddress) throws(Errno) {
         _ = try retrying { haul_try_address(address.bytes, Int32(address.bytes.count)) }

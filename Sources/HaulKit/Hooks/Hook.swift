@@ -67,7 +67,8 @@ public enum Hook: Sendable, Hashable {
     ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
     case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
 
-    /// Shows a notification on the user's desktop, by ``Configuration/notifier``; does nothing without a desktop.
+    /// Shows a notification on the user's desktop, by ``Configuration/notifier``; does nothing without a notifier or a
+    /// desktop.
     case desktopNotification(on: Set<HookEvent>)
 
     /// The events that start the hook.

@@ -23,7 +23,7 @@ final class HookRunner: Sendable {
     /// - Parameter poster: nil: webhooks are told nothing.
     init(_ configuration: Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
         limits = configuration.hookLimits
-        notifier = configuration.notifier ?? DesktopNotifier()
+        notifier = configuration.notifier
         logger = configuration.logger
         self.poster = poster
         self.time = time

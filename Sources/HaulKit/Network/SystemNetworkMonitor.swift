@@ -1,19 +1,21 @@
-/// Monitors the network through the system: interfaces, addresses and routes by rtnetlink, and by NetworkManager over
-/// D-Bus whether the network is metered, each where it is available.
+/// Monitors the network through the system: interfaces, addresses and routes by rtnetlink. A ``NetworkMeter`` says
+/// whether the network is metered; without one, ``NetworkStatus/isMetered`` is `nil`.
 ///
 /// On systems other than Linux, and in a sandbox that forbids it, the status is ``NetworkStatus/unknown``. Monitoring
 /// begins with the initialiser. It needs neither privileges nor a run loop, and does not keep the process running.
 public final class SystemNetworkMonitor: NetworkMonitor {
     private let hub = StatusHub()
     private let links: LinkWatch?
-    private let meter: MeterWatch
+    private let meterTask: Task<Void, Never>?
 
     /// Starts to monitor the network.
-    public convenience init() {
-        self.init(systemBus: DBusAddress.systemBus()) { () throws(SystemCalls.Errno) in try SystemCalls.openNetlink() }
+    ///
+    /// - Parameter meter: asked whether the network is metered. The first status waits for its first value.
+    public convenience init(meter: (any NetworkMeter)? = nil) {
+        self.init(meter: meter) { () throws(SystemCalls.Errno) in try SystemCalls.openNetlink() }
     }
 
-    init(systemBus: [DBusAddress], openLinks: () throws(SystemCalls.Errno) -> Int32) {
+    init(meter: (any NetworkMeter)? = nil, openLinks: () throws(SystemCalls.Errno) -> Int32) {
         let descriptor: Int32?
         do throws(SystemCalls.Errno) { descriptor = try openLinks() } catch {
             // Refused, or not Linux: nothing is known, which counts as online.
@@ -21,7 +23,13 @@ public final class SystemNetworkMonitor: NetworkMonitor {
         }
         links = descriptor.map { [hub] in LinkWatch($0) { hub.setLinks($0 ?? .unknown) } }
         if links == nil { hub.setLinks(.unknown) }
-        meter = MeterWatch(systemBus) { [hub] in hub.setMetered($0) }
+        meterTask = meter.map { [hub] meter in
+            Task {
+                for await isMetered in meter.readings() { hub.setMetered(isMetered) }
+                hub.setMetered(nil)
+            }
+        }
+        if meter == nil { hub.setMetered(nil) }
     }
 
     deinit { stop() }
@@ -30,10 +38,10 @@ public final class SystemNetworkMonitor: NetworkMonitor {
     /// ``NetworkMonitor/statuses()``.
     public func statuses() -> AsyncStream<NetworkStatus> { hub.statuses() }
 
-    /// Ends every sequence and closes the connections to kernel and D-Bus; see ``NetworkMonitor/stop()``.
+    /// Ends every sequence, closes the connection to the kernel and stops to read the meter; see ``NetworkMonitor/stop()``.
     public func stop() {
         links?.stop()
-        meter.stop()
+        meterTask?.cancel()
         hub.finish()
     }
 }

@@ -6,6 +6,7 @@ internal import Foundation
 final class RunConditionMonitor {
     private let time: EngineClock
     private let configuredMonitor: (any NetworkMonitor)?
+    private let meter: (any NetworkMeter)?
     private(set) var networkMonitor: (any NetworkMonitor)?
     private(set) var timetable: Timetable?
     private var timer: Task<Void, Never>?
@@ -14,6 +15,7 @@ final class RunConditionMonitor {
     init(_ configuration: Configuration, time: EngineClock) {
         self.time = time
         configuredMonitor = configuration.networkMonitor
+        meter = configuration.networkMeter
         timetable = configuration.timetable
         conditions = RunConditions(
             waitsForNetwork: configuration.waitsForNetwork,
@@ -27,7 +29,7 @@ final class RunConditionMonitor {
     /// Begins to watch the network, where the conditions ask for it and it is not watched yet.
     func watchNetwork(_ onStatus: @escaping @Sendable (NetworkStatus) async -> Bool) {
         guard networkMonitor == nil, conditions.waitsForNetwork || !conditions.allowsMetered else { return }
-        let monitor = configuredMonitor ?? SystemNetworkMonitor()
+        let monitor = configuredMonitor ?? SystemNetworkMonitor(meter: meter)
         networkMonitor = monitor
         Self.follow(monitor, onStatus)
     }

@@ -88,6 +88,15 @@ struct StoreFile {
         contention = StoreContention()
     }
 
+    /// An empty store that ends with the process.
+    static func inMemory() throws(DownloadError) -> StoreFile {
+        do {
+            let queue = try DatabaseQueue()
+            try Schema.migrator.migrate(queue)
+            return StoreFile(queue)
+        } catch { throw Self.error(error, ":memory:") }
+    }
+
     /// Reads what the store has at one moment. The library's own `read` forbids writing meanwhile, by a setting that has SQLite
     /// compile every statement anew, those that were kept prepared as well.
     func look<Value>(_ read: (Database) throws -> Value) throws -> Value {

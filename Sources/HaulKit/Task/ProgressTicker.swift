@@ -33,7 +33,7 @@ final class ProgressTicker {
 
     private func wait() {
         let interval = environment.configuration.markInterval / Self.looksPerMark
-        timer = environment.spawner.start(self, after: interval, environment.services.time.sleep) { ticker, _ in
+        timer = environment.spawner.start(self, after: interval, environment.services.time.tick) { ticker, _ in
             ticker.look += 1
             if ticker.tick() { ticker.wait() } else { ticker.timer = nil }
         }

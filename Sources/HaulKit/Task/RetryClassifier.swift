@@ -7,6 +7,7 @@ enum RetryClassifier {
     }
 
     static func decision(on failure: TransportError, host: String) -> Decision {
+        if let report = failure.report { return Decision(isWorthRetrying: false, error: report) }
         func decision(_ retry: Bool, _ code: DownloadError.Code, _ message: String) -> Decision {
             let cause = failure.detail.isEmpty ? nil : failure.detail
             return Decision(isWorthRetrying: retry, error: DownloadError(code, message, cause: cause))

@@ -1,5 +1,6 @@
 import Foundation
 import HaulKit
+import HaulTesting
 
 /// The code blocks of `HaulKit.docc`, compiled. ``DocumentationTests`` compares them with the articles to the letter.
 ///
@@ -335,25 +336,106 @@ enum DocumentationSnippets {
 
     // MARK: Testing
 
-    static func runAgainstAServer(folder: String, server: URL) async throws -> CompletedDownload {
+    static func playAScript(bytes: [UInt8]) async throws -> CompletedDownload {
         // snippet: Testing-1
+        let script = DownloadScript()
+        try script.respond(to: "https://example.org/lesson.mp4", with: .data(bytes))
+        let downloader = try await Downloader.scripted(script)
+
+        let file = try await downloader.download("https://example.org/lesson.mp4", to: script.folder).result()
+        await downloader.shutDown()
+        // end
+        return file
+    }
+
+    static func fail(script: DownloadScript, url: URL, bytes: [UInt8]) throws {
+        // snippet: Testing-2
+        let full = DownloadError(code: .diskFull, message: "The disk is full.")
+        try script.respond(to: url, with: .data(bytes).failing(afterBytes: 1000, with: full), .data(bytes))
+        try script.respond(to: "https://example.org/gone.mp4", with: .status(404))
+        try script.respond(to: "https://example.org/far.mp4", with: .failure(full))
+        // end
+    }
+
+    static func moveStepByStep(
+        downloader: Downloader,
+        script: DownloadScript,
+        url: URL,
+        bytes: [UInt8]
+    ) async throws -> (DownloadSnapshot?, CompletedDownload) {
+        // snippet: Testing-3
+        try script.respond(to: url, with: .data(bytes).inSteps(4))
+        let download = try await downloader.download(url, to: script.folder)
+        try script.step(url)
+        let quarter = await download.snapshot { $0.fraction == 0.25 }
+        try await download.pause()
+        try await download.resume()
+        for _ in 2...4 { try script.step(url) }
+        let file = try await download.result()
+        // end
+        return (quarter, file)
+    }
+
+    static func moveTheClock(script: DownloadScript, url: URL, bytes: [UInt8]) async throws -> DownloadSnapshot? {
+        // snippet: Testing-4
+        let clock = ManualClock()
+        let downloader = try await Downloader.scripted(script, clock: clock)
+        try script.respond(to: url, with: .data(bytes).inSteps(4, every: .seconds(10)))
+        let download = try await downloader.download(url, to: script.folder)
+        _ = await download.snapshot { $0.state == .transferring }
+        clock.advance(by: .seconds(20))
+        let half = await download.snapshot { $0.fraction == 0.5 }
+        // end
+        return half
+    }
+
+    static func showAPreview(url: URL, bytes: [UInt8]) async throws -> Downloader {
+        // snippet: Testing-5
+        let downloader = try await Downloader.scripted { script in
+            try script.respond(to: url, with: .data(bytes).inSteps(100, every: .milliseconds(50)))
+        }
+        // end
+        return downloader
+    }
+
+    static func decideHowTheNetworkIs(script: DownloadScript) async throws -> Downloader {
+        // snippet: Testing-6
+        let network = ScriptedNetworkMonitor(.offline)
+        let downloader = try await Downloader.scripted(script) { $0.networkMonitor = network }
+        network.status = .online
+        // end
+        return downloader
+    }
+
+    static func serveWithFaults(bytes: [UInt8], downloader: Downloader, folder: String) async throws
+        -> CompletedDownload
+    {
+        // snippet: Testing-7
+        var file = FileResource(bytes, etag: "\"1\"")
+        file.bodyLimit = 1000
+        file.ending = .reset
+        let server = try await TestServer.start(serving: ["/file.bin": file])
+        let completed = try await downloader.download(server.url("/file.bin"), to: folder).result()
+        await server.stop()
+        // end
+        return completed
+    }
+
+    static func openARealDownloader(folder: String) async throws -> Downloader {
+        // snippet: Testing-8
         var configuration = Configuration(stateFolder: folder + "/state")
         configuration.waitsForNetwork = false
         configuration.waitsForSpace = false
         configuration.retry.attempts = 2
         configuration.retry.base = .milliseconds(10)
         configuration.stallTimeout = .seconds(2)
-
         let downloader = try await Downloader(configuration)
-        let request = DownloadRequest(server, to: .file(path: folder + "/file.bin"))
-        let completed = try await downloader.add(request).result()
-        await downloader.shutDown()
         // end
-        return completed
+        return downloader
     }
 
     static func interrupt(configuration: Configuration, request: DownloadRequest) async throws -> CompletedDownload {
-        // snippet: Testing-2
+        // snippet: Testing-9
         let first = try await Downloader(configuration)
         _ = try await first.add(request)
         await first.shutDown()
@@ -366,7 +448,7 @@ enum DocumentationSnippets {
     }
 
     static func askTheProvider(provider: SourceProvider) async throws -> DownloadSource {
-        // snippet: Testing-3
+        // snippet: Testing-10
         let query = SourceQuery(id: DownloadID(), key: "swift/1", reason: .refused(status: 403))
         let source = try await provider(query)
         // end
@@ -374,21 +456,10 @@ enum DocumentationSnippets {
     }
 
     static func readATimetable(noon: Date, utc: TimeZone) throws -> Bool {
-        // snippet: Testing-4
+        // snippet: Testing-11
         let timetable = try Timetable("08:00,512k 18:00,unlimited")
         let isSlowAtNoon = timetable.rule(at: noon, in: utc) == .open(bytesPerSecond: 512_000)
         // end
         return isSlowAtNoon
     }
-
-    // snippet: Testing-5
-    struct UnpluggedNetwork: NetworkMonitor {
-        func statuses() -> AsyncStream<NetworkStatus> {
-            let wire = NetworkStatus.Interface(name: "eth0", index: 2, hasCarrier: false)
-            return AsyncStream { $0.yield(NetworkStatus(interfaces: [wire])) }
-        }
-
-        func stop() {}
-    }
-    // end
 }

@@ -30,7 +30,7 @@ struct FaultRig: Sendable {
     /// Runs a test with a rig of its own, and takes everything down after it.
     static func run(
         tls: TestCertificate? = nil,
-        onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
+        onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
         configure: (inout Configuration) throws -> Void = { _ in },
         serving handler: @escaping Handler,
         _ test: (FaultRig) async throws -> Void

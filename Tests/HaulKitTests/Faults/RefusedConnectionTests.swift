@@ -60,8 +60,8 @@ struct RefusedConnectionTests {
         #expect((1...4).contains(count))
     }
 
-    @Test(arguments: [AcceptVerdict.reset, .refuseByClosing])
-    func carriesOnWhenFurtherConnectionsAreNotAccepted(_ decision: AcceptVerdict) async throws {
+    @Test(arguments: [ConnectionDecision.reset, .refuseByClosing])
+    func carriesOnWhenFurtherConnectionsAreNotAccepted(_ decision: ConnectionDecision) async throws {
         let refused = CallCounter()
         let resource = content.resource().paced(200_000)
         try await FaultRig.run(

@@ -12,7 +12,7 @@ struct TLSFaultTests {
     private func run(
         trusting: Bool = true,
         certificate: TestCertificate? = nil,
-        onAccept: (@Sendable (Int) -> AcceptVerdict)? = nil,
+        onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
         serving handler: @escaping FaultRig.Handler,
         _ test: (FaultRig) async throws -> Void
     ) async throws {

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulDesktop
 @testable import HaulKit
 
 /// Messages of the kernel and of the desktop.

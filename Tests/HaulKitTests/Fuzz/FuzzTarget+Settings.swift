@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import HaulDesktop
 @testable import HaulKit
 
 /// What users, and files of theirs, say.

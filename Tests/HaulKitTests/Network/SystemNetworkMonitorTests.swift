@@ -14,7 +14,7 @@ struct SystemNetworkMonitorTests {
     /// A monitor of one namespace, without a bus.
     private func monitor(of namespace: NetworkNamespace) throws -> SystemNetworkMonitor {
         let descriptor = try namespace.inside { try SystemCalls.openNetlink() }
-        return SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in descriptor }
+        return SystemNetworkMonitor { () throws(SystemCalls.Errno) in descriptor }
     }
 
     @Test(.enabled(if: NetworkNamespace.isPossible, needsRoot))
@@ -69,7 +69,7 @@ struct SystemNetworkMonitorTests {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         // They pile up before anybody reads.
         for number in 1...40 { try namespace.near("address", "add", "10.9.\(number).1/24", "dev", "near") }
-        let monitor = SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in descriptor }
+        let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in descriptor }
         for await status in monitor.statuses() {
             guard status.interfaces?.last?.addresses.count == 40 else { continue }
             break
@@ -78,7 +78,7 @@ struct SystemNetworkMonitorTests {
     }
 
     @Test func whereTheKernelRefusesNothingIsKnown() async throws {
-        let monitor = SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in
+        let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in
             throw SystemCalls.Errno(code: EPERM)
         }
         var statuses = monitor.statuses().makeAsyncIterator()
@@ -89,7 +89,7 @@ struct SystemNetworkMonitorTests {
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0, &pair) == 0)
         let ours = pair[0]
-        let monitor = SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in ours }
+        let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in ours }
         var statuses = monitor.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .unknown)
         var byte: UInt8 = 0
@@ -106,7 +106,7 @@ struct SystemNetworkMonitorTests {
             let descriptor = try SystemCalls.openNetlink()
             let name = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             do {
-                let monitor = SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in descriptor }
+                let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in descriptor }
                 var statuses = monitor.statuses().makeAsyncIterator()
                 _ = await statuses.next()
                 if isStopped {
@@ -129,7 +129,7 @@ struct SystemNetworkMonitorTests {
 
     @Test(.enabled(if: hasNetlink, needsNetlink))
     func severalListenersHearTheSame() async throws {
-        let monitor = SystemNetworkMonitor(systemBus: []) { () throws(SystemCalls.Errno) in
+        let monitor = SystemNetworkMonitor { () throws(SystemCalls.Errno) in
             try SystemCalls.openNetlink()
         }
         var first = monitor.statuses().makeAsyncIterator()
@@ -140,6 +140,24 @@ struct SystemNetworkMonitorTests {
         monitor.stop()
         var late = monitor.statuses().makeAsyncIterator()
         #expect(await late.next() == nil)
+    }
+
+    @Test func theFirstStatusWaitsForTheMeterAndItsEndMeansUnknown() async throws {
+        struct Meter: NetworkMeter {
+            let stream: AsyncStream<Bool?>
+            func readings() -> AsyncStream<Bool?> { stream }
+        }
+        let (stream, continuation) = AsyncStream.makeStream(of: Bool?.self)
+        let monitor = SystemNetworkMonitor(meter: Meter(stream: stream)) { () throws(SystemCalls.Errno) in
+            throw SystemCalls.Errno(code: EPERM)
+        }
+        var statuses = monitor.statuses().makeAsyncIterator()
+        continuation.yield(true)
+        #expect(await statuses.next()?.isMetered == true)
+        continuation.finish()
+        #expect(await statuses.next() == .unknown)
+        monitor.stop()
+        #expect(await statuses.next() == nil)
     }
 
     @Test func theNewestStatusReplacesThoseThatNobodyRead() async {

@@ -1,8 +1,8 @@
-internal import Foundation
+package import Foundation
 internal import NIOHTTP1
 
 /// The head of a final response: what `RangeResponse` judges.
-struct ResponseHead: Sendable, Equatable {
+package struct ResponseHead: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
     /// The URL that answered, after redirects.
@@ -51,5 +51,12 @@ struct ResponseHead: Sendable, Equatable {
 
     var digest: Checksum? {
         ReprDigest.checksum(reprDigest: headers["Repr-Digest"], digest: headers["Digest"])
+    }
+}
+
+extension ResponseHead {
+    /// The head of an answer that no redirect led to.
+    package init(status: Int, fields: [(String, String)], url: URL) {
+        self.init(status: status, headers: HTTPHeaders(fields), url: url, requested: url)
     }
 }

@@ -1,8 +1,8 @@
-internal import Foundation
-internal import NIOCore
+package import Foundation
+package import NIOCore
 
 /// The network as the engine sees it: one GET, its redirects followed.
-protocol Transport: Sendable {
+package protocol Transport: Sendable {
     /// Starts a request. The receiver is told everything on an event loop, `ended` last and exactly once.
     func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange
     /// Ends every exchange and frees the connections.
@@ -10,13 +10,13 @@ protocol Transport: Sendable {
 }
 
 /// A request under way.
-protocol Exchange: Sendable {
+package protocol Exchange: Sendable {
     /// Breaks it off; the receiver's `ended` follows, if it has not come yet. May be called at any time, from anywhere.
     func cancel()
 }
 
 /// Takes in one response. Returned futures are the back-pressure: nothing more is read until they complete.
-protocol ResponseReceiver: AnyObject, Sendable {
+package protocol ResponseReceiver: AnyObject, Sendable {
     func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void>
     /// - Returns: nil to go on at once.
     func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>?
@@ -24,17 +24,17 @@ protocol ResponseReceiver: AnyObject, Sendable {
 }
 
 /// What to ask, and how patiently.
-struct TransportRequest: Sendable, Equatable {
-    var url: URL
+package struct TransportRequest: Sendable, Equatable {
+    package var url: URL
     /// How path and query were spelled, where `url` does not say it: see ``HTTPURL``.
     var target: String?
     /// The user's own headers: sent to the origin of `url` only.
-    var headers: [HeaderField]
+    package var headers: [HeaderField]
     /// First byte wanted.
-    var firstByte: Int64 = 0
+    package var firstByte: Int64 = 0
     /// The byte after the last one wanted; nil for everything from ``firstByte`` on. From 0 on without an end, no Range header
     /// is sent.
-    var end: Int64?
+    package var end: Int64?
     var condition = RangeRequest.Condition.none
     var allowsInsecureRedirects: Bool
     /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
@@ -42,4 +42,7 @@ struct TransportRequest: Sendable, Equatable {
     var isChosenByOthers = false
     /// Those of the download, shared by its connections.
     var cookies: CookieJar?
+
+    /// The header field of ``condition``; nil without one.
+    package var conditionField: (name: String, value: String)? { condition.field }
 }

@@ -1,6 +1,6 @@
 /// How an exchange with a server failed, in the kinds that retrying tells apart.
-struct TransportError: Error, Sendable, Hashable {
-    enum Kind: String, Sendable, Hashable, CaseIterable {
+package struct TransportError: Error, Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The URL cannot be asked at all: no host, a scheme that is not HTTP.
         case invalidURL
         /// The interface or local address to connect from is not there; the detail is a sentence.
@@ -21,9 +21,19 @@ struct TransportError: Error, Sendable, Hashable {
 
     let kind: Kind
     let detail: String
+    /// What the transport itself calls the failure, which is final then; nil where the kind says it.
+    let report: DownloadError?
 
-    init(_ kind: Kind, _ detail: String = "") {
+    package init(_ kind: Kind, _ detail: String = "") {
         self.kind = kind
         self.detail = detail
+        report = nil
+    }
+
+    /// A failure with an error of the transport's own: the download ends with it, and nothing is retried.
+    package init(reporting error: DownloadError) {
+        kind = .connectionFailed
+        detail = ""
+        report = error
     }
 }

@@ -1,0 +1,1 @@
+../../HaulKit/Support/Mutex.swift

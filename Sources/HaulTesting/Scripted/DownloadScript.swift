@@ -1,0 +1,110 @@
+public import Foundation
+public import HaulKit
+internal import Synchronization
+
+/// What the servers of a scripted downloader answer, by URL, and what they were asked.
+///
+/// ```swift
+/// let script = DownloadScript()
+/// try script.respond(to: "https://example.org/lesson.mp4", with: .data(bytes).inSteps(4))
+/// try script.respond(to: "https://example.org/gone.mp4", with: .status(404))
+/// let downloader = try await Downloader.scripted(script)
+/// ```
+///
+/// A request for any other URL fails with ``HaulKit/DownloadError/Code/connectionFailed`` and a message that says so.
+/// Responses may be set at any time, also while downloads run.
+public final class DownloadScript: Sendable {
+    /// A request that a scripted downloader has sent.
+    public struct Request: Sendable, Hashable {
+        /// The URL as it was requested.
+        public let url: URL
+        /// The application's header fields, in their order.
+        public let headers: [HeaderField]
+        /// Position of the first requested byte in the file; above 0 when a download is resumed.
+        public let firstByte: Int64
+    }
+
+    private struct Entry {
+        var responses: [ScriptedResponse]
+        /// Shows as many seconds as the present response was stepped.
+        var steps = ManualClock()
+    }
+    private struct State {
+        var entries: [String: Entry] = [:]
+        var requests: [Request] = []
+    }
+    private let state = Mutex(State())
+
+    /// Path of a temporary folder of this script, for the files of its downloads. It is made with the first file, and
+    /// removed with the script, which lives at least as long as its downloader.
+    public let folder: String
+
+    /// A script without responses.
+    public init() { folder = FileManager.default.temporaryDirectory.path + "/haul-script-\(UUID().uuidString)" }
+
+    deinit {
+        // It is not there unless something was downloaded into it.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Sets the responses for a URL, in place of earlier ones.
+    ///
+    /// A response holds until it has been given to its end, or has failed: a paused and resumed download stays with its
+    /// response. Then the next one follows; the last one stays.
+    ///
+    /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
+    public func respond(to url: some URLConvertible, with responses: ScriptedResponse...) throws(DownloadError) {
+        let key = Self.key(try url.downloadURL())
+        state.withLock { $0.entries[key] = responses.isEmpty ? nil : Entry(responses: responses) }
+    }
+
+    /// Lets the next part of the present response for a URL arrive, see ``ScriptedResponse/inSteps(_:)``. Steps may be
+    /// taken before the request comes. A URL without responses is ignored.
+    ///
+    /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
+    public func step(_ url: some URLConvertible) throws(DownloadError) {
+        let key = Self.key(try url.downloadURL())
+        state.withLock { $0.entries[key]?.steps }?.advance(by: Self.stepTime)
+    }
+
+    /// Lets the next part of the present response for every URL arrive.
+    public func step() {
+        for steps in state.withLock({ $0.entries.values.map(\.steps) }) { steps.advance(by: Self.stepTime) }
+    }
+
+    /// The requests so far, in the order in which they came.
+    public var requests: [Request] { state.withLock { $0.requests } }
+
+    // MARK: Answering
+
+    struct Answer: Sendable {
+        let key: String
+        let response: ScriptedResponse
+        let steps: ManualClock
+    }
+
+    static let stepTime = Duration.seconds(1)
+
+    /// Records a request and returns what answers it; nil when nothing does.
+    func answer(_ request: Request) -> Answer? {
+        let key = Self.key(request.url)
+        return state.withLock { state in
+            state.requests.append(request)
+            guard let entry = state.entries[key], let response = entry.responses.first else { return nil }
+            return Answer(key: key, response: response, steps: entry.steps)
+        }
+    }
+
+    /// An answer was given to its end: the next response follows.
+    func finished(_ answer: Answer) {
+        state.withLock { state in
+            // Another request may have finished it, and others may have been set meanwhile.
+            guard let entry = state.entries[answer.key], entry.steps === answer.steps, entry.responses.count > 1 else {
+                return
+            }
+            state.entries[answer.key] = Entry(responses: Array(entry.responses.dropFirst()))
+        }
+    }
+
+    private static func key(_ url: URL) -> String { String(url.absoluteString.prefix { $0 != "#" }) }
+}

@@ -1,0 +1,64 @@
+public import HaulKit
+
+extension Downloader {
+    /// A downloader whose requests are answered from a script: everything else is real, but no socket is opened.
+    ///
+    /// Its store is in memory and begins empty. Its files are written to where the application's requests say;
+    /// ``DownloadScript/folder`` is a place for them. Differences from the default configuration: one connection per
+    /// download, no further attempt after a failure, reports of progress every 20 ms, a network that is always online,
+    /// no waiting for disk space.
+    ///
+    /// - Parameters:
+    ///   - script: the responses. More can be added later.
+    ///   - clock: the clock for delays, timetables, links that expire, and ``ScriptedResponse/inSteps(_:every:)``;
+    ///     `nil` for real time. Reports of progress come in real time with either.
+    ///   - configure: changes the configuration. ``HaulKit/Configuration/stateFolder`` and the settings of connections
+    ///     have no effect.
+    /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/storeFailed``.
+    public static func scripted(
+        _ script: DownloadScript,
+        clock: ManualClock? = nil,
+        configure: (inout Configuration) -> Void = { _ in }
+    ) async throws(DownloadError) -> Downloader {
+        var configuration = Configuration(stateFolder: script.folder)
+        configuration.connectionsPerDownload = 1
+        configuration.retry.attempts = 0
+        configuration.retry.attemptsBeforeFirstAnswer = 0
+        configuration.markInterval = .milliseconds(20)
+        configuration.networkMonitor = ScriptedNetworkMonitor()
+        configuration.waitsForSpace = false
+        configure(&configuration)
+        guard let clock else {
+            return try await Downloader(
+                configuration,
+                over: ScriptedTransport(script, ContinuousClock()),
+                time: EngineClock(ContinuousClock())
+            )
+        }
+        return try await Downloader(
+            configuration,
+            over: ScriptedTransport(script, clock),
+            time: EngineClock(clock, ticks: ContinuousClock()) { clock.date }
+        )
+    }
+
+    /// The same, with a script that is written in place: for previews, and for tests without steps.
+    ///
+    /// ```swift
+    /// let downloader = try await Downloader.scripted { script in
+    ///     try script.respond(to: "https://example.org/a", with: .data(bytes).inSteps(20, every: .milliseconds(100)))
+    /// }
+    /// ```
+    ///
+    /// - Parameter write: adds responses to an empty script.
+    /// - Throws: as ``scripted(_:clock:configure:)``, and what `write` throws.
+    public static func scripted(
+        clock: ManualClock? = nil,
+        configure: (inout Configuration) -> Void = { _ in },
+        _ write: (DownloadScript) throws -> Void
+    ) async throws -> Downloader {
+        let script = DownloadScript()
+        try write(script)
+        return try await scripted(script, clock: clock, configure: configure)
+    }
+}

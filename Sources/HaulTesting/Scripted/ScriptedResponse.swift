@@ -1,0 +1,106 @@
+public import HaulKit
+
+/// What a scripted server answers to a request: a file, an error of its own, or nothing but a failure.
+///
+/// ```swift
+/// .data(bytes)
+/// .data(bytes).inSteps(4)
+/// .data(bytes).inSteps(100, every: .milliseconds(50))
+/// .data(bytes).failing(afterBytes: 1000, with: DownloadError(code: .diskFull, message: "The disk is full."))
+/// .failure(DownloadError(code: .nameNotResolved, message: "No such host."))
+/// .status(404)
+/// ```
+public struct ScriptedResponse: Sendable {
+    /// When a part of a body arrives.
+    enum Pace: Sendable {
+        case atOnce
+        /// When the script is stepped.
+        case steps
+        case every(Duration)
+    }
+
+    struct Body: Sendable {
+        let bytes: [UInt8]
+        let contentType: String
+        let fileName: String?
+        /// Names the version: equal bytes have equal tags.
+        let tag: String
+        var parts = 1
+        var pace = Pace.atOnce
+        var failure: (after: Int, error: DownloadError)?
+    }
+
+    enum Outcome: Sendable {
+        case body(Body)
+        case status(Int, [String: String])
+        case failure(DownloadError)
+    }
+
+    private(set) var outcome: Outcome
+
+    /// A file with these bytes, which arrive at once. A download of it that was interrupted is resumed, not started
+    /// over.
+    ///
+    /// - Parameters:
+    ///   - contentType: the value of `Content-Type`.
+    ///   - fileName: the name that the server suggests (`Content-Disposition`, RFC 6266).
+    public static func data(
+        _ bytes: some Sequence<UInt8>,
+        contentType: String = "application/octet-stream",
+        fileName: String? = nil
+    ) -> ScriptedResponse {
+        let bytes = Array(bytes)
+        // FNV-1a: good enough to tell the versions of a test apart.
+        let hash = bytes.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let tag = "\"\(bytes.count)-\(String(hash, radix: 16))\""
+        return ScriptedResponse(
+            outcome: .body(Body(bytes: bytes, contentType: contentType, fileName: fileName, tag: tag))
+        )
+    }
+
+    /// A response without a file. The download fails with ``HaulKit/DownloadError/Code/refusedByServer`` and the
+    /// message that Haul has for the status, after the attempts of ``HaulKit/Configuration/retry`` where the status may
+    /// pass.
+    ///
+    /// - Parameters:
+    ///   - status: the status code (RFC 9110 §15), 400 to 599.
+    ///   - headers: header fields, such as `Retry-After`.
+    public static func status(_ status: Int, headers: [String: String] = [:]) -> ScriptedResponse {
+        ScriptedResponse(outcome: .status(status, headers))
+    }
+
+    /// No response: the download fails with exactly this error, and there is no further attempt.
+    public static func failure(_ error: DownloadError) -> ScriptedResponse {
+        ScriptedResponse(outcome: .failure(error))
+    }
+
+    /// The same file in equal parts. Its length is known at once; each part arrives when ``DownloadScript/step()`` is
+    /// called. A response without a file stays as it is.
+    ///
+    /// - Parameter count: number of parts; below 1 counts as 1.
+    public func inSteps(_ count: Int) -> ScriptedResponse { changed { ($0.parts, $0.pace) = (max(1, count), .steps) } }
+
+    /// The same file in equal parts, the first one an interval after the head of the response. The time is that of the
+    /// clock that the downloader was made with. A response without a file stays as it is.
+    ///
+    /// - Parameters:
+    ///   - count: number of parts; below 1 counts as 1.
+    ///   - interval: time between two parts.
+    public func inSteps(_ count: Int, every interval: Duration) -> ScriptedResponse {
+        changed { ($0.parts, $0.pace) = (max(1, count), .every(interval)) }
+    }
+
+    /// The same file, but the download fails with exactly this error when some of it has arrived, and there is no
+    /// further attempt. A response without a file stays as it is.
+    ///
+    /// - Parameter bytes: position in the file; at its end or behind it, nothing fails.
+    public func failing(afterBytes bytes: Int, with error: DownloadError) -> ScriptedResponse {
+        changed { $0.failure = (max(0, bytes), error) }
+    }
+
+    private func changed(_ change: (inout Body) -> Void) -> ScriptedResponse {
+        guard case .body(var body) = outcome else { return self }
+        change(&body)
+        return ScriptedResponse(outcome: .body(body))
+    }
+}

@@ -1,0 +1,179 @@
+internal import Foundation
+internal import HaulKit
+internal import NIOCore
+internal import NIOPosix
+
+/// Answers requests from a script. Bodies flow under the same back-pressure as those of a network.
+final class ScriptedTransport: Transport {
+    private let script: DownloadScript
+    /// Waits for a while after a moment, by the clock of the downloader; returns at once when that has passed.
+    private let moment: @Sendable () -> WaitAfter
+    typealias WaitAfter = @Sendable (Duration) async throws -> Void
+
+    private static let blockBytes = 64 << 10
+    private static let cancelled = TransportError(.connectionLost, "cancelled")
+
+    init<C: Clock>(_ script: DownloadScript, _ clock: C) where C.Duration == Duration {
+        self.script = script
+        moment = {
+            let start = clock.now
+            return { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+        }
+    }
+
+    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
+        let answer = script.answer(.init(url: request.url, headers: request.headers, firstByte: request.firstByte))
+        let task = Task {
+            let failure = await play(answer, request, receiver, eventLoop)
+            eventLoop.execute { receiver.ended(failure) }
+        }
+        return ScriptedExchange(task: task)
+    }
+
+    /// The downloader has closed its exchanges before, and there are no connections.
+    func shutDown() async {}
+
+    /// - Returns: how the response failed; nil when it is complete.
+    private func play(
+        _ answer: DownloadScript.Answer?,
+        _ request: TransportRequest,
+        _ receiver: any ResponseReceiver,
+        _ eventLoop: any EventLoop
+    ) async -> TransportError? {
+        guard let answer else {
+            let message = "The script has no response for \(request.url.masked)."
+            return TransportError(reporting: DownloadError(code: .connectionFailed, message: message))
+        }
+        switch answer.response.outcome {
+        case .failure(let error):
+            script.finished(answer)
+            return TransportError(reporting: error)
+        case .status(let status, let headers):
+            script.finished(answer)
+            let fields = [("Content-Length", "0")] + headers.map { ($0.key, $0.value) }
+            return await send(status, fields, request, receiver, eventLoop) ? nil : Self.cancelled
+        case .body(let body):
+            return await send(body, answer, request, receiver, eventLoop)
+        }
+    }
+
+    /// - Returns: false when the response is not wanted any more.
+    private func send(
+        _ status: Int,
+        _ fields: [(String, String)],
+        _ request: TransportRequest,
+        _ receiver: any ResponseReceiver,
+        _ eventLoop: any EventLoop
+    ) async -> Bool {
+        let head = ResponseHead(status: status, fields: fields, url: request.url)
+        do {
+            try await eventLoop.flatSubmit { receiver.headReceived(head, on: eventLoop) }.get()
+            return !Task.isCancelled
+        } catch { return false }
+    }
+
+    private func send(
+        _ body: ScriptedResponse.Body,
+        _ answer: DownloadScript.Answer,
+        _ request: TransportRequest,
+        _ receiver: any ResponseReceiver,
+        _ eventLoop: any EventLoop
+    ) async -> TransportError? {
+        let head = ScriptedHead(body, request)
+        // Before the head: a test that has seen its effect may move the clock.
+        let wait = wait(for: body, answer)
+        guard await send(head.status, head.fields, request, receiver, eventLoop) else { return Self.cancelled }
+        var rest = head.range
+        var sent = 0
+        do {
+            for part in 1...body.parts where !rest.isEmpty {
+                let boundary = Int(Int64(body.bytes.count) * Int64(part) / Int64(body.parts))
+                guard boundary > rest.lowerBound else { continue }
+                sent += 1
+                try await wait(part, sent)
+                let end = min(boundary, rest.upperBound)
+                if let failure = body.failure, failure.after < body.bytes.count, failure.after < end {
+                    let last = max(failure.after, rest.lowerBound)
+                    try await send(body.bytes[rest.lowerBound..<last], receiver, eventLoop)
+                    script.finished(answer)
+                    return TransportError(reporting: failure.error)
+                }
+                try await send(body.bytes[rest.lowerBound..<end], receiver, eventLoop)
+                rest = end..<rest.upperBound
+            }
+        } catch { return Self.cancelled }
+        if rest.isEmpty, head.range.upperBound == body.bytes.count { script.finished(answer) }
+        return nil
+    }
+
+    /// Waits until a part may be sent: the number of the part in the file, and among those that this answer sends.
+    private func wait(for body: ScriptedResponse.Body, _ answer: DownloadScript.Answer)
+        -> @Sendable (_ part: Int, _ sent: Int) async throws -> Void
+    {
+        switch body.pace {
+        case .atOnce: return { _, _ in try Task.checkCancellation() }
+        case .steps:
+            return { part, _ in
+                let steps = answer.steps
+                try await steps.sleep(until: .init(elapsed: DownloadScript.stepTime * part))
+            }
+        case .every(let interval):
+            let wait = moment()
+            return { _, sent in try await wait(interval * sent) }
+        }
+    }
+
+    private func send(
+        _ bytes: ArraySlice<UInt8>,
+        _ receiver: any ResponseReceiver,
+        _ eventLoop: any EventLoop
+    ) async throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            let block = ByteBuffer(bytes: rest.prefix(Self.blockBytes))
+            rest = rest.dropFirst(Self.blockBytes)
+            try await eventLoop.flatSubmit {
+                receiver.bodyReceived(block, on: eventLoop) ?? eventLoop.makeSucceededVoidFuture()
+            }.get()
+        }
+    }
+}
+
+/// The head of the response to a request for a file, and which bytes follow.
+private struct ScriptedHead {
+    var status = 200
+    var fields: [(String, String)] = []
+    var range: Range<Int>
+
+    init(_ body: ScriptedResponse.Body, _ request: TransportRequest) {
+        let count = body.bytes.count
+        range = 0..<count
+        let isRange = request.firstByte > 0 || request.end != nil
+        let isCurrent = request.conditionField.map { $0.value == body.tag } ?? true
+        if isRange, !isCurrent, request.conditionField?.name != "If-Range" {
+            (status, range) = (412, 0..<0)
+        } else if isRange, isCurrent, request.firstByte >= count {
+            (status, range) = (416, 0..<0)
+            fields.append(("Content-Range", "bytes */\(count)"))
+        } else if isRange, isCurrent {
+            let first = Int(clamping: max(0, request.firstByte))
+            range = first..<max(first, min(count, request.end.map { Int(clamping: $0) } ?? count))
+            status = 206
+            fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(count)"))
+        }
+        fields += [
+            ("ETag", body.tag), ("Content-Length", "\(range.count)"), ("Content-Type", body.contentType),
+            ("Accept-Ranges", "bytes"),
+        ]
+        if let name = body.fileName?.addingPercentEncoding(withAllowedCharacters: .alphanumerics) {
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(name)"))
+        }
+    }
+}
+
+private struct ScriptedExchange: Exchange {
+    let task: Task<Void, Never>
+    func cancel() { task.cancel() }
+}

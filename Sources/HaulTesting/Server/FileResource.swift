@@ -1,0 +1,140 @@
+/// A file as a correct server serves it (ranges, conditions, validators), with a property for each fault.
+///
+/// ```swift
+/// var file = FileResource(bytes, etag: "\"1\"")
+/// file.bodyLimit = 1000
+/// file.ending = .reset
+/// let server = try await TestServer.start(serving: ["/file.bin": file])
+/// ```
+///
+/// Requests with another method than GET and HEAD are answered 405.
+public struct FileResource: Sendable {
+    /// What follows the last byte of a body.
+    public enum Ending: Sendable {
+        /// The next request on the same connection, as it should be.
+        case complete
+        /// The orderly end of the connection: a FIN, with TLS a close_notify before it.
+        case close
+        /// With TLS the end of the TCP connection without a close_notify; without TLS the same as `close`.
+        case closeAbruptly
+        /// A TCP RST.
+        case reset
+        /// Nothing, and the connection stays open.
+        case stall
+    }
+
+    /// The representation (RFC 9110 §3.2).
+    public var content: TestContent
+    /// The value of `ETag`, with its quotes and perhaps `W/`.
+    public var etag: String?
+    /// The value of `Last-Modified`.
+    public var lastModified: String?
+    /// The value of `Date`.
+    public var date: String?
+    /// The value of `Content-Type`.
+    public var contentType = "application/octet-stream"
+    /// Fields added to every 200 and 206.
+    public var extraHeaders: [(String, String)] = []
+    /// The value of `Accept-Ranges`.
+    public var acceptRanges: String? = "bytes"
+    /// Whether `Range` is looked at; otherwise the answer is 200 and everything.
+    public var honoursRange = true
+    /// Whether `If-Range` is looked at; otherwise the answer is 206 even to a validator that does not match.
+    public var honoursIfRange = true
+    /// Whether any `If-Range` leads to 200, also one that matches, as some delivery networks have it.
+    public var ignoresRangeWhenIfRangePresent = false
+    /// The pace of the body in bytes per second; `nil` for no limit.
+    public var bytesPerSecond: Int?
+    /// Bytes of each body that are sent before ``ending``, unless that is `complete`. A body that is not longer is sent
+    /// whole, and without a fault. `nil` for the whole body.
+    public var bodyLimit: Int64?
+    /// What follows the body that was cut at ``bodyLimit``, or without that the whole body.
+    public var ending: Ending = .complete
+
+    /// A resource without faults that serves these bytes.
+    ///
+    /// - Parameters:
+    ///   - etag: the value of `ETag`, with its quotes. Downloads without any validator are not resumed.
+    ///   - lastModified: the value of `Last-Modified`.
+    public init(_ bytes: some Sequence<UInt8>, etag: String? = nil, lastModified: String? = nil) {
+        self.init(content: TestContent(bytes), etag: etag, lastModified: lastModified)
+    }
+
+    /// A resource without faults.
+    public init(content: TestContent, etag: String? = nil, lastModified: String? = nil) {
+        self.content = content
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+
+    /// The answer to a request.
+    public func reply(to request: TestRequest) -> TestReply {
+        guard ["GET", "HEAD"].contains(request.method) else {
+            return kept(.empty(405, "Method Not Allowed", headers: [("Allow", "GET, HEAD")]), for: request)
+        }
+        switch outcome(of: request) {
+        case .preconditionFailed:
+            return kept(.empty(412, "Precondition Failed"), for: request)
+        case .notModified:
+            // A 304 has no body and needs no length, which would be the one of the representation.
+            return kept(TestReply([.head(status: 304, reason: "Not Modified", headers: validators)]), for: request)
+        case .notSatisfiable:
+            let headers = [("Content-Range", "bytes */\(content.count)")]
+            return kept(.empty(416, "Range Not Satisfiable", headers: headers), for: request)
+        case .whole:
+            return transfer(0..<content.count, status: 200, reason: "OK", headers: [], for: request)
+        case .part(let range):
+            let value = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(content.count)"
+            let headers = [("Content-Range", value)]
+            return transfer(range, status: 206, reason: "Partial Content", headers: headers, for: request)
+        }
+    }
+
+    private func transfer(
+        _ range: Range<Int64>,
+        status: Int,
+        reason: String,
+        headers: [(String, String)],
+        for request: TestRequest
+    ) -> TestReply {
+        var fields = [("Content-Type", contentType), ("Content-Length", "\(range.count)")] + headers + validators
+        if let acceptRanges { fields.append(("Accept-Ranges", acceptRanges)) }
+        let head = TestStep.head(status: status, reason: reason, headers: fields + extraHeaders)
+        return kept(TestReply([head] + (request.method == "HEAD" ? [] : body(range))), for: request)
+    }
+
+    private func body(_ range: Range<Int64>) -> [TestStep] {
+        let limit = ending == .complete ? Int64.max : bodyLimit ?? Int64(range.count)
+        let isCut = limit < range.count
+        let sent = isCut ? range.lowerBound..<(range.lowerBound + limit) : range
+        let end = isCut || bodyLimit == nil ? ending.steps : []
+        if let bytesPerSecond { return [.slow(sent, of: content, bytesPerSecond: bytesPerSecond)] + end }
+        return [.body(sent, of: content)] + end
+    }
+
+    private var validators: [(String, String)] {
+        let fields = [("Date", date), ("ETag", etag), ("Last-Modified", lastModified)]
+        return fields.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// Ends the connection after the reply if the client asked for that.
+    private func kept(_ reply: TestReply, for request: TestRequest) -> TestReply {
+        guard request["Connection"]?.lowercased() == "close",
+            case .head(let status, let reason, let headers)? = reply.steps.first
+        else { return reply }
+        let head = TestStep.head(status: status, reason: reason, headers: headers + [("Connection", "close")])
+        return TestReply([head] + reply.steps.dropFirst(), keepsAlive: false)
+    }
+}
+
+extension FileResource.Ending {
+    fileprivate var steps: [TestStep] {
+        switch self {
+        case .complete: []
+        case .close: [.close]
+        case .closeAbruptly: [.closeAbruptly]
+        case .reset: [.reset]
+        case .stall: [.stall]
+        }
+    }
+}

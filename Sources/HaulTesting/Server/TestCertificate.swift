@@ -1,0 +1,84 @@
+internal import Foundation
+internal import NIOCore
+internal import NIOSSL
+internal import Synchronization
+
+/// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. It is made with the `openssl`
+/// command, which must be installed, in a temporary folder that is removed when the process ends.
+public struct TestCertificate: Sendable {
+    /// Path of the certificate as PEM, for ``HaulKit/Configuration/certificateAuthorities``.
+    public let certificatePath: String
+    private let keyPath: String
+    /// The newest version of TLS that a server with it speaks; nil for every one.
+    public var newestTLS: TLSVersion?
+
+    /// A version of TLS.
+    public enum TLSVersion: Sendable {
+        /// TLS 1.1.
+        case tls11
+        /// TLS 1.2.
+        case tls12
+    }
+
+    private static let cached = Mutex<TestCertificate?>(nil)
+    /// What is to be removed when the process ends.
+    private static let directories = Mutex<[URL]>([])
+
+    /// The certificate for localhost and 127.0.0.1, made once a process.
+    public static func shared() throws -> TestCertificate {
+        try cached.withLock { cached in
+            if let cached { return cached }
+            let made = try make()
+            cached = made
+            return made
+        }
+    }
+
+    /// Makes another one, for instance for a name that is not the server's.
+    public static func make(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestCertificate {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("haul-test-certificate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        removeAtExit(directory)
+        let certificate = directory.appendingPathComponent("certificate.pem").path
+        let key = directory.appendingPathComponent("key.pem").path
+        try SystemCommand.run(
+            ["openssl"] + [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-subj", "/CN=Haul test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
+            ]
+        )
+        return TestCertificate(certificatePath: certificate, keyPath: key, newestTLS: nil)
+    }
+
+    /// What a server needs of it.
+    func serverContext() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem))
+        )
+        configuration.maximumTLSVersion =
+            switch newestTLS {
+            case .tls11: .tlsv11
+            case .tls12: .tlsv12
+            case nil: nil
+            }
+        configuration.applicationProtocols = ["http/1.1"]
+        // After its close_notify a server does not wait long for the client's.
+        configuration.shutdownTimeout = .milliseconds(200)
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private static func removeAtExit(_ directory: URL) {
+        let isFirst = directories.withLock { directories in
+            directories.append(directory)
+            return directories.count == 1
+        }
+        guard isFirst else { return }
+        atexit {
+            for directory in TestCertificate.directories.withLock({ $0 }) {
+                try? FileManager.default.removeItem(at: directory)
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// One thing that a ``TestServer`` does on the socket. Nothing is added to what a step says.
+public enum TestStep: Sendable {
+    /// A status line, the header fields and the empty line, verbatim.
+    case head(status: Int, reason: String, headers: [(String, String)])
+    /// These bytes, verbatim.
+    case raw([UInt8])
+    /// A range of content in writes of 64 KiB, each made when the socket took the one before.
+    case body(Range<Int64>, of: TestContent)
+    /// The same in the chunked coding (RFC 9112 §7.1); without the closing zero chunk if not `terminated`.
+    case chunked(Range<Int64>, of: TestContent, terminated: Bool)
+    /// The same at a steady pace, in about 20 writes a second.
+    case slow(Range<Int64>, of: TestContent, bytesPerSecond: Int)
+    /// Nothing for a while.
+    case wait(Duration)
+    /// Nothing ever more: the connection stays open until the peer closes it or the server stops.
+    case stall
+    /// An orderly end: a FIN, with TLS a close_notify before it.
+    case close
+    /// With TLS the end of the TCP connection without a close_notify; without TLS the same as `close`.
+    case closeAbruptly
+    /// A TCP RST, sent once the peer's system has everything written before it.
+    case reset
+}
+
+/// What a ``TestServer`` does with one request: steps, one after the other.
+public struct TestReply: Sendable {
+    /// What it does, one after the other.
+    public var steps: [TestStep]
+    /// Whether the connection is kept for another request after the steps; else it ends as with ``TestStep/close``.
+    public var keepsAlive: Bool
+
+    /// Makes a reply of these steps.
+    public init(_ steps: [TestStep], keepsAlive: Bool = true) {
+        self.steps = steps
+        self.keepsAlive = keepsAlive
+    }
+
+    /// A correct reply with a text.
+    public static func text(_ text: String) -> TestReply {
+        let bytes = Array(text.utf8)
+        return TestReply([
+            .head(status: 200, reason: "OK", headers: [("Content-Length", "\(bytes.count)")]), .raw(bytes),
+        ])
+    }
+
+    /// A correct reply with an empty body, for redirects and errors.
+    public static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
+        TestReply([.head(status: status, reason: reason, headers: headers + [("Content-Length", "0")])])
+    }
+}
+
+/// What a ``TestServer`` does with a connection that it has accepted.
+public enum ConnectionDecision: Sendable {
+    /// It is served.
+    case serve
+    /// It is reset without an answer as soon as the client has sent something, or after 0.2 s.
+    case reset
+    /// It is ended with a FIN at once, without an answer and without TLS.
+    case refuseByClosing
+}

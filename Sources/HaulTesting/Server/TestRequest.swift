@@ -1,0 +1,72 @@
+/// A request as a ``TestServer`` received it.
+public struct TestRequest: Sendable {
+    /// The method, such as `GET`.
+    public let method: String
+    /// The request target as it stood in the request line.
+    public let target: String
+    /// The header fields in their order and spelling.
+    public let headers: [(String, String)]
+    /// The body.
+    public let body: [UInt8]
+    /// The address that it came from; nil where there was no connection.
+    public let remoteAddress: String?
+    /// The number of the server's connection that it came on, counted from 1.
+    public let connectionNumber: Int
+    /// Its number among all requests of the server, counted from 1.
+    public let requestNumber: Int
+    /// How many other requests the server was answering when it came.
+    public let othersInProgress: Int
+
+    /// Makes a request, for testing an answer without a server.
+    public init(
+        method: String = "GET",
+        target: String = "/",
+        headers: [(String, String)] = [],
+        body: [UInt8] = [],
+        remoteAddress: String? = nil,
+        connectionNumber: Int = 1,
+        requestNumber: Int = 1,
+        othersInProgress: Int = 0
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.remoteAddress = remoteAddress
+        self.connectionNumber = connectionNumber
+        self.requestNumber = requestNumber
+        self.othersInProgress = othersInProgress
+    }
+
+    /// The values of a header field whatever the case of its name, joined with commas; nil if there is none.
+    public subscript(name: String) -> String? {
+        let wanted = name.lowercased()
+        let values = headers.filter { $0.0.lowercased() == wanted }.map { $0.1 }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// The path of the target: without a query and, in the form a proxy receives, without scheme and authority.
+    public var path: String {
+        var rest = Substring(target)
+        if !rest.hasPrefix("/"), let authority = rest.firstRange(of: "://") {
+            rest = rest[authority.upperBound...]
+            rest = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        }
+        return String(rest.prefix { $0 != "?" })
+    }
+
+    /// The range asked for by `bytes=a-b` or `bytes=a-`; nil for every other form and for no `Range` at all.
+    public var range: (first: Int64, last: Int64?)? {
+        guard let value = self["Range"], value.lowercased().hasPrefix("bytes=") else { return nil }
+        let ends = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.position(ends[0]) else { return nil }
+        if ends[1].isEmpty { return (first, nil) }
+        guard let last = Self.position(ends[1]), last >= first else { return nil }
+        return (first, last)
+    }
+
+    /// A run of digits and nothing else; `Int64.init` alone would take a sign.
+    private static func position(_ digits: Substring) -> Int64? {
+        digits.allSatisfy { $0.isASCII && $0.isNumber } ? Int64(digits) : nil
+    }
+}

@@ -1,0 +1,123 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// An HTTP/1.1 server on 127.0.0.1 that answers each request as the test says, with or without faults.
+///
+/// ```swift
+/// let server = try await TestServer.start(serving: ["/file.bin": FileResource(bytes, etag: "\"1\"")])
+/// let file = try await downloader.download(server.url("/file.bin"), to: folder).result()
+/// await server.stop()
+/// ```
+///
+/// It has threads of its own, so a test that blocks the cooperative thread pool does not stop it. It runs until
+/// ``stop()``, also when nothing refers to it any more.
+public final class TestServer: Sendable {
+    /// The threads of all test servers and proxies of the process.
+    static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+
+    private let channel: any Channel
+    private let log: ServerLog<TestRequest>
+    private let answers: AnswerCount
+    private let isSecure: Bool
+
+    /// The port it listens on.
+    public let port: Int
+
+    private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, answers: AnswerCount, isSecure: Bool) {
+        self.channel = channel
+        self.port = port
+        self.log = log
+        self.answers = answers
+        self.isSecure = isSecure
+    }
+
+    /// Starts a server that serves these files by their paths, and answers 404 for every other path.
+    ///
+    /// - Parameters:
+    ///   - files: the files by their paths, which start with a slash. A query is ignored.
+    ///   - port: the port to listen on; 0 for any.
+    ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
+    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
+    public static func start(
+        serving files: [String: FileResource],
+        port: Int = 0,
+        tls: TestCertificate? = nil
+    ) async throws -> TestServer {
+        try await start(port: port, tls: tls) { request in
+            files[request.path]?.reply(to: request) ?? .empty(404, "Not Found")
+        }
+    }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - host: the address to listen on; ``url(_:)`` names 127.0.0.1 whatever it is.
+    ///   - port: the port to listen on; 0 for any.
+    ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
+    ///   - onAccept: what to do with a connection, given its number counted from 1.
+    ///   - handler: what to do with a request. Called on a thread of the server: it must not block.
+    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
+    public static func start(
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        tls: TestCertificate? = nil,
+        onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
+        handler: @escaping @Sendable (TestRequest) -> TestReply
+    ) async throws -> TestServer {
+        let log = ServerLog<TestRequest>()
+        let answers = AnswerCount()
+        let context = try tls.map { try $0.serverContext() }
+        let channel = try await listen(host: host, port: port) { channel in
+            guard let number = log.opened(channel) else { return channel.closeTransport() }
+            let pipeline = channel.pipeline.syncOperations
+            let decision = onAccept?(number) ?? .serve
+            guard case .serve = decision else { return try pipeline.addHandler(ConnectionDecisionHandler(decision)) }
+            if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+            try pipeline.addHandler(ConnectionHandler(number: number, log: log, answers: answers, handler: handler))
+        }
+        let bound = channel.localAddress?.port ?? port
+        return TestServer(channel: channel, port: bound, log: log, answers: answers, isSecure: context != nil)
+    }
+
+    /// Stops listening and closes every connection; returns when all are closed.
+    public func stop() async {
+        try? await channel.close()
+        await log.stop()
+    }
+
+    /// The address of a path, which starts with a slash: `https://localhost:…` with TLS, else `http://127.0.0.1:…`.
+    public func url(_ path: String) -> String {
+        (isSecure ? "https://localhost" : "http://127.0.0.1") + ":\(port)\(path)"
+    }
+
+    /// The requests received so far, in the order of their numbers.
+    public var requests: [TestRequest] { log.entries }
+
+    /// The body bytes that the system took from the server so far, a little more than a client can have read.
+    package var bodyBytesSent: Int64 { log.bodyBytesSent }
+
+    /// The most requests that were being answered at once for a quarter of a second. A client that has closed a
+    /// connection is a little ahead of the server, hence not for a shorter time.
+    package var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
+
+    /// Listens and sets every accepted connection up on its event loop.
+    static func listen(
+        host: String = "127.0.0.1",
+        port: Int,
+        setUp: @escaping @Sendable (any Channel) throws -> Void
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: threads)
+            .serverChannelOption(.backlog, value: 256)
+            // A test may stop a server and start another on the same port.
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try setUp(channel) }
+            }
+            .bind(host: host, port: port)
+            .get()
+    }
+}

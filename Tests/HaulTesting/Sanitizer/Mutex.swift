@@ -1,1 +1,0 @@
-../../../Sources/HaulKit/Support/Mutex.swift
