@@ -49,15 +49,15 @@ final class TaskFactory {
             case .failed: record.error.map { .failed($0) } ?? .queued
             case .completed: record.finalPath.map { .completed(path: $0) } ?? .queued
             }
-        var machine = DownloadMachine(
+        let machine = DownloadMachine(
             settings(request, record),
             state: state,
             resource: record.resource,
             persisted: saved.progress?.persisted(bootID: services.disk.bootID) ?? .zero,
+            hold: record.hold,
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
-        if state == .paused { machine.hold = record.hold }
         let task = DownloadTask(id, machine, record, limiter(request), environment)
         // Who has the whole store to himself need not ask whose a record is.
         let isAddedHere = record.owner == services.store.owner.number && record.partPath == nil

@@ -61,7 +61,7 @@ final class ConnectionBroker {
         while let other = pool.nextHost { serve(other) }
         // And if none waits for its first one, a download that could use one more.
         for id in pool.waitingForRoom where pool.hasRoom(host) {
-            guard let task = tasks[id], task.machine.transfer.wantsRoom else {
+            guard let task = tasks[id], task.machine.wantsRoom else {
                 pool.stopWaitingForRoom(id)
                 continue
             }

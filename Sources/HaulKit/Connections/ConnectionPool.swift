@@ -93,7 +93,7 @@ final class ConnectionPool {
         learnedLimits[host] = limit
         let (store, logger, date) = (services.store, services.logger, services.time.date())
         Task.detached {
-            do throws(DownloadError) { try await store.note(limit, of: host, at: date) } catch {
+            do throws(DownloadError) { try await store.recordLimit(limit, of: host, at: date) } catch {
                 logger.debug("store: \(error)")
             }
         }

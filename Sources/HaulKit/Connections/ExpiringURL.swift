@@ -70,17 +70,17 @@ struct ExpiringURL: Sendable, Equatable {
     }
 
     /// There is a fresh one.
-    mutating func take(expiresAt: Instant?, at now: Instant) {
+    mutating func renew(expiresAt: Instant?, at now: Instant) {
         asked = nil
         number += 1
         (isMissing, isVouchedFor, isUntried, refusal) = (false, true, true, nil)
-        learn(expiresAt: expiresAt, at: now)
+        setExpiry(expiresAt: expiresAt, at: now)
         // It has only just been made: a date that has passed is that of another clock.
         if let expiresAt, expiresAt <= now { (self.expiresAt, renewsAt) = (nil, nil) }
     }
 
     /// What is known of the one that is here.
-    mutating func learn(expiresAt: Instant?, at now: Instant) {
+    mutating func setExpiry(expiresAt: Instant?, at now: Instant) {
         self.expiresAt = expiresAt
         renewsAt = expiresAt.map { moment in
             // In good time, and in proportion: a link that lives for two seconds is not to be replaced at once.

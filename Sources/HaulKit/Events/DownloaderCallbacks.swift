@@ -25,8 +25,8 @@ public struct DownloaderCallbacks: Sendable {
     /// Ends the chain: from now on none of its closures is called. Calling it again does nothing.
     public func stop() { line.stop() }
 
-    fileprivate func add(_ callback: EventCallback<DownloaderEvent>) -> Self {
-        line.add(callback)
+    fileprivate func appending(_ callback: EventCallback<DownloaderEvent>) -> Self {
+        line.append(callback)
         return self
     }
 
@@ -146,7 +146,7 @@ extension DownloadCallbackSource {
         let callbacks = callbacks
         let isStopped = callbacks.isStopped
         // Asked on the main actor: what stops the chain there is not called back after it.
-        return callbacks.add(.init { event in if !isStopped.isSet { body(event) } })
+        return callbacks.appending(.init { event in if !isStopped.isSet { body(event) } })
     }
 
     private func attach(
@@ -155,7 +155,7 @@ extension DownloadCallbackSource {
     ) -> DownloaderCallbacks {
         let callbacks = callbacks
         let isStopped = callbacks.isStopped
-        return callbacks.add(.init(place: place) { event in if !isStopped.isSet { body(event) } })
+        return callbacks.appending(.init(place: place) { event in if !isStopped.isSet { body(event) } })
     }
 }
 
@@ -175,7 +175,7 @@ private final class DownloaderCallbackLine: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
     let isStopped = CancelFlag()
 
-    func add(_ callback: EventCallback<DownloaderEvent>) {
+    func append(_ callback: EventCallback<DownloaderEvent>) {
         guard !isStopped.isSet else { return }
         callbacks.withLock { $0.append(callback) }
     }

@@ -19,7 +19,7 @@ enum SpaceError {
     }
 
     /// What a record says of a download that waits; nil where the reason is not one of the disk.
-    static func waiting(_ hold: HoldReason, _ record: DownloadRecord) -> DownloadError? {
+    static func held(_ hold: HoldReason, _ record: DownloadRecord) -> DownloadError? {
         switch hold {
         case .diskFull:
             DownloadError(

@@ -16,7 +16,7 @@ struct HostRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRec
 
 extension DownloadStore {
     /// Remembers how many connections a host was seen to allow.
-    func note(_ limit: Int, of host: Origin, at date: Date) async throws(DownloadError) {
+    func recordLimit(_ limit: Int, of host: Origin, at date: Date) async throws(DownloadError) {
         try await onWriter { store in
             try store.file.queue.write { database in
                 try HostRecord(origin: host.text, connections: limit, seenAt: date).upsert(database)

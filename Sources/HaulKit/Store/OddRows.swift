@@ -29,11 +29,11 @@ struct OddRows {
 
     mutating func record(_ row: Row) -> DownloadRecord? {
         if let record = try? DownloadRecord(row: row), record.isPlausible { return record }
-        note(row)
+        report(row)
         return nil
     }
 
-    private mutating func note(_ row: Row) {
+    private mutating func report(_ row: Row) {
         let status: DatabaseValue = row["status"] ?? .null
         guard String.fromDatabaseValue(status) != Self.status else { return }
         let (id, url): (DatabaseValue, DatabaseValue) = (row["id"] ?? .null, row["url"] ?? .null)

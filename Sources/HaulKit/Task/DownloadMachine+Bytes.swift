@@ -6,19 +6,19 @@ extension DownloadMachine {
     mutating func bytesLanded(_ receivedRanges: PersistedRanges, at now: Instant) -> [Action] {
         switch state {
         case .transferring:
-            take(receivedRanges)
+            updatePersisted(receivedRanges)
             let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
             return actions + follow(outcome, at: now) + askInGoodTime(at: now)
         case .paused, .failed, .queued, .inspectingDisk:
             // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
             // back, even when the user has resumed already: the file is looked at only after that.
-            if resource != nil { take(receivedRanges) }
+            if resource != nil { updatePersisted(receivedRanges) }
             return []
         default: return []
         }
     }
 
-    mutating func take(_ receivedRanges: PersistedRanges) {
+    mutating func updatePersisted(_ receivedRanges: PersistedRanges) {
         patience.noteProgress(to: receivedRanges.count)
         persisted = receivedRanges
     }
@@ -56,10 +56,10 @@ extension DownloadMachine {
         var failure: TransportError?
         switch end {
         case .finished(let receivedRanges):
-            take(receivedRanges)
+            updatePersisted(receivedRanges)
             kind = .finished
         case .failed(let error, let receivedRanges):
-            if let receivedRanges { take(receivedRanges) }
+            if let receivedRanges { updatePersisted(receivedRanges) }
             // That there is no socket for one more says nothing of the host.
             (kind, failure) = (error.kind == .tooManyOpenFiles ? .noRoom : .failed, error)
         case .noRoom: kind = .noRoom

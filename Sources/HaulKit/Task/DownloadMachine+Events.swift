@@ -3,8 +3,20 @@ internal import NIOHTTP1
 
 /// The way in: what becomes of each event.
 extension DownloadMachine {
-    mutating func handle(_ event: Event, at now: Instant) -> [Action] {
+    /// - Parameter surroundings: wanted where ``needsSurroundings``; nil: as before.
+    mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
+        if let surroundings {
+            transfer.room = surroundings.room
+            transfer.isHeldBack = surroundings.isHeldBack
+        }
         switch event {
+        case .hostKnown(let limit, let expiry):
+            knownLimit = limit
+            if let expiry { link.setExpiry(expiresAt: expiry, at: now) }
+            return []
+        case .retargeted(let settings, let isFromReplacedSource):
+            retarget(settings, isFromReplacedSource: isFromReplacedSource)
+            return []
         case .slotWithdrawn:
             switch state {
             // As good as done, or in no slot.
@@ -20,7 +32,9 @@ extension DownloadMachine {
         case .slotGranted:
             guard state == .queued else { return [] }
             return recover()
-        case .recovered(let found): return recovered(found, at: now)
+        case .recovered(let found, let version):
+            if let version { takeOver(version) }
+            return recovered(found, at: now)
         case .headReceived(let id, let head, let retryAfter):
             return headReceived(id, head, retryAfter: retryAfter, at: now)
         case .blocksChosen(let id, let blocks): return blocksChosen(id, blocks, at: now)

@@ -13,6 +13,8 @@ extension DownloadMachine {
         var url: URL
         /// Nil where nobody knows.
         var expiresAt: Instant?
+        /// Connections that its host was seen to allow, by other downloads.
+        var knownLimit: Int?
     }
 
     // MARK: Asking
@@ -86,7 +88,7 @@ extension DownloadMachine {
 
     mutating func sourceFound(_ id: AskID, _ fresh: Link, at now: Instant) -> [Action] {
         guard link.asked == id else { return [] }
-        take(fresh, at: now)
+        adopt(fresh, at: now)
         switch state {
         case .awaitingURL: return open(at: now)
         case .transferring: return useLink(at: now)
@@ -117,7 +119,7 @@ extension DownloadMachine {
         if case .completed = state { return [] }
         if state == .cancelled { return [] }
         let before = link.stopAsking()
-        take(fresh, at: now)
+        adopt(fresh, at: now)
         switch state {
         case .awaitingURL: return before + open(at: now)
         case .connecting(let id, _), .comparing(let id, _): return before + [.close(id)] + reopen(at: now)
@@ -139,12 +141,13 @@ extension DownloadMachine {
         return actions + (transfer.outcome == .noConnections ? open(at: now) : follow(transfer.outcome, at: now))
     }
 
-    private mutating func take(_ fresh: Link, at now: Instant) {
+    private mutating func adopt(_ fresh: Link, at now: Instant) {
         let isSamePlace = link.isMissing || settings.url.isSamePlace(as: fresh.url)
         // What is known was known from here, while there was only one link.
         if !link.isMissing, resource?.place == nil { resource?.place = settings.url.place }
         (settings.url, settings.target) = (fresh.url, nil)
-        link.take(expiresAt: fresh.expiresAt, at: now)
+        knownLimit = fresh.knownLimit
+        link.renew(expiresAt: fresh.expiresAt, at: now)
         sources.replaceLink(fresh.url, isSamePlace: isSamePlace)
         transfer.linkReplaced(isForeign: isFromOtherPlace, at: now)
         if !isSamePlace {
@@ -195,9 +198,6 @@ extension DownloadMachine {
         get { sources.link }
         set { sources.link = newValue }
     }
-
-    /// What the store says of the link, before it is used.
-    mutating func learn(linkExpiresAt: Instant?, at now: Instant) { link.learn(expiresAt: linkExpiresAt, at: now) }
 }
 
 extension URL {

@@ -72,6 +72,10 @@ extension DownloadMachine {
 
     enum Event: Sendable, Equatable {
         case slotGranted
+        /// What is known before a run: connections that the host was seen to allow, and when the link expires.
+        case hostKnown(limit: Int?, linkExpiresAt: Instant?)
+        /// What the download is to be was changed between two runs; while it runs nothing changes.
+        case retargeted(Settings, isFromReplacedSource: Bool)
         /// A download of higher priority gets the slot: this one waits again.
         case slotWithdrawn
         case pauseRequested
@@ -83,8 +87,8 @@ extension DownloadMachine {
         case holdEnded(HoldReason)
         /// There is no room for what comes next. The reason is nil where there never will be.
         case spaceMissing(HoldReason?, DownloadError)
-        /// What is on disk and may be relied on; nil when nothing is.
-        case recovered(PersistedRanges?)
+        /// What is on disk and may be relied on, nil when nothing is; and the version that it is of, where the store was asked.
+        case recovered(PersistedRanges?, of: StoredVersion? = nil)
         case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
         /// The blocks that are to be compared before the resume.
         case blocksChosen(ChoiceID, [Range<Int64>])
@@ -110,6 +114,18 @@ extension DownloadMachine {
         case skipped(path: String)
         /// A step outside a connection failed: recovering, preparing, publishing.
         case stepFailed(DownloadError)
+    }
+
+    /// What the store says of the representation.
+    struct StoredVersion: Sendable, Equatable {
+        var resource: Resource?
+    }
+
+    /// What the machine cannot know: how many connections each source may have beside those that it has, and whether a speed limit
+    /// holds, since how fast the connections are then says nothing about them.
+    struct Surroundings: Sendable, Equatable {
+        var room: [Origin: Int] = [:]
+        var isHeldBack = false
     }
 
     struct TimerID: Sendable, Hashable { let number: Int }

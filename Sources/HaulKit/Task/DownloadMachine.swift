@@ -49,6 +49,7 @@ struct DownloadMachine: Sendable, Equatable {
         state: State = .queued,
         resource: Resource? = nil,
         persisted: PersistedRanges = .zero,
+        hold: HoldReason? = nil,
         seed: UInt64,
         isFromReplacedSource: Bool = false
     ) {
@@ -56,27 +57,13 @@ struct DownloadMachine: Sendable, Equatable {
         self.state = state
         self.resource = resource
         self.persisted = persisted
+        if state == .paused { self.hold = hold }
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = RetryBudget(seed: seed)
         comparison = VersionComparison(seed: seed)
         sources = SourceSelector(settings.url, target: settings.target, mirrors: settings.mirrors)
         link = ExpiringURL(settings)
     }
-
-    /// What each connection does that brings bytes.
-    func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
-        transfer.active.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, connection in
-            let remainingRange = transfer.plan?.segments[id]?.remainingRange ?? persisted.prefix..<persisted.prefix
-            return .init(
-                host: connection.origin.host,
-                remainingRange: remainingRange,
-                bytesPerSecond: connection.bytesPerSecond(at: now)
-            )
-        }
-    }
-
-    /// How many of its connections go to a host.
-    func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
 
     // MARK: What the user wants
 
@@ -94,40 +81,13 @@ struct DownloadMachine: Sendable, Equatable {
     }
 
     /// Takes over what the store says of the representation, while what is on disk is being looked at.
-    mutating func learn(_ resource: Resource?) {
+    mutating func takeOver(_ stored: StoredVersion) {
         guard state == .inspectingDisk else { return }
-        let place = self.resource?.place
-        self.resource = resource
+        let place = resource?.place
+        resource = stored.resource
         // A link that came a moment ago may not have been recorded yet.
         if self.resource?.place == nil { self.resource?.place = place }
     }
-
-    /// Whether a speed limit holds: how fast the connections are then says nothing about them.
-    mutating func note(isHeldBack: Bool) { transfer.isHeldBack = isHeldBack }
-
-    var isTransferring: Bool {
-        if case .transferring = state { return true }
-        return false
-    }
-
-    /// Every byte is here; what remains is the disk's business.
-    var isComplete: Bool { state == .verifying || state == .publishing }
-
-    /// Whether the next event may lead to further connections.
-    var mayOpenMore: Bool {
-        switch state {
-        case .preparing(_, let preparation, _):
-            settings.pieces != nil || preparation.resource.total ?? .max > settings.limits.smallestPiece
-        case .transferring: true
-        default: false
-        }
-    }
-
-    /// Connections that each host may have beside those that it has.
-    mutating func note(room: [Origin: Int]) { transfer.room = room }
-
-    /// Connections that the host was seen to allow, by other downloads.
-    mutating func learn(knownLimit: Int?) { self.knownLimit = knownLimit }
 
     mutating func resume() -> [Action] {
         switch state {

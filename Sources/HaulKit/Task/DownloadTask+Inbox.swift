@@ -11,9 +11,9 @@ extension DownloadTask {
         var next = 0
         // An event that an action causes at once is handled after the other actions.
         while next < inbox.count {
-            if machine.mayOpenMore { machine.note(room: environment.pool.room(machine.sources)) }
-            let actions = machine.handle(inbox[next], at: environment.services.time.now())
-            if machine.transfer.wantsRoom { environment.pool.waitForRoom(id) }
+            let surroundings = machine.needsSurroundings ? surroundings : nil
+            let actions = machine.handle(inbox[next], at: environment.services.time.now(), in: surroundings)
+            if machine.wantsRoom { environment.pool.waitForRoom(id) }
             next += 1
             for action in actions { perform(action) }
             if !actions.isEmpty { hasActed = true }
@@ -62,10 +62,13 @@ extension DownloadTask {
 
     /// The download has got a slot.
     func start() {
-        let origin = Origin(machine.settings.url)
-        machine.learn(knownLimit: environment.pool.learnedLimit(of: origin))
-        learnLinkExpiry()
+        let limit = environment.pool.learnedLimit(of: Origin(machine.settings.url))
+        send(.hostKnown(limit: limit, linkExpiresAt: linkExpiry))
         environment.metrics.start()
         send(.slotGranted)
+    }
+
+    private var surroundings: DownloadMachine.Surroundings {
+        .init(room: environment.pool.room(machine.sources), isHeldBack: speedLimit.isEffective)
     }
 }

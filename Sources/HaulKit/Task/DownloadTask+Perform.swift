@@ -59,7 +59,7 @@ extension DownloadTask {
         timer?.cancel()
         timer = environment.spawner.start(self, after: wait, environment.services.time.sleep) { task, _ in
             // A later one may have been set meanwhile. One that has fired must not keep its download in memory.
-            if task.machine.timers == id.number { task.timer = nil }
+            if task.machine.isWaiting(for: id) { task.timer = nil }
             task.receive(.timerFired(id))
         }
     }

@@ -17,7 +17,7 @@ extension DownloadTask {
             // What finds no room now is not to be asked for again before there is enough.
             record.total = preparation.resource.total ?? record.total
             if part == nil {
-                if let ending = try await createPart(preparation) { return ending }
+                if let ending = try await makeReady(preparation) { return ending }
             } else if !BufferedFile.isFor(preparation.resource.total) {
                 try await moveToDisk()
             }
@@ -46,7 +46,7 @@ extension DownloadTask {
     }
 
     /// - Returns: nil when the partial file is there; otherwise how the download ends.
-    private func createPart(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
+    private func makeReady(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
         guard let path = record.path(preparation) else {

@@ -14,8 +14,7 @@ extension DownloadTask {
         // What the machine has heard of says nothing about what the store was told.
         if notesProgress { note(part) }
         if part.file.isInMemory { leavesMemoryInTime(at: time.now()) }
-        guard machine.transfer.isShared else { return }
-        machine.note(isHeldBack: speedLimit.isEffective)
+        guard machine.isShared else { return }
         send(.bytesLanded(part.persisted))
     }
 
@@ -60,7 +59,6 @@ extension DownloadTask {
         let persisted = part.persisted
         let isInMemory = part.file.isInMemory
         note(part)
-        machine.note(isHeldBack: speedLimit.isEffective)
         send(.bytesLanded(persisted))
         countBytes()
         part.catchUp()

@@ -35,7 +35,7 @@ extension DownloadTask {
                     "The file could not be synced to the disk. The bytes that were synced are kept."
                 )
             }
-            let published = try await takeName(path, request.conflictPolicy, part, persisted)
+            let published = try await claimName(path, request.conflictPolicy, part, persisted)
             record.partPath = nil
             record.finished = try await services.status(of: part.file)
             return .published(path: published)
@@ -45,7 +45,7 @@ extension DownloadTask {
     }
 
     /// Records each name durably before it is tried: a crash right after the renaming can then be understood.
-    private func takeName(
+    private func claimName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
         _ part: PartFile,

@@ -29,7 +29,8 @@ extension DownloadTask {
             }
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
-            machine.learn(stored?.record.resource)
+            let version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
+            let total = version.resource.map { $0.total ?? record.wishes.size } ?? total
             let status = try await services.status(of: file)
             // Shorter than it should be: somebody cut it, and nobody knows what else he did.
             let persisted =
@@ -37,8 +38,9 @@ extension DownloadTask {
             hold(file, persisted ?? .zero)
             let isWhole = persisted.map { $0.prefix == stored?.record.resource?.total } ?? false
             let here = max(persisted?.count ?? 0, status.allocated)
-            if isWhole { return .recovered(persisted) }
-            return try await environment.space.refusal(total, here: here, self) ?? .recovered(persisted)
+            if isWhole { return .recovered(persisted, of: version) }
+            return try await environment.space.refusal(total, here: here, self)
+                ?? .recovered(persisted, of: version)
         } catch {
             return .stepFailed(error)
         }

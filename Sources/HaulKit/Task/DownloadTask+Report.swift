@@ -28,7 +28,7 @@ extension DownloadTask {
             record.status = environment.isShuttingDown ? .queued : .paused
             if !environment.isShuttingDown, let hold = machine.hold {
                 record.hold = hold
-                record.error = SpaceError.waiting(hold, record)
+                record.error = SpaceError.held(hold, record)
             }
         case .completed:
             record.status = .completed

@@ -28,7 +28,7 @@ extension DownloadTask {
         let isReplaced = record.merge(request)
         speedLimit.bytesPerSecond = record.wishes.bytesPerSecond
         if let merged = record.request {
-            machine.retarget(settings(merged, record), isFromReplacedSource: isReplaced)
+            send(.retargeted(settings(merged, record), isFromReplacedSource: isReplaced))
         }
         guard isReplaced || isMoved, ownsRecord else { return }
         try await environment.services.store.commit(record, nil, durably: true)

@@ -91,8 +91,11 @@ extension DownloadTask {
     func adopt(_ source: DownloadSource) -> DownloadMachine.Link {
         let date = services.time.date()
         record.take(source, now: date)
-        machine.learn(knownLimit: environment.pool.learnedLimit(of: Origin(source.url)))
-        return .init(url: source.url, expiresAt: record.linkExpiresAt.map { instant($0, date) })
+        return .init(
+            url: source.url,
+            expiresAt: record.linkExpiresAt.map { instant($0, date) },
+            knownLimit: environment.pool.learnedLimit(of: Origin(source.url))
+        )
     }
 
     /// Makes a new link durable before bytes come from it.
@@ -103,10 +106,10 @@ extension DownloadTask {
         return nil
     }
 
-    /// Before a download runs, its machine is told when its link expires: moments are counted from the start of this process.
-    func learnLinkExpiry() {
-        guard environment.configuration.sourceProvider != nil, let moment = record.linkExpiresAt else { return }
-        machine.learn(linkExpiresAt: instant(moment, services.time.date()), at: services.time.now())
+    /// When the present link expires: moments are counted from the start of this process.
+    var linkExpiry: Instant? {
+        guard environment.configuration.sourceProvider != nil else { return nil }
+        return record.linkExpiresAt.map { instant($0, services.time.date()) }
     }
 
     private func instant(_ moment: Date, _ now: Date) -> Instant {

@@ -47,7 +47,7 @@ struct OddRowTests {
         done.finishedAt = Date(timeIntervalSince1970: 4)
         let persisted = PersistedRanges(written: 5, synced: 5)
         try await store.commit([(waiting, nil), (begun, persisted), (done, nil)])
-        try await store.note(4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
+        try await store.recordLimit(4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
         await store.close()
         return [waiting, begun, done]
     }

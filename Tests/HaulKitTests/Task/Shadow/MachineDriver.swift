@@ -32,7 +32,7 @@ struct MachineDriver {
         if place == .inspectingDisk { send(.slotGranted) }
         if place == .awaitingURL {
             machine.link.canAsk = true
-            machine.link.learn(expiresAt: now, at: now)
+            machine.link.setExpiry(expiresAt: now, at: now)
             connect()
         }
         if place == .connecting { connect() }

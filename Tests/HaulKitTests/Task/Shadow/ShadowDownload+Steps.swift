@@ -36,11 +36,10 @@ extension ShadowDownload {
             return send(.recovered(nil))
         }
         isOpen = true
-        machine.learn(store.resource)
         let claim = store.persisted
         let isThere = claim.count > 0 && file.has(claim.written)
         file.reopen(isThere ? claim : .zero)
-        send(.recovered(isThere ? claim : nil))
+        send(.recovered(isThere ? claim : nil, of: .init(resource: store.resource)))
     }
 
     private mutating func prepare(_ id: ConnectionID, _ preparation: DownloadMachine.Preparation) {
