@@ -11,7 +11,7 @@ public struct DesktopNotifier: Notifier {
     public var applicationName = "Haul"
     private let bus: [DBusAddress]
     /// All in all: a desktop that hangs must not hold up anything.
-    private static let patience = TimeAmount.seconds(2)
+    private let patience: TimeAmount
     private static let service = "org.freedesktop.Notifications"
     /// No desktop shows more.
     private static let mostCharacters = 1000
@@ -20,7 +20,10 @@ public struct DesktopNotifier: Notifier {
     /// each notification, not before.
     public init() { self.init(bus: DBusAddress.sessionBus()) }
 
-    init(bus: [DBusAddress]) { self.bus = bus }
+    init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {
+        self.bus = bus
+        self.patience = patience
+    }
 
     /// Shows a notification; takes 2 seconds at most. Control characters are left out, and markup is shown as text.
     ///
@@ -32,7 +35,7 @@ public struct DesktopNotifier: Notifier {
     /// - Returns: whether a desktop took it. On a server there is none, which is no failure.
     @discardableResult
     func notify(_ title: String, body: String = "", urgency: Urgency = .normal) async -> Bool {
-        let deadline = NIODeadline.now() + Self.patience
+        let deadline = NIODeadline.now() + patience
         do throws(DBusError) {
             let connection = try await DBusConnection.open(bus, until: deadline)
             defer { connection.close() }

@@ -18,7 +18,7 @@ struct DesktopBusTests {
     @Test(arguments: [false, true])
     func followsNetworkManagerThroughItsComingAndGoing(isAbstract: Bool) async throws {
         let bus = try await PrivateBus.start(isAbstract: isAbstract)
-        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses)) {
+        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses, patience: .minutes(5))) {
             () throws(SystemCalls.Errno) in
             throw SystemCalls.Errno(code: EPERM)
         }
@@ -45,7 +45,7 @@ struct DesktopBusTests {
         let bus = try await PrivateBus.start()
         try await bus.tell("Own", Self.manager)
         try await bus.tell("SetMetered", .uint32(1))
-        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses)) {
+        let monitor = SystemNetworkMonitor(meter: NetworkManagerMeter(bus: bus.addresses, patience: .minutes(5))) {
             () throws(SystemCalls.Errno) in
             try SystemCalls.openNetlink()
         }
@@ -55,7 +55,7 @@ struct DesktopBusTests {
 
     @Test func showsANotification() async throws {
         let bus = try await PrivateBus.start()
-        let notifier = DesktopNotifier(bus: bus.addresses)
+        let notifier = DesktopNotifier(bus: bus.addresses, patience: .minutes(5))
         #expect(await notifier.notify("Done") == false)
         try await bus.tell("Own", Self.desktop)
         #expect(await notifier.notify("Done", body: "<b>&", urgency: .critical))
@@ -68,7 +68,7 @@ struct DesktopBusTests {
     @Test func aServiceThatDoesNotAnswerIsGivenUp() async throws {
         let bus = try await PrivateBus.start()
         try await bus.tell("Own", Self.desktop)
-        let connection = try await DBusConnection.open(bus.addresses, until: .now() + .seconds(20))
+        let connection = try await DBusConnection.open(bus.addresses, until: .now() + .minutes(5))
         let call = DBusMessage.call(
             to: "org.freedesktop.Notifications",
             path: "/org/freedesktop/Notifications",
@@ -79,13 +79,13 @@ struct DesktopBusTests {
             try await connection.call(call, until: .now() + .milliseconds(50))
         }
         // The connection is as good as before.
-        #expect(try await connection.call(.toBus("GetId"), until: .now() + .seconds(20)).body.count == 1)
+        #expect(try await connection.call(.toBus("GetId"), until: .now() + .minutes(5)).body.count == 1)
         await #expect(throws: DBusError.refused("org.freedesktop.DBus.Error.UnknownMethod")) {
-            try await connection.call(.toBus("NoSuchMethod"), until: .now() + .seconds(20))
+            try await connection.call(.toBus("NoSuchMethod"), until: .now() + .minutes(5))
         }
         await bus.stop()
         await #expect(throws: DBusError.notConnected) {
-            try await connection.call(.toBus("GetId"), until: .now() + .seconds(20))
+            try await connection.call(.toBus("GetId"), until: .now() + .minutes(5))
         }
     }
 }

@@ -65,10 +65,10 @@ final class PrivateBus: Sendable {
         _ = await bus.result()
     }
 
-    /// Calls the fake and returns what it answers.
+    /// Calls the fake and returns what it answers. The bus closes connections that take long to log in, as on a machine that is
+    /// busy: such a call is made again.
     @discardableResult
     func tell(_ member: String, _ body: DBusValue...) async throws -> [DBusValue] {
-        let connection = try await DBusConnection.open(addresses, until: .now() + .seconds(20))
         let call = DBusMessage.call(
             to: "org.haul.Fake",
             path: "/org/haul/Fake",
@@ -76,7 +76,15 @@ final class PrivateBus: Sendable {
             member: member,
             body
         )
-        return try await connection.call(call, until: .now() + .seconds(20)).body
+        while true {
+            do throws(DBusError) {
+                let connection = try await DBusConnection.open(addresses, until: .now() + .minutes(5))
+                return try await connection.call(call, until: .now() + .minutes(5)).body
+            } catch {
+                guard case .notConnected = error, kill(bus.identifier, 0) == 0 else { throw error }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
     }
 
     private static let script = #"""
