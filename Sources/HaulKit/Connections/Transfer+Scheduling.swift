@@ -95,7 +95,7 @@ extension Transfer {
         var question = RangeRequest.further(range, of: terms.resource, isPlain: doubts > 0)
         question.source = source
         question.link = sources.link.number
-        question.isProvable = terms.isProvable
+        question.terms.hasDigest = terms.isProvable
         if isForeign {
             // Its own name for the version, once it has said it.
             question.condition = sources.sources[source].validator?.strongTag.map { .ifMatch($0.text) } ?? .none

@@ -34,22 +34,14 @@ struct RangeRequest: Sendable, Equatable {
     var condition: Condition
     /// What earlier answers said; nil for the first request and when everything starts over.
     var known: Resource?
-    /// The URL is another one than the earlier bytes came from: no validator alone proves them equal.
-    var isFromReplacedSource: Bool
-    /// The earlier bytes came from another source than the one that is asked now.
-    var isFromMirror = false
-    /// The application says that the place is one of the same file.
-    var isVouchedFor = false
-    /// A digest will prove the whole, wherever its parts come from.
-    var isProvable = false
-    /// The user wants bytes joined even where an answer names no version, if those that are compared agree.
-    var mayBeUnnamed = false
+    /// Whether the answer may be joined to what is on disk.
+    var terms = JoinTerms()
     /// Only a block of what is on disk is asked for, to be compared: `overlap` bytes, and nothing after them.
     var isComparison = false
     /// Blocks from all over the file have been compared with this source a moment ago.
     var isCompared = false
 
-    static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil, isFromReplacedSource: false)
+    static let whole = RangeRequest(offset: 0, overlap: 0, condition: .none, known: nil)
 
     /// First byte position asked for.
     var first: Int64 { offset - overlap }
@@ -59,7 +51,7 @@ struct RangeRequest: Sendable, Equatable {
     var sendsRange: Bool { first > 0 || end != nil }
     /// Whether only bytes can show that an answer is of the version that is here, whatever it says.
     var needsComparison: Bool {
-        guard goesOn, !isProvable, let known else { return false }
+        guard goesOn, !terms.hasDigest, let known else { return false }
         return !known.validator.isStrong
     }
 
@@ -67,7 +59,7 @@ struct RangeRequest: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - end: where bytes follow that are here already.
-    ///   - resumesUnverified: whether bytes may be joined although the server names no version at all.
+    ///   - resumesUnverified: whether a range is asked for although the server names no version at all.
     ///   - isPlain: drops the condition, for servers that answer conditional ranges wrongly.
     static func resuming(
         _ resource: Resource,
@@ -75,7 +67,7 @@ struct RangeRequest: Sendable, Equatable {
         until end: Int64? = nil,
         resumesUnverified: Bool,
         isPlain: Bool = false,
-        isFromReplacedSource: Bool = false
+        _ terms: JoinTerms = JoinTerms()
     ) -> RangeRequest {
         let overlap = min(offset, overlapLength)
         var question = RangeRequest(
@@ -84,11 +76,11 @@ struct RangeRequest: Sendable, Equatable {
             overlap: overlap,
             condition: .none,
             known: resource,
-            isFromReplacedSource: isFromReplacedSource
+            terms: terms
         )
         guard question.goesOn, resource.hasUsableRanges, resource.contentCoding == nil else { return .whole }
         let validator = resource.validator
-        guard !isFromReplacedSource else { return validator.isEmpty && !resumesUnverified ? .whole : question }
+        guard terms.source == .sameURL else { return validator.isEmpty && !resumesUnverified ? .whole : question }
         if let tag = validator.strongTag {
             // Where the length is not known, this may be the end: asked for plainly from before it, an answer names the version.
             question.overlap = isPlain && resource.total == nil ? overlap : 0
@@ -109,8 +101,7 @@ struct RangeRequest: Sendable, Equatable {
             end: range.upperBound,
             overlap: 0,
             condition: .none,
-            known: resource,
-            isFromReplacedSource: false
+            known: resource
         )
         if isPlain { return question }
         if let tag = resource.validator.strongTag {

@@ -140,52 +140,30 @@ enum RangeResponse: Sendable, Equatable {
         resource.total = known.total ?? complete
         resource.isFramed = head.isFramed
         // Only the first server's word on its file counts.
-        resource.digest = known.digest ?? (question.source != 0 || question.isFromReplacedSource ? nil : head.digest)
-        let later = Validator(head)
-        let comparison = known.validator.compare(later)
-        // The application's word, the same length, and bytes that will prove to be the same.
-        let isVouchedFor =
-            question.isVouchedFor && question.overlap > 0 && complete != nil && complete == known.total
-        if comparison == .different, !question.isFromReplacedSource || !(question.isProvable || isVouchedFor) {
-            return .startOver(.changed)
-        }
-        if question.isFromReplacedSource {
-            // Two sources are one file only if their validators agree and so do the bytes, or if a digest will show it.
-            let agrees =
-                comparison == .same || question.isProvable || isVouchedFor
-                || (question.overlap > 0 && known.validator.lastModified != nil
-                    && known.validator.lastModified == later.lastModified)
-            // From here on this source is asked, and by its own name for the version. Without a digest that would be saying too
-            // much before the bytes have been compared.
-            if question.isProvable, comparison != .same, !later.isEmpty { resource.validator = later }
-            guard agrees else { return .startOver(.changed) }
-            // One tag at both places, and the same bytes right before the first missing one.
-            if comparison == .same {
-                return .accept(resource, at: question.offset, compare: question.overlap)
-            }
-            return join(resource, question)
-        }
-        if question.isProvable {
-            // Nothing was known of the version but what it must be: from here on it has a name.
-            if known.validator.isEmpty { resource.validator = later }
-            return .accept(resource, at: question.offset, compare: question.overlap)
-        }
-        if known.validator.isProven(by: later) {
-            return .accept(resource, at: question.offset, compare: question.overlap)
-        }
+        resource.digest =
+            known.digest ?? (question.source != 0 || question.terms.source != .sameURL ? nil : head.digest)
+        let named = Validator(head)
+        let decision = question.terms.decision(
+            from: known.validator,
+            to: named,
+            overlap: question.overlap,
+            isSameLength: complete != nil && complete == known.total
+        )
+        resource.validator = question.terms.name(known.validator, named)
+        let isCompared = question.isCompared || question.isComparison || question.overlap == question.offset
+        switch decision {
+        case .changed: return .startOver(.changed)
+        case .join: return .accept(resource, at: question.offset, compare: question.overlap)
         // That it looked at the condition is not proven by a 206; and it may have left out what was in the condition, which it
         // must not in the answer to a plain request (RFC 9110 §15.3.7).
-        if question.condition != .none { return .askWithoutCondition }
-        // Who had a strong name for the version and has none any more has perhaps another version.
-        let isSaidToBeTheSame = !known.validator.isStrong && known.validator.agrees(with: later)
-        return isSaidToBeTheSame || question.mayBeUnnamed ? join(resource, question) : .startOver(.noUsableRange)
-    }
-
-    /// Joins by bytes: those of an answer that reaches back to the first byte, or of blocks that were compared before.
-    private static func join(_ resource: Resource, _ question: RangeRequest) -> RangeResponse {
-        let isCompared =
-            question.isProvable || question.isCompared || question.isComparison || question.overlap == question.offset
-        return isCompared ? .accept(resource, at: question.offset, compare: question.overlap) : .compareFirst
+        case .joinIfBlocksAgree where question.condition != .none, .unnamed where question.condition != .none:
+            return .askWithoutCondition
+        // Blocks were compared before, or the answer reaches back to the first byte.
+        case .joinIfBlocksAgree where isCompared:
+            return .accept(resource, at: question.offset, compare: question.overlap)
+        case .joinIfBlocksAgree: return .compareFirst
+        case .unnamed: return .startOver(.noUsableRange)
+        }
     }
 
     private static func unsatisfied(_ head: ResponseHead, to question: RangeRequest) -> RangeResponse {
@@ -196,7 +174,7 @@ enum RangeResponse: Sendable, Equatable {
         guard complete == question.offset, question.overlap == 0, known.total == nil || known.total == complete,
             known.validator.compare(Validator(head)) != .different
         else { return .startOver(.changed) }
-        guard question.isProvable || known.validator.isProven(by: Validator(head)) else {
+        guard question.terms.hasDigest || known.validator.isProven(by: Validator(head)) else {
             return question.condition == .none ? .startOver(.changed) : .askWithoutCondition
         }
         known.total = complete

@@ -31,13 +31,13 @@ enum SegmentResponse: Sendable, Equatable {
         if let complete, let total = known.total, complete != total { return isMirror ? .otherFile : .changed }
         if isMirror {
             // Two sources are one file if they agree on a strong tag, or if a digest will show it.
-            let isSame = comparison == .same || question.isProvable && complete != nil
+            let isSame = comparison == .same || question.terms.hasDigest && complete != nil
             return isSame ? .accept(Validator(head)) : .otherFile
         }
         if comparison == .different { return .changed }
         // The answer itself has to say which version it is of: that the server looked at the condition is not proven by a 206.
         let later = Validator(head)
-        let isNamed = question.isProvable || known.validator.isProven(by: later)
+        let isNamed = question.terms.hasDigest || known.validator.isProven(by: later)
         return isNamed ? .accept(later) : .noUsableRange
     }
 }

@@ -12,20 +12,14 @@ extension DownloadMachine {
         if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
             let gap = persisted.written.firstGap(before: resource.total)
         {
-            let isMirror = resource.mirror != sources.mirror
-            let isFromElsewhere = isFromReplacedSource || isMirror || isFromOtherPlace
             question = .resuming(
                 resource,
                 at: gap.lower,
                 until: gap.upper == resource.total ? nil : gap.upper,
                 resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor,
                 isPlain: asksPlain,
-                isFromReplacedSource: isFromElsewhere
+                joinTerms(resource)
             )
-            question.isProvable = isProvable
-            question.isFromMirror = isMirror
-            question.isVouchedFor = isVouchedFor
-            question.mayBeUnnamed = settings.resumesUnverified || isVouchedFor && resource.validator.isEmpty
         }
         question.source = sources.home
         question.link = link.number
@@ -33,6 +27,16 @@ extension DownloadMachine {
         countAtOpen = persisted.count
         state = .connecting(id, question)
         return [.open(id, question), .report]
+    }
+
+    /// What decides whether the next answer may be joined to what is on disk.
+    private func joinTerms(_ resource: Resource) -> JoinTerms {
+        let isElsewhere = isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace
+        return JoinTerms(
+            source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
+            hasDigest: isProvable,
+            mayBeUnnamed: settings.resumesUnverified || isVouchedFor && resource.validator.isEmpty
+        )
     }
 
     /// The application says that what is asked now is the file that is here in part.

@@ -25,7 +25,7 @@ struct RangeRequestTests {
             at: offset,
             resumesUnverified: unverified,
             isPlain: isPlain,
-            isFromReplacedSource: isReplaced
+            JoinTerms(source: isReplaced ? .otherURL : .sameURL)
         )
     }
 
@@ -84,7 +84,7 @@ struct RangeRequestTests {
 
     @Test func comparesBytesWithAnotherSourceWhateverItsTag() {
         let asked = question(Self.strong, isReplaced: true)
-        #expect(asked.condition == .none && asked.overlap == Self.overlap && asked.isFromReplacedSource)
+        #expect(asked.condition == .none && asked.overlap == Self.overlap && asked.terms.source == .otherURL)
         #expect(question(Validator(), isReplaced: true) == .whole)
         #expect(question(Validator(), unverified: true, isReplaced: true).overlap == Self.overlap)
     }

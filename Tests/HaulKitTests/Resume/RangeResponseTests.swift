@@ -28,7 +28,7 @@ struct RangeResponseTests {
             at: offset,
             resumesUnverified: true,
             isPlain: isPlain,
-            isFromReplacedSource: isReplaced
+            JoinTerms(source: isReplaced ? .otherURL : .sameURL)
         )
         question.isCompared = isCompared
         return question
@@ -277,7 +277,7 @@ struct RangeResponseTests {
     @Test func joinsWithoutAnyNameOnlyAsTheUserWishesAndAfterComparing() {
         let head = part("bytes 50000-99999/100000")
         var question = ask(known(tag: "\"a\""), isPlain: true, isCompared: false)
-        question.mayBeUnnamed = true
+        question.terms.mayBeUnnamed = true
         #expect(RangeResponse.judge(head, to: question) == .compareFirst)
         question.isCompared = true
         guard case .accept = RangeResponse.judge(head, to: question) else {
@@ -289,7 +289,7 @@ struct RangeResponseTests {
     @Test func joinsWhateverADigestWillProve() {
         for fields in [[:], ["ETag": "W/\"a\""]] as [KeyValuePairs<String, String>] {
             var question = ask(known(tag: "\"a\""), isCompared: false)
-            question.isProvable = true
+            question.terms.hasDigest = true
             guard
                 case .accept(_, at: 50_000, compare: 0) = RangeResponse.judge(
                     part("bytes 50000-99999/100000", fields),
@@ -415,7 +415,7 @@ struct RangeResponseTests {
         #expect(RangeResponse.judge(unnamed, to: open) == .askWithoutCondition)
         #expect(ask(known(tag: "\"a\"", total: nil), isPlain: true).first == 50_000 - RangeRequest.overlapLength)
         var provable = open
-        provable.isProvable = true
+        provable.terms.hasDigest = true
         #expect(RangeResponse.judge(unnamed, to: provable) == .alreadyComplete(complete))
         let changed: [(RangeRequest, KeyValuePairs<String, String>)] = [
             (open, ["Content-Range": "bytes */50000", "ETag": "\"b\""]), (open, ["Content-Range": "bytes */49999"]),

@@ -9,7 +9,7 @@ struct SegmentResponseTests {
     private func question(provable: Bool = false, tag: String? = "\"a\"") -> RangeRequest {
         let resource = Resource(total: 1000, validator: Validator(entityTag: tag.flatMap(EntityTag.init)))
         var question = RangeRequest.further(100..<200, of: resource, isPlain: false)
-        question.isProvable = provable
+        question.terms.hasDigest = provable
         return question
     }
 

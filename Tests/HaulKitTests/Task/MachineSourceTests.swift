@@ -299,7 +299,10 @@ struct MachineSourceTests {
         var driver = half()
         _ = refuse(&driver)
         _ = find(&driver, Self.elsewhere)
-        #expect(driver.question.overlap == 500 && driver.question.condition == .none && driver.question.isVouchedFor)
+        #expect(
+            driver.question.overlap == 500 && driver.question.condition == .none
+                && driver.question.terms.source == .vouchedURL
+        )
         var head = ResponseHead.answer(
             206,
             ["Content-Range": "bytes 0-999/1000", "ETag": "\"other\""],

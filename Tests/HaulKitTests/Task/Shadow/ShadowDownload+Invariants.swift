@@ -40,7 +40,8 @@ extension ShadowDownload {
         if agrees(file.origins(in: written), with: version) { return }
         // What differs lies where nothing was compared: excepted, if the version has no strong name and enough was compared.
         guard let known = question.known,
-            !known.validator.isStrong || question.isFromReplacedSource || question.mayBeUnnamed
+            !known.validator.isStrong || question.terms.source != .sameURL
+                || question.terms.mayBeUnnamed
         else {
             return complain("joins \(version) to \(file.versions(in: written)) under a strong name")
         }
