@@ -36,7 +36,7 @@ struct StoreDump: Codable, Equatable {
 
     struct Download: Codable, Equatable {
         var id: String
-        var request: Request?
+        var request: Request
         /// What is sent to the server: the request's own header fields, or those of the source provider's URL.
         var sentHeaders: [HeaderField]
         var link: String?
@@ -85,15 +85,15 @@ extension StoreDump.Download {
         let (record, progress) = (saved.record, saved.progress)
         guard let id = DownloadID(record.id) else { return nil }
         self.id = record.id
-        request = record.request.map { .init($0) }
+        request = .init(record.request)
         sentHeaders = record.headers
-        link = record.wishes.link
-        linkHeaders = record.wishes.linkHeaders
-        isRepair = record.wishes.isRepair ?? false
+        link = record.link?.url.absoluteString
+        linkHeaders = record.link?.headers
+        isRepair = record.isRepair
         status = record.status.rawValue
         (partPath, finalPath, resource) = (record.partPath, record.finalPath, record.resource)
         (part, finished, error) = (record.part, record.finished, record.error)
-        (ownerNumber, host, position) = (record.owner, record.host, record.position)
+        (ownerNumber, host, position) = (record.ownerNumber, record.host, record.position)
         (total, hold, proof) = (record.total, record.hold, record.proof)
         (linkExpiresAt, createdAt) = (record.linkExpiresAt, record.createdAt)
         (startedAt, finishedAt) = (record.startedAt, record.finishedAt)

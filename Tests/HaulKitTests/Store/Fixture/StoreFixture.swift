@@ -109,7 +109,7 @@ extension StoreFixture {
 
         private mutating func waiting() {
             add(request("https://files.example/plain.iso", folder: "waiting"))
-            add(request("https://files.example/named.iso", folder: "waiting")) { $0.owner = 42 << 32 | 7 }
+            add(request("https://files.example/named.iso", folder: "waiting")) { $0.ownerNumber = 42 << 32 | 7 }
             var every = request("https://user:secret@files.example/a%20b?token=t#f", folder: "waiting")
             every.target = "/a%20b?token=%74"
             every.suggestedName = "näme \"1\".iso"
@@ -174,7 +174,6 @@ extension StoreFixture {
             var damaged = request("https://files.example/damaged.iso", file: "damaged.iso")
             damaged.pieces = PieceHashes(.sha256, pieceLength: 1 << 20, digests: [Array(repeating: 9, count: 32)])
             damaged.size = 700_000
-            damaged.isRepair = true
             add(damaged, PersistedRanges(written: 700_000, synced: 700_000)) {
                 $0.repair(Self.status(700_000, 15), files + "/damaged.iso")
             }

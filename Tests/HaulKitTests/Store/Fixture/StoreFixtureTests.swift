@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import Synchronization
 import Testing
 
 @testable import HaulKit
@@ -46,6 +48,40 @@ struct StoreFixtureTests {
             #expect(found == expected)
             await store.close()
         }
+    }
+
+    /// Rows that cannot be read are as they were after the migration: reported, and out of the way of the others.
+    @Test func migratesRowsThatCannotBeReadAsTheyAre() async throws {
+        let expected = try copy("state-6")
+        let texts = [
+            "odd", "{\"size\":\"many\"}", "{\"link\":\"\",\"headers\":[]}",
+            "{\"link\":\"https://a\",\"linkHeaders\":5}",
+            "{\"isRepair\":\"odd\"}", "[1,2]", "-1", "{\"isBeside\":true,\"headers\":{}}",
+        ]
+        let queue = try DatabaseQueue(path: folder("state/\(StoreFixture.name).sqlite"))
+        try await queue.write { database in
+            for (number, text) in texts.enumerated() {
+                try database.execute(
+                    sql: "UPDATE download SET wishes = ? WHERE rowid = ?",
+                    arguments: [text, number + 1]
+                )
+            }
+        }
+        try queue.close()
+        let reported = Mutex<[String]>([])
+        let store = try store { name in reported.withLock { $0.append(name) } }
+        #expect(store.setAside == nil)
+        let found = try await StoreDump(store, at: StoreFixture.date)
+        #expect(found.downloads == Array(expected.downloads.dropFirst(texts.count)))
+        #expect(reported.withLock { $0.count } == texts.count)
+        let kept = try await store.reading { database in
+            try String.fetchAll(
+                database,
+                sql: "SELECT request FROM download WHERE status = 'unreadable' ORDER BY rowid"
+            )
+        }
+        #expect(kept.count == texts.count && kept.first == "odd")
+        await store.close()
     }
 
     @Test(arguments: folders)
