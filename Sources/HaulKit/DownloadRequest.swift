@@ -1,8 +1,15 @@
 public import Foundation
 
 /// The URL of a file, its destination, and how to download it.
-public struct DownloadRequest: Sendable, Hashable {
-    /// Where the file is stored.
+///
+/// `Codable` for lists and messages of an application. Only options that differ from their defaults are encoded, and what
+/// is absent has its default when a request is decoded: without a URL it is a request for the source provider, without a
+/// destination one for the current folder. ``url`` and ``headers`` are encoded unmasked, and may hold passwords and tokens.
+public struct DownloadRequest: Sendable, Hashable, Codable {
+    // An option is declared here and used where it acts; the store keeps it without further code. Its default is false,
+    // 0, empty or nil: see the end of this file.
+
+    /// Where the file is stored. Encoded as an object of one member: `{"file": path}` or `{"folder": path}`.
     public enum Destination: Sendable, Hashable {
         /// At exactly this path.
         case file(path: String)
@@ -77,8 +84,6 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Speed limit in bytes per second; `nil`, 0 or a negative number for no limit but the downloader's.
     /// ``Download/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
-    /// The partial file is a file of the user that is being repaired.
-    var isRepair = false
     /// What to do when the final name is taken. `nil`: ``ConflictPolicy/fail`` for ``Destination/file(path:)``,
     /// ``ConflictPolicy/rename`` for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?
@@ -181,4 +186,106 @@ extension DownloadRequest {
     private static let plain = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
     )
+}
+
+// MARK: Encoding
+
+extension DownloadRequest.Destination: Codable {
+    private enum CodingKeys: String, CodingKey { case file, folder }
+
+    /// Decodes what ``encode(to:)`` wrote.
+    ///
+    /// - Throws: `DecodingError`, also when there is neither a file nor a folder, or both.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let file = try values.decodeIfPresent(String.self, forKey: .file)
+        switch (file, try values.decodeIfPresent(String.self, forKey: .folder)) {
+        case (let path?, nil): self = .file(path: path)
+        case (nil, let path?): self = .folder(path: path)
+        default:
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "A destination is a file or a folder.")
+            )
+        }
+    }
+
+    /// Encodes the path as `file` or `folder`.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .file(let path): try values.encode(path, forKey: .file)
+        case .folder(let path): try values.encode(path, forKey: .folder)
+        }
+    }
+}
+
+extension DownloadRequest {
+    /// A request that says nothing.
+    static let blank = DownloadRequest(placeholder(""), to: .folder(path: ""))
+}
+
+// The compiler writes `init(from:)` and `encode(to:)` of the request. The functions below take the place of the ones that
+// it would call for properties that are not optional: what is absent has its default, so that a request of an earlier
+// version can be read, and a default is not written. They are seen in this file only.
+
+extension KeyedDecodingContainer {
+    fileprivate func decode(_ type: URL.Type, forKey key: Key) throws -> URL {
+        guard let text = try decodeIfPresent(String.self, forKey: key) else { return DownloadRequest.blank.url }
+        guard let url = URL(string: text) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "This is no URL.")
+        }
+        return url
+    }
+
+    fileprivate func decode(_ type: DownloadRequest.Destination.Type, forKey key: Key) throws
+        -> DownloadRequest.Destination
+    {
+        try decodeIfPresent(type, forKey: key) ?? DownloadRequest.blank.destination
+    }
+
+    fileprivate func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        try decodeIfPresent(type, forKey: key) ?? false
+    }
+
+    fileprivate func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        try decodeIfPresent(type, forKey: key) ?? 0
+    }
+
+    fileprivate func decode<Element: Decodable>(_ type: [Element].Type, forKey key: Key) throws -> [Element] {
+        try decodeIfPresent(type, forKey: key) ?? []
+    }
+
+    fileprivate func decode(_ type: DownloadRequest.PresencePolicy.Type, forKey key: Key) throws
+        -> DownloadRequest.PresencePolicy
+    {
+        try decodeIfPresent(type, forKey: key) ?? DownloadRequest.blank.onDuplicate
+    }
+}
+
+extension KeyedEncodingContainer {
+    fileprivate mutating func encode(_ url: URL, forKey key: Key) throws {
+        try encodeIfPresent(url == DownloadRequest.blank.url ? nil : url.absoluteString, forKey: key)
+    }
+
+    fileprivate mutating func encode(_ destination: DownloadRequest.Destination, forKey key: Key) throws {
+        try encodeIfPresent(destination == DownloadRequest.blank.destination ? nil : destination, forKey: key)
+    }
+
+    fileprivate mutating func encode(_ flag: Bool, forKey key: Key) throws {
+        try encodeIfPresent(flag ? true : nil, forKey: key)
+    }
+
+    fileprivate mutating func encode(_ number: Int, forKey key: Key) throws {
+        try encodeIfPresent(number == 0 ? nil : number, forKey: key)
+    }
+
+    fileprivate mutating func encode<Element: Encodable>(_ list: [Element], forKey key: Key) throws {
+        try encodeIfPresent(list.isEmpty ? nil : list, forKey: key)
+    }
+
+    fileprivate mutating func encode(_ policy: DownloadRequest.PresencePolicy, forKey key: Key) throws {
+        try encodeIfPresent(policy == DownloadRequest.blank.onDuplicate ? nil : policy, forKey: key)
+    }
 }

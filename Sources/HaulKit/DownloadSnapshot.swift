@@ -148,7 +148,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         receivedRanges: [Range<Int64>] = []
     ) {
         self.id = id
-        urlText = record.wishes.link ?? record.url
+        urlText = (record.link?.url ?? record.request.url).absoluteString
         self.state = state
         holdReason = state == .paused ? record.hold : nil
         self.path = path ?? record.finalPath ?? record.file
@@ -159,11 +159,11 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         self.retryDelay = retryDelay
         self.connections = connections
         self.receivedRanges = receivedRanges
-        key = record.key
-        group = record.groupName
-        owner = record.belongsTo
-        metadata = record.metadata.map(Metadata.init(json:))
-        priority = record.priority
+        key = record.request.key
+        group = record.request.group
+        owner = record.request.owner
+        metadata = record.request.metadata
+        priority = record.request.priority
         addedAt = record.createdAt
         startedAt = record.startedAt
         endedAt = record.finishedAt

@@ -22,6 +22,18 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
         self.value = value
     }
 
+    /// Decodes what `encode(to:)` wrote.
+    ///
+    /// - Throws: `DecodingError`, also for a name or a value that ``init(_:_:)`` refuses.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let name = try values.decode(String.self, forKey: .name)
+        guard let field = HeaderField(name, try values.decode(String.self, forKey: .value)) else {
+            throw DecodingError.dataCorruptedError(forKey: .value, in: values, debugDescription: "no header field")
+        }
+        self = field
+    }
+
     /// The name with a masked value: a field that is interpolated into a log must not reveal a token.
     public var description: String { "\(name): ***" }
 

@@ -46,8 +46,8 @@ final class CatalogReader {
         var summary = try await environment.services.store.summary(condition(query))
         let now = time.now()
         for task in scheduler.running
-        where (query.group == nil || task.record.groupName == query.group)
-            && (query.owner == nil || task.record.belongsTo == query.owner)
+        where (query.group == nil || task.record.request.group == query.group)
+            && (query.owner == nil || task.record.request.owner == query.owner)
         {
             summary.bytesPerSecond += task.snapshot(at: now).bytesPerSecond
         }

@@ -68,8 +68,7 @@ final class DownloadCatalog {
     func takeIn(_ saved: DownloadStore.Saved) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         if let task = tasks[id] { return task }
-        guard let request = saved.record.request else { return nil }
-        let task = factory.task(saved, id, request)
+        let task = factory.task(saved, id)
         tasks[id] = task
         return task
     }
@@ -91,7 +90,7 @@ final class DownloadCatalog {
             factory.nextID(at: now),
             request,
             createdAt: now,
-            owner: store.owner.number,
+            ownerNumber: store.owner.number,
             position: nextPosition()
         )
     }

@@ -35,7 +35,7 @@ extension Downloader {
         let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
         try await store.commit(record, nil, durably: true)
         announceAddition(of: record)
-        scheduler.enqueue(record, request)
+        scheduler.enqueue(record)
         // The conditions may have changed while the record was being written.
         if let hub = hubs.existing(download.id), hub.outcome == nil {
             let (last, present) = (hub.snapshot, engine.environment.withReason(hub.snapshot, record.host))
@@ -102,7 +102,7 @@ extension Downloader {
         }
         switch task.machine.state {
         case .queued, .paused, .failed:
-            try await task.merge(request, isMoved: !isBound) { catalog.factory.settings($0, $1) }
+            try await task.merge(request, isMoved: !isBound) { catalog.factory.settings($0) }
         case .cancelled:
             await task.settled()
             return nil
@@ -113,7 +113,7 @@ extension Downloader {
                     "The key \"\(request.key ?? "")\" is being downloaded already, to \(task.record.finalPath ?? "another place")."
                 )
             }
-            guard request.key != nil || task.record.url == request.url.absoluteString else {
+            guard request.key != nil || task.record.request.url == request.url else {
                 throw DownloadError(
                     .inUse,
                     "\(task.record.finalPath ?? "This file") is being downloaded already, from another URL."

@@ -61,7 +61,7 @@ extension Downloader {
         let saved = try await store.find(readable)
         try checkIsOpen()
         var next = saved.makeIterator()
-        var new: [(record: DownloadRecord, request: DownloadRequest)] = []
+        var new: [DownloadRecord] = []
         var known: [(position: Int, saved: DownloadStore.Saved?)] = []
         var seen: Set<Identity> = []
         var results =
@@ -74,25 +74,25 @@ extension Downloader {
                 continue
             }
             let record = catalog.newRecord(request)
-            new.append((record, request))
+            new.append(record)
             results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true))
         }
         var failure: DownloadError?
         do throws(DownloadError) {
             // One durable transaction for all of them; none of them is there if it fails.
-            if !new.isEmpty { try await store.commit(new.map { ($0.record, nil) }, durably: true) }
+            if !new.isEmpty { try await store.commit(new.map { ($0, nil) }, durably: true) }
         } catch { failure = error }
         if failure == nil {
-            for (record, request) in new {
+            for record in new {
                 announceAddition(of: record)
-                scheduler.enqueue(record, request)
+                scheduler.enqueue(record)
             }
         }
         // What was there already may be one of these.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
         scheduler.startQueuedDownloads()
         guard let failure else { return results }
-        let lost = Set(new.map(\.record.id))
+        let lost = Set(new.map(\.id))
         return results.map { $0.flatMap { lost.contains($0.id.description) ? .failure(failure) : .success($0) } }
     }
 

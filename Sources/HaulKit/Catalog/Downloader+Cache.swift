@@ -73,8 +73,8 @@ extension Downloader {
         idle.additionBegan([])
         defer { idle.additionEnded([]) }
         return try await withCatalogLock { downloader throws(DownloadError) in
-            guard let saved = try await downloader.store.find(id: id.description), var request = saved.record.request
-            else { throw .notFound(id) }
+            guard let saved = try await downloader.store.find(id: id.description) else { throw .notFound(id) }
+            var request = saved.record.request
             request.onDuplicate = .join
             return try await downloader.addOne(request, saved)
         }

@@ -30,13 +30,13 @@ extension Downloader {
     /// Fails the run of a handle whose download was evicted from memory and is run by another process by now.
     private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
         guard configuration.restoration == .onRequest, let hub = hubs.existing(id),
-            let saved = try await store.find(id: id.description), let owner = saved.record.owner,
+            let saved = try await store.find(id: id.description), let owner = saved.record.ownerNumber,
             owner != store.owner.number, store.owner.isAlive(owner), tasks[id] == nil
         else { return }
         var record = saved.record
         let error = FilePlacement.inUse(
-            record.partPath ?? record.request?.url.masked ?? "The file",
-            owner: record.ownerProcess
+            record.partPath ?? record.request.url.masked,
+            owner: record.ownerPID
         )
         record.fail(error)
         let snapshot = DownloadSnapshot(id, record, receivedBytes: saved.progress?.received ?? 0)

@@ -26,23 +26,23 @@ extension Downloader {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
         // Another process has just begun it and has no file to lock yet: ours is another download until that is settled.
-        if saved.record.partPath == nil, let owner = saved.record.owner, owner != store.owner.number,
+        if saved.record.partPath == nil, let owner = saved.record.ownerNumber, owner != store.owner.number,
             store.owner.isAlive(owner)
         {
             // A key stands for one download.
-            if request.key != nil { throw FilePlacement.inUse(request.url.masked, owner: saved.record.ownerProcess) }
+            if request.key != nil { throw FilePlacement.inUse(request.url.masked, owner: saved.record.ownerPID) }
             return nil
         }
         if saved.record.status == .publishing { try await services.finishPublishing(&saved) }
         if saved.record.status == .completed {
-            let isSame = saved.record.url == request.url.absoluteString || request.needsSource
+            let isSame = saved.record.request.url == request.url || request.needsSource
             let isThere = saved.record.isBound(for: request.destination)
             let isStopping = engine.environment.isStopping
             if isSame, isThere, await services.isUnchanged(saved.record),
                 try await services.hasDigest(request.checksum, saved.record, until: isStopping)
             {
                 if saved.record.prove(by: request.checksum) { store.note(saved.record) }
-                return catalog.factory.task(saved, id, request)
+                return catalog.factory.task(saved, id)
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()
@@ -56,7 +56,6 @@ extension Downloader {
         }
         let isReplaced = saved.record.merge(request)
         saved.record.requeue()
-        guard let merged = saved.record.request else { return nil }
-        return catalog.factory.task(saved, id, merged, isFromReplacedSource: isReplaced)
+        return catalog.factory.task(saved, id, isFromReplacedSource: isReplaced)
     }
 }

@@ -20,12 +20,12 @@ final class TaskFactory {
     func nextID(at date: Date) -> DownloadID { DownloadID(at: date, using: &random) }
 
     /// The task of a download that was just added.
-    func task(_ id: DownloadID, _ record: DownloadRecord, _ request: DownloadRequest) -> DownloadTask {
+    func task(_ id: DownloadID, _ record: DownloadRecord) -> DownloadTask {
         let task = DownloadTask(
             id,
-            DownloadMachine(settings(request, record), seed: nextSeed()),
+            DownloadMachine(settings(record), seed: nextSeed()),
             record,
-            limiter(request),
+            limiter(record.request),
             environment
         )
         task.hasNoDiskState = true
@@ -35,12 +35,7 @@ final class TaskFactory {
     /// The task of a stored download.
     ///
     /// - Parameter isFromReplacedSource: the bytes came from another URL than the one that is asked from now on.
-    func task(
-        _ saved: DownloadStore.Saved,
-        _ id: DownloadID,
-        _ request: DownloadRequest,
-        isFromReplacedSource: Bool = false
-    ) -> DownloadTask {
+    func task(_ saved: DownloadStore.Saved, _ id: DownloadID, isFromReplacedSource: Bool = false) -> DownloadTask {
         let record = saved.record
         let state: DownloadMachine.State =
             switch record.status {
@@ -50,7 +45,7 @@ final class TaskFactory {
             case .completed: record.finalPath.map { .completed(path: $0) } ?? .queued
             }
         let machine = DownloadMachine(
-            settings(request, record),
+            settings(record),
             state: state,
             resource: record.resource,
             persisted: saved.progress?.persisted(bootID: services.disk.bootID) ?? .zero,
@@ -58,9 +53,9 @@ final class TaskFactory {
             seed: nextSeed(),
             isFromReplacedSource: isFromReplacedSource
         )
-        let task = DownloadTask(id, machine, record, limiter(request), environment)
+        let task = DownloadTask(id, machine, record, limiter(record.request), environment)
         // Who has the whole store to himself need not ask whose a record is.
-        let isAddedHere = record.owner == services.store.owner.number && record.partPath == nil
+        let isAddedHere = record.ownerNumber == services.store.owner.number && record.partPath == nil
         task.ownsRecord = configuration.restoration == .everything || state != .queued || isAddedHere
         task.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
         task.alreadyExisted = record.status == .completed
@@ -71,28 +66,12 @@ final class TaskFactory {
         RateLimiter(request.bytesPerSecond, under: speed.limiter, now: services.time.now)
     }
 
-    /// What the machine of a stored download is told of it: the link that came last counts.
-    func settings(_ request: DownloadRequest, _ record: DownloadRecord) -> DownloadMachine.Settings {
-        var settings = settings(request)
-        if let link = record.wishes.link.flatMap(URL.init(string:)), link.isAskable {
-            (settings.url, settings.target) = (link, nil)
-            settings.isLinkVouchedFor = true
-        }
-        return settings
-    }
-
-    private func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
-        .init(
-            url: request.url,
-            target: request.target,
-            mirrors: request.mirrors,
+    /// What the machine of a download is told: its request, the URL that the application named last, and the configuration.
+    func settings(_ record: DownloadRecord) -> DownloadMachine.Settings {
+        var settings = DownloadMachine.Settings(
+            request: record.request,
             retry: configuration.retry,
-            checksum: request.checksum,
-            size: request.size,
-            pieces: request.pieces,
-            isRepair: request.isRepair,
-            resumesUnverified: request.resumesUnverified,
-            failsOnChange: request.failsOnChange,
+            isRepair: record.isRepair,
             waitsForSpace: configuration.waitsForSpace,
             limits: Transfer.Limits(
                 connections: max(1, configuration.connectionsPerDownload),
@@ -101,5 +80,10 @@ final class TaskFactory {
             ),
             canAskForSource: configuration.sourceProvider != nil
         )
+        if let link = record.link, link.url.isAskable {
+            (settings.url, settings.target) = (link.url, nil)
+            settings.isLinkVouchedFor = true
+        }
+        return settings
     }
 }

@@ -8,10 +8,10 @@ extension Downloader {
         guard let part = record.partPath else { return }
         let (old, new) = (FilePaths.folder(of: part), destination.folder)
         let volumes = await space.freeSpace(near: [old, new]).mapValues(\.volume)
-        guard record.wishes.isRepair != true, let volume = volumes[new], volume == volumes[old] else {
+        guard !record.isRepair, let volume = volumes[new], volume == volumes[old] else {
             throw DownloadError(
                 .alreadyAdded,
-                "The download \(record.key.map { "of the key \"\($0)\" " } ?? "")has begun in \(old), which is on another disk than \(new). Remove it first, or ask for it there."
+                "The download \(record.request.key.map { "of the key \"\($0)\" " } ?? "")has begun in \(old), which is on another disk than \(new). Remove it first, or ask for it there."
             )
         }
         let disk = disk
@@ -24,18 +24,17 @@ extension DownloadRecord {
     func isBound(for destination: DownloadRequest.Destination) -> Bool {
         switch destination {
         case .file(let path): file == path || status == .completed && finalPath == path
-        case .folder(let path): folder == path || file.map(FilePaths.folder(of:)) == path
+        case .folder(let path): request.destination.folder == path
         }
     }
 
     /// From now on its file goes there, and so do the bytes that are here.
     mutating func move(to destination: DownloadRequest.Destination) {
+        request.destination = destination
         switch destination {
         case .file(let path):
-            (file, folder) = (path, nil)
             finalPath = partPath == nil ? nil : path
         case .folder(let path):
-            (file, folder) = (nil, path)
             finalPath = partPath == nil ? nil : finalPath.map { FilePaths.join(path, FilePaths.name(of: $0)) }
         }
     }

@@ -72,7 +72,6 @@ extension Downloader {
                 "Not one piece of \(path) is right: it is another file, or the digests are another's. It was left as it is."
             )
         }
-        request.isRepair = true
         try await takeApart(file, right, request)
         return .fetching(try await add(request), wrongBytes: size - right.count)
     }

@@ -109,7 +109,7 @@ extension EngineServices {
     )
         async throws(DownloadError) -> Bool
     {
-        guard let checksum, checksum != record.wishes.checksum, let path = record.finalPath else { return true }
+        guard let checksum, checksum != record.request.checksum, let path = record.finalPath else { return true }
         return try await digest(checksum.algorithm, of: path, until: flag) == checksum
     }
 

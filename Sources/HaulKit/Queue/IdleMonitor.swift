@@ -85,7 +85,7 @@ final class IdleMonitor: IdleWatchDelegate {
         do throws(DownloadError) {
             guard let summary = try await idleSummary(group) else {
                 // Asked again when the addition has ended, or the task has come to rest.
-                let isAboutToRest = tasks.values.contains { $0.record.groupName == group && $0.isComingToRest }
+                let isAboutToRest = tasks.values.contains { $0.record.request.group == group && $0.isComingToRest }
                 if isAboutToRest || watch.isAdding(to: group) { watch.keep(group) }
                 return
             }
@@ -113,7 +113,7 @@ final class IdleMonitor: IdleWatchDelegate {
         guard !watch.isAdding(to: group) else { return false }
         guard
             tasks.values.allSatisfy({
-                $0.record.groupName != group || scheduler.isAtRest($0) && $0.machine.hold == nil
+                $0.record.request.group != group || scheduler.isAtRest($0) && $0.machine.hold == nil
             })
         else { return false }
         if isIdle { return true }

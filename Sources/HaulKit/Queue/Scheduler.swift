@@ -125,11 +125,11 @@ final class Scheduler {
     }
 
     /// Gives a download that was just stored its place in the queue; in memory are only those whose turn comes soon.
-    func enqueue(_ record: DownloadRecord, _ request: DownloadRequest) {
+    func enqueue(_ record: DownloadRecord) {
         guard let id = DownloadID(record.id) else { return }
-        if queue.waitingCount < Self.readTogether { catalog.insert(catalog.factory.task(id, record, request)) }
+        if queue.waitingCount < Self.readTogether { catalog.insert(catalog.factory.task(id, record)) }
         queue.enqueue(
-            .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+            .init(id: id, host: record.host ?? "", priority: record.request.priority, position: record.position)
         )
     }
 

@@ -133,7 +133,7 @@ final class SpaceMonitor {
     /// Whether a download that is new should look for room before it sends a request.
     func mayLackRoom(_ task: DownloadTask) -> Bool {
         let folder = task.record.folderOnDisk
-        if waitList.isWaiting(in: folder) || (task.record.wishes.size ?? 0) > BufferedFile.mostBytes { return true }
+        if waitList.isWaiting(in: folder) || (task.record.request.size ?? 0) > BufferedFile.mostBytes { return true }
         return rule.reserve > 0 && !waitList.hasPlenty(in: folder, at: time.now())
     }
 
@@ -270,7 +270,7 @@ final class SpaceMonitor {
                 reason: reason,
                 folder: record.folderOnDisk,
                 needed: record.total.map { max(0, $0 - has) },
-                priority: record.priority,
+                priority: record.request.priority,
                 position: record.position,
                 since: time.now()
             )

@@ -5,7 +5,7 @@ internal import GRDB
 struct ColumnTexts {
     /// The second of the last date that was written, and its text up to the dot.
     private var second: (number: Int64, text: String)?
-    private let encoder = DownloadRecord.databaseJSONEncoder(for: "")
+    private let encoder = ProgressRecord.databaseJSONEncoder(for: "")
 
     func json(_ value: some Encodable) throws -> String {
         String(decoding: try encoder.encode(value), as: UTF8.self)

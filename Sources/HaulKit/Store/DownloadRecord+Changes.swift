@@ -52,8 +52,8 @@ extension DownloadRecord {
     ///
     /// - Returns: false when nothing has changed.
     mutating func prove(by checksum: Checksum?) -> Bool {
-        guard let checksum, checksum != wishes.checksum || proof != .digest else { return false }
-        wishes.checksum = checksum
+        guard let checksum, checksum != request.checksum || proof != .digest else { return false }
+        request.checksum = checksum
         proof = .digest
         return true
     }
@@ -63,43 +63,39 @@ extension DownloadRecord {
         part = file
         partPath = FilePaths.part(of: path)
         finalPath = path
-        resource = Resource(total: wishes.size)
+        resource = Resource(total: request.size)
+        isRepair = true
     }
 
     /// Lets a new request for a download that is there change what it says: a request that says nothing of headers or
     /// checksum does not take back what was said before.
     ///
     /// - Returns: whether the bytes now come from another URL.
-    mutating func merge(_ request: DownloadRequest) -> Bool {
-        // Who names only the key has nothing to say of the URL.
-        let isReplaced = url != request.url.absoluteString && !request.needsSource
-        var new = Wishes(request)
-        if request.needsSource {
-            (new.target, new.isChosenByDocument) = (wishes.target, wishes.isChosenByDocument)
-        }
-        if new.headers.isEmpty, !isReplaced { new.headers = wishes.headers }
-        new.checksum = new.checksum ?? wishes.checksum
+    mutating func merge(_ new: DownloadRequest) -> Bool {
+        let old = request
+        // A request that names only the key says nothing of the URL.
+        let isReplaced = old.url != new.url && !new.needsSource
+        request = new
+        request.earlierSpelling = nil
+        if new.needsSource { request.takeURL(of: old) }
+        // Which `move(to:)` and calls of the user change.
+        (request.destination, request.root) = (old.destination, new.root)
+        (request.key, request.priority) = (old.key, old.priority)
+        if new.headers.isEmpty, !isReplaced { request.headers = old.headers }
+        if new.mirrors.isEmpty, !isReplaced { request.mirrors = old.mirrors }
         // A plainer request does not take a check back.
-        new.pieces = new.pieces ?? wishes.pieces
-        new.size = new.size ?? wishes.size
-        new.mirrors = new.mirrors ?? (isReplaced ? nil : wishes.mirrors)
-        new.isRepair = wishes.isRepair
-        if isReplaced {
-            linkExpiresAt = LinkExpiry.date(in: request.url)
-        } else {
-            new.link = wishes.link
-            new.linkHeaders = wishes.linkHeaders
-        }
-        wishes = new
-        if isReplaced {
-            host = request.url.host?.lowercased()
-            // What is known of the file is known from the other one.
-            if resource?.mirror == nil { resource?.mirror = URL(string: url) }
-            url = request.url.absoluteString
-        }
-        groupName = request.group ?? groupName
-        belongsTo = request.owner ?? belongsTo
-        metadata = request.metadata?.json ?? metadata
-        return isReplaced
+        request.checksum = new.checksum ?? old.checksum
+        request.pieces = new.pieces ?? old.pieces
+        request.size = new.size ?? old.size
+        request.group = new.group ?? old.group
+        request.owner = new.owner ?? old.owner
+        request.metadata = new.metadata ?? old.metadata
+        guard isReplaced else { return false }
+        link = nil
+        linkExpiresAt = LinkExpiry.date(in: new.url)
+        host = new.url.host?.lowercased()
+        // What is known of the file is known from the other one.
+        if resource?.mirror == nil { resource?.mirror = old.url }
+        return true
     }
 }

@@ -13,8 +13,8 @@ struct DownloadRow {
         var part: String?
     }
     private var written: [String: Written] = [:]
-    /// Downloads of one list share their wishes.
-    private var wishes: (value: DownloadRecord.Wishes, text: String)?
+    /// Downloads of one list share their options.
+    private var options: (value: DownloadRequest, text: String)?
     private var texts = ColumnTexts()
 
     /// Writes a record, whether its row is there or not.
@@ -50,16 +50,20 @@ struct DownloadRow {
         let record = row.record
         var statement = try BoundStatement(Self.upsert, database)
         statement.bind(record.id)
-        statement.bind(record.url)
+        let request = record.request
+        statement.bind(request.url.absoluteString)
         statement.bind(record.folder)
         statement.bind(record.file)
-        statement.bind(try text(record.wishes))
+        statement.bind(try text(request.options))
         statement.bind(texts.of(record.createdAt))
-        statement.bind(record.key)
-        statement.bind(record.groupName)
-        statement.bind(record.belongsTo)
-        statement.bind(record.metadata)
+        statement.bind(request.key)
+        statement.bind(request.group)
+        statement.bind(request.owner)
+        statement.bind(request.metadata?.json)
         statement.bind(record.host)
+        statement.bind(record.link?.url.absoluteString)
+        statement.bind(try record.link?.headers.map { try texts.json($0) })
+        statement.bind(record.isRepair ? 1 : 0)
         try bindChanging(row, to: &statement)
         try statement.run()
     }
@@ -74,10 +78,10 @@ struct DownloadRow {
         statement.bind(row.part)
         statement.bind(record.finished.map { texts.of($0) })
         statement.bind(try record.error.map { try texts.json($0) })
-        statement.bind(record.owner)
+        statement.bind(record.ownerNumber)
         statement.bind(record.startedAt.flatMap { texts.of($0) })
         statement.bind(record.finishedAt.flatMap { texts.of($0) })
-        statement.bind(Int64(record.priority))
+        statement.bind(Int64(record.request.priority))
         statement.bind(record.position)
         statement.bind(record.total)
         statement.bind(record.hold?.rawValue)
@@ -85,17 +89,16 @@ struct DownloadRow {
         statement.bind(record.linkExpiresAt.flatMap { texts.of($0) })
     }
 
-    private mutating func text(_ value: DownloadRecord.Wishes) throws -> String {
-        if let wishes, wishes.value == value { return wishes.text }
+    private mutating func text(_ value: DownloadRequest) throws -> String {
+        if let options, options.value == value { return options.text }
         let text = try texts.json(value)
-        wishes = (value, text)
+        options = (value, text)
         return text
     }
 
     private static func asksTheSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
-        one.url == other.url && one.folder == other.folder && one.file == other.file && one.wishes == other.wishes
-            && one.createdAt == other.createdAt && one.key == other.key && one.groupName == other.groupName
-            && one.belongsTo == other.belongsTo && one.metadata == other.metadata && one.host == other.host
+        one.request == other.request && one.link == other.link && one.isRepair == other.isRepair
+            && one.createdAt == other.createdAt && one.host == other.host
     }
 
     /// Of a hundred thousand that wait, few will soon be written again.
@@ -104,10 +107,12 @@ struct DownloadRow {
     // MARK: Statements
 
     private static let asked = [
-        "id", "url", "folder", "file", "wishes", "createdAt", "key", "groupName", "belongsTo", "metadata", "host",
+        "id", "url", "folder", "file", "request", "createdAt", "key", "groupName", "owner", "metadata", "host", "link",
+        "linkHeaders", "isRepair",
     ]
     private static let changing = [
-        "status", "partPath", "finalPath", "resource", "part", "finished", "error", "owner", "startedAt", "finishedAt",
+        "status", "partPath", "finalPath", "resource", "part", "finished", "error", "ownerNumber", "startedAt",
+        "finishedAt",
         "priority", "position", "total", "hold", "proof", "linkExpiresAt",
     ]
     private static let upsert: String = {

@@ -177,8 +177,8 @@ final class DownloadStore: Sendable {
     /// Whether another user of the store runs a download that we let go of: what we knew of it then must not take the place of
     /// what he has written since.
     private func isAnothers(_ record: DownloadRecord, _ database: Database) throws -> Bool {
-        guard file.isShared, record.owner != owner.number else { return false }
-        var statement = try BoundStatement("SELECT owner FROM download WHERE id = ?", database)
+        guard file.isShared, record.ownerNumber != owner.number else { return false }
+        var statement = try BoundStatement("SELECT ownerNumber FROM download WHERE id = ?", database)
         statement.bind(record.id)
         guard let other = try statement.firstInteger(), other != 0, other != owner.number else { return false }
         return owner.isAlive(other)
@@ -188,7 +188,7 @@ final class DownloadStore: Sendable {
         try await onWriter { store in
             store.gathered.withLock { $0.forget(id) }
             store.rows.withLock { $0.forget(id) }
-            _ = try store.file.queue.write { try DownloadRecord.deleteOne($0, key: id) }
+            try store.file.queue.write { try $0.execute(sql: "DELETE FROM download WHERE id = ?", arguments: [id]) }
         }
     }
 
@@ -370,11 +370,16 @@ final class DownloadStore: Sendable {
                     arguments: [id]
                 )
                 // One that cannot be read is nobody's.
-                guard let row, var record = try? DownloadRecord(row: row), record.isPlausible else { return true }
-                if let owner = record.owner, owner != store.owner.number, store.owner.isAlive(owner) { return false }
-                record.owner = store.owner.number
+                var requests = RequestReader()
+                guard let row, let record = try? DownloadRecord(row, &requests), record.isPlausible else { return true }
+                if let other = record.ownerNumber, other != store.owner.number, store.owner.isAlive(other) {
+                    return false
+                }
                 store.rows.withLock { $0.forget(id) }
-                try record.update(database)
+                try database.execute(
+                    sql: "UPDATE download SET ownerNumber = ? WHERE id = ?",
+                    arguments: [store.owner.number, id]
+                )
                 return true
             }
         }
@@ -387,11 +392,14 @@ final class DownloadStore: Sendable {
             try store.file.queue.write { database in
                 let owners = try Int64.fetchAll(
                     database.cachedStatement(
-                        sql: "SELECT DISTINCT owner FROM download WHERE typeof(owner) = 'integer'"
+                        sql: "SELECT DISTINCT ownerNumber FROM download WHERE typeof(ownerNumber) = 'integer'"
                     )
                 )
                 for owner in owners where !store.owner.isAlive(owner) {
-                    try database.execute(sql: "UPDATE download SET owner = NULL WHERE owner = ?", arguments: [owner])
+                    try database.execute(
+                        sql: "UPDATE download SET ownerNumber = NULL WHERE ownerNumber = ?",
+                        arguments: [owner]
+                    )
                 }
             }
         }

@@ -40,11 +40,11 @@ enum MovingRoot {
             )
         }
         // The folder that a file must not leave. A row whose text is no JSON is reported when it is read.
-        let inner = "json_extract(wishes, '$.root')"
+        let inner = "json_extract(request, '$.root')"
         try database.execute(
             sql: """
-                UPDATE download SET wishes = json_set(wishes, '$.root', \(moved(inner)))
-                WHERE CASE WHEN json_valid(wishes) THEN \(isBelow(inner)) ELSE 0 END
+                UPDATE download SET request = json_set(request, '$.root', \(moved(inner)))
+                WHERE CASE WHEN json_valid(request) THEN \(isBelow(inner)) ELSE 0 END
                 """,
             arguments: arguments
         )

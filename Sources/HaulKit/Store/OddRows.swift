@@ -10,6 +10,7 @@ struct OddRows {
     }
 
     private(set) var found: [Found] = []
+    private var requests = RequestReader()
 
     /// Takes the place of the status: no query finds such a row any more.
     static let status = "unreadable"
@@ -28,7 +29,7 @@ struct OddRows {
     }
 
     mutating func record(_ row: Row) -> DownloadRecord? {
-        if let record = try? DownloadRecord(row: row), record.isPlausible { return record }
+        if let record = try? DownloadRecord(row, &requests), record.isPlausible { return record }
         report(row)
         return nil
     }
@@ -73,7 +74,7 @@ extension DownloadRecord {
     /// False for values that the store's own code never wrote and that calculations cannot bear.
     var isPlausible: Bool {
         let sizes = [
-            total, wishes.size, resource?.total, part?.size, part?.allocated, finished?.size, finished?.allocated,
+            total, request.size, resource?.total, part?.size, part?.allocated, finished?.size, finished?.allocated,
         ]
         guard sizes.allSatisfy({ $0 ?? 0 >= 0 }) else { return false }
         let dates = [createdAt, startedAt, finishedAt, linkExpiresAt]

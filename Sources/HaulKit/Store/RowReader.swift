@@ -1,21 +1,21 @@
 internal import Foundation
 internal import GRDB
 
-/// Reads many rows of waiting downloads: by the places of their columns, with what they share read once. What the library
-/// derives from `Codable` looks every column up by name, several times, and decodes the same wishes for each row.
+/// Reads many rows of waiting downloads: by the places of their columns, with what they share read once. Reading by name
+/// looks every column up, and what has begun already says more than these columns do.
 ///
 /// Belongs to one reading: not to be kept.
 struct RowReader {
     /// A row in the order in which ``saved(_:)`` reads it. What follows a row's own columns is its progress, if it has any.
     static let sql = """
-        SELECT download.id, url, folder, file, status, wishes, createdAt, key, groupName, belongsTo, metadata, host,
-            priority, position, total, hold, owner, partPath, finalPath, startedAt,
-            coalesce(resource, part, finished, error, finishedAt, proof, linkExpiresAt) IS NULL,
+        SELECT download.id, url, folder, file, status, request, createdAt, key, groupName, owner, metadata, host,
+            priority, position, total, hold, ownerNumber, partPath, finalPath, startedAt,
+            coalesce(resource, part, finished, error, finishedAt, proof, linkExpiresAt, link) IS NULL AND isRepair = 0,
             progress.written, progress.synced, progress.bootID, progress.received, download.rowid
         FROM download LEFT JOIN progress ON progress.downloadID = download.id
         """
 
-    private var wishes: (text: String, value: DownloadRecord.Wishes)?
+    private var requests = RequestReader()
     private var created: (text: String, value: Date)?
 
     /// - Returns: nil for a row that cannot be read, which is then one of the odd ones.
@@ -56,36 +56,27 @@ struct RowReader {
         }
     }
 
-    private mutating func record(_ row: Row) throws(OddValue) -> DownloadRecord? {
+    private mutating func record(_ row: Row) throws -> DownloadRecord? {
         let status: String = try row.required(4)
         let date: DatabaseValue = row[6]
-        guard let status = DownloadRecord.Status(rawValue: status), let wishes = readWishes(try row.required(5)),
-            let createdAt = readDate(date)
-        else { return nil }
-        var record = DownloadRecord(
-            id: try row.required(0),
+        guard let status = DownloadRecord.Status(rawValue: status), let createdAt = readDate(date) else { return nil }
+        var request = try requests.request(
+            try row.required(5),
             url: try row.required(1),
-            status: status,
-            wishes: wishes,
-            createdAt: createdAt
+            file: try row.value(3),
+            folder: try row.value(2)
         )
-        (record.folder, record.file) = (try row.value(2), try row.value(3))
-        (record.key, record.groupName, record.belongsTo) = (try row.value(7), try row.value(8), try row.value(9))
-        (record.metadata, record.host) = (try row.value(10), try row.value(11))
-        (record.priority, record.position) = (try row.required(12), try row.required(13))
+        (request.key, request.group, request.owner) = (try row.value(7), try row.value(8), try row.value(9))
+        request.metadata = try row.value(10).map(Metadata.init(json:))
+        request.priority = try row.required(12)
+        var record = DownloadRecord(id: try row.required(0), request, status: status, createdAt: createdAt)
+        (record.host, record.position) = (try row.value(11), try row.required(13))
         record.total = try row.value(14)
         record.hold = try row.value(15, as: String.self).flatMap(HoldReason.init)
-        (record.owner, record.partPath, record.finalPath) = (try row.value(16), try row.value(17), try row.value(18))
+        record.ownerNumber = try row.value(16)
+        (record.partPath, record.finalPath) = (try row.value(17), try row.value(18))
         record.startedAt = try row.value(19)
         return record
-    }
-
-    private mutating func readWishes(_ text: String) -> DownloadRecord.Wishes? {
-        if let wishes, wishes.text == text { return wishes.value }
-        let decoder = DownloadRecord.databaseJSONDecoder(for: "wishes")
-        guard let value = try? decoder.decode(DownloadRecord.Wishes.self, from: Data(text.utf8)) else { return nil }
-        wishes = (text, value)
-        return value
     }
 
     /// Those that were added together have one date.
@@ -95,16 +86,6 @@ struct RowReader {
         guard let date = Date.fromDatabaseValue(value) else { return nil }
         created = (text, date)
         return date
-    }
-}
-
-extension DownloadRecord {
-    fileprivate init(id: String, url: String, status: Status, wishes: Wishes, createdAt: Date) {
-        self.id = id
-        self.url = url
-        self.status = status
-        self.wishes = wishes
-        self.createdAt = createdAt
     }
 }
 

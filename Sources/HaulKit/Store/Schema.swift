@@ -104,6 +104,36 @@ enum Schema {
                 table.column("value", .text).notNull()
             }
         }
+        migrator.registerMigration("7: one request") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE download RENAME COLUMN wishes TO request;
+                    ALTER TABLE download RENAME COLUMN owner TO ownerNumber;
+                    ALTER TABLE download RENAME COLUMN belongsTo TO owner;
+                    ALTER TABLE download ADD COLUMN link TEXT;
+                    ALTER TABLE download ADD COLUMN linkHeaders TEXT;
+                    ALTER TABLE download ADD COLUMN isRepair BOOLEAN NOT NULL DEFAULT 0;
+                    """
+            )
+            // The JSON has the names of the request's properties already. Four members were no option of a request; few rows
+            // have one. A row whose text is no JSON is left as it is, and reported when it is read.
+            let members = ["link", "linkHeaders", "isRepair", "isBeside"]
+            let isAny = members.map { "json_type(request, '$.\($0)') IS NOT NULL" }.joined(separator: " OR ")
+            try database.execute(
+                sql: """
+                    UPDATE download SET
+                        link = json_extract(request, '$.link'),
+                        linkHeaders = json_extract(request, '$.linkHeaders'),
+                        isRepair = coalesce(json_extract(request, '$.isRepair'), 0),
+                        request = json_remove(
+                            CASE WHEN json_extract(request, '$.isBeside')
+                                THEN json_set(request, '$.onDuplicate', 'addAnyway') ELSE request END,
+                            \(members.map { "'$.\($0)'" }.joined(separator: ", "))
+                        )
+                    WHERE CASE WHEN json_valid(request) THEN \(isAny) ELSE 0 END
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -45,7 +45,7 @@ extension StoreCondition {
     func onlyBegun() -> Self { adding("partPath IS NOT NULL") }
 
     /// Those that no other user of the store has.
-    func onlyFree(for owner: StoreOwner) -> Self { adding("(owner IS NULL OR owner = \(owner.number))") }
+    func onlyFree(for owner: StoreOwner) -> Self { adding("(ownerNumber IS NULL OR ownerNumber = \(owner.number))") }
 
     private func adding(_ more: String) -> Self {
         var condition = self

@@ -22,7 +22,7 @@ struct StoreCondition: Sendable {
     init(_ query: DownloadQuery, live: [DownloadID: DownloadSnapshot.State]) {
         if let states = query.states { add(states, live: live) }
         if let group = query.group { add("groupName = ?", group) }
-        if let owner = query.owner { add("belongsTo = ?", owner) }
+        if let owner = query.owner { add("owner = ?", owner) }
         if let keys = query.keys { add(isIn: keys.sorted(), "key") }
         if let text = query.text {
             let pattern =

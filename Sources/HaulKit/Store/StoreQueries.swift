@@ -31,8 +31,10 @@ extension DownloadStore {
                 """
             // A row that a later version wrote, or somebody edited, must not hide the others.
             let all = try Row.fetchAll(database, sql: sql, arguments: condition.bound)
+            var requests = RequestReader()
             let readable = all.compactMap { row -> Listed? in
-                guard let record = try? DownloadRecord(row: row), record.isPlausible, let id = DownloadID(record.id)
+                guard let record = try? DownloadRecord(row, &requests), record.isPlausible,
+                    let id = DownloadID(record.id)
                 else { return nil }
                 return Listed(id: id, record: record, received: max(0, row.sum("received")))
             }

@@ -2,9 +2,7 @@ internal import Foundation
 internal import GRDB
 
 /// A row of `download`: everything about one download but how far its bytes have come.
-struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "download"
-
+struct DownloadRecord: Sendable, Equatable {
     enum Status: String, Sendable, Codable {
         /// Wants to run, or runs.
         case queued
@@ -15,46 +13,21 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
         case failed
     }
 
-    /// What the request asked for beside URL and place. Stored as JSON.
-    struct Wishes: Sendable, Equatable, Codable {
-        /// How path and query of the URL were spelled, where it does not say so.
-        var target: String?
-        /// A Metalink chose the URL.
-        var isChosenByDocument: Bool?
-        /// The folder that the file must not leave by a symbolic link.
-        var root: String?
-        /// The suggested name is the URL's own with a number.
-        var isNameNumbered: Bool?
-        var headers: [HeaderField]
-        var mirrors: [Metalink.Source]?
-        var checksum: Checksum?
-        var pieces: PieceHashes?
-        var size: Int64?
-        var bytesPerSecond: Int64?
-        /// The partial file was a file of the user's.
-        var isRepair: Bool?
-        /// Another download of the same URL into the same folder may be there.
-        var isBeside: Bool?
-        var onConflict: DownloadRequest.ConflictPolicy?
-        var suggestedName: String?
-        var failsOnChange: Bool
-        var resumesUnverified: Bool
-        var setsModificationTime: Bool
-        var allowsInsecureRedirects: Bool
-        /// The link that the application named last, in place of the URL that was asked for.
-        var link: String?
+    /// A URL that the application named in place of the request's.
+    struct Link: Sendable, Equatable {
+        var url: URL
         /// What goes to its origin, where the application said so.
-        var linkHeaders: [HeaderField]?
+        var headers: [HeaderField]?
     }
 
     var id: String
-    var url: String
-    /// The folder that a name was to be found in; nil when the request named a file.
-    var folder: String?
-    /// The file that the request named.
-    var file: String?
+    /// What was asked for, with what later requests for the same download and calls of the user changed.
+    var request: DownloadRequest
+    /// The URL that the application named last.
+    var link: Link?
+    /// The partial file was a file of the user's.
+    var isRepair = false
     var status: Status
-    var wishes: Wishes
     /// Where the bytes are while they are not complete.
     var partPath: String?
     /// Where they will be, or are.
@@ -66,17 +39,9 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     var finished: FileStatus?
     var error: DownloadError?
     /// The user of the store that runs it, while one does: ``StoreOwner/number``.
-    var owner: Int64?
-    /// The application's own name for it; no two downloads of a store have the same.
-    var key: String?
-    var groupName: String?
-    /// The user of the application whose download it is.
-    var belongsTo: String?
-    /// JSON of the application's.
-    var metadata: String?
-    /// Host of the URL.
+    var ownerNumber: Int64?
+    /// Host of the URL that bytes come from.
     var host: String?
-    var priority = 0
     /// Place in the line of its priority; smaller comes first.
     var position: Int64 = 0
     /// Complete length in bytes, once it is known.
@@ -92,94 +57,41 @@ struct DownloadRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
     var finishedAt: Date?
 
     /// - Parameters:
-    ///   - owner: the user of the store that runs it from the beginning.
+    ///   - ownerNumber: the user of the store that runs it from the beginning.
     ///   - position: its place in the line of its priority.
-    init(_ id: DownloadID, _ request: DownloadRequest, createdAt: Date, owner: Int64? = nil, position: Int64 = 0) {
-        self.id = id.description
-        self.createdAt = createdAt
-        status = .queued
-        url = request.url.absoluteString
-        switch request.destination {
-        case .file(let path): file = path
-        case .folder(let path): folder = path
-        }
-        wishes = Wishes(request)
-        key = request.key
-        groupName = request.group
-        belongsTo = request.owner
-        metadata = request.metadata?.json
+    init(
+        _ id: DownloadID,
+        _ request: DownloadRequest,
+        createdAt: Date,
+        ownerNumber: Int64? = nil,
+        position: Int64 = 0
+    ) {
+        self.init(id: id.description, request, status: .queued, createdAt: createdAt)
+        // It serves to find downloads of earlier versions when the request is added.
+        self.request.earlierSpelling = nil
         host = request.url.host?.lowercased()
-        priority = request.priority
         total = request.size
         linkExpiresAt = LinkExpiry.date(in: request.url)
-        self.owner = owner
+        self.ownerNumber = ownerNumber
         self.position = position
     }
 
+    /// Of a row.
+    init(id: String, _ request: DownloadRequest, status: Status, createdAt: Date) {
+        self.id = id
+        self.request = request
+        self.status = status
+        self.createdAt = createdAt
+    }
+
     /// The number of the process that runs it, for people to read.
-    var ownerProcess: Int32? { owner.map(StoreOwner.process) }
+    var ownerPID: Int32? { ownerNumber.map(StoreOwner.process) }
 
-    /// The request that this record came from; nil when the stored URL is none (the store was edited by hand).
-    var request: DownloadRequest? {
-        guard let url = URL(string: url) else { return nil }
-        let destination: DownloadRequest.Destination
-        if let file {
-            destination = .file(path: file)
-        } else if let folder {
-            destination = .folder(path: folder)
-        } else {
-            return nil
-        }
-        var request = DownloadRequest(url, to: destination)
-        request.key = key
-        request.group = groupName
-        request.owner = belongsTo
-        request.metadata = metadata.map(Metadata.init(json:))
-        request.priority = priority
-        request.target = wishes.target
-        request.isChosenByDocument = wishes.isChosenByDocument ?? false
-        request.root = wishes.root
-        request.isNameNumbered = wishes.isNameNumbered ?? false
-        request.headers = wishes.headers
-        request.mirrors = wishes.mirrors ?? []
-        request.checksum = wishes.checksum
-        request.pieces = wishes.pieces
-        request.size = wishes.size
-        request.bytesPerSecond = wishes.bytesPerSecond
-        request.isRepair = wishes.isRepair ?? false
-        request.onDuplicate = wishes.isBeside == true ? .addAnyway : .join
-        request.onConflict = wishes.onConflict
-        request.suggestedName = wishes.suggestedName
-        request.failsOnChange = wishes.failsOnChange
-        request.resumesUnverified = wishes.resumesUnverified
-        request.setsModificationTime = wishes.setsModificationTime
-        request.allowsInsecureRedirects = wishes.allowsInsecureRedirects
-        return request
-    }
-}
+    /// The file that the request named.
+    var file: String? { if case .file(let path) = request.destination { path } else { nil } }
 
-extension DownloadRecord.Wishes {
-    init(_ request: DownloadRequest) {
-        target = request.target
-        isChosenByDocument = request.isChosenByDocument ? true : nil
-        root = request.root
-        isNameNumbered = request.isNameNumbered ? true : nil
-        headers = request.headers
-        // Nil where there are none, as in records from before there were any.
-        mirrors = request.mirrors.isEmpty ? nil : request.mirrors
-        checksum = request.checksum
-        pieces = request.pieces
-        size = request.size
-        bytesPerSecond = request.bytesPerSecond
-        isRepair = request.isRepair ? true : nil
-        isBeside = request.onDuplicate == .addAnyway ? true : nil
-        onConflict = request.onConflict
-        suggestedName = request.suggestedName
-        failsOnChange = request.failsOnChange
-        resumesUnverified = request.resumesUnverified
-        setsModificationTime = request.setsModificationTime
-        allowsInsecureRedirects = request.allowsInsecureRedirects
-    }
+    /// The folder that a name was to be found in; nil when the request named a file.
+    var folder: String? { if case .folder(let path) = request.destination { path } else { nil } }
 }
 
 /// A row of `progress`: which bytes of one download are here.

@@ -26,6 +26,24 @@ extension Row {
         return value
     }
 
+    /// The value of the column of a name; nil for NULL, and where there is no such column.
+    func value<Value: DatabaseValueConvertible>(_ column: String, as type: Value.Type = Value.self) throws(OddValue)
+        -> Value?
+    {
+        let stored: DatabaseValue = self[column] ?? .null
+        if stored.isNull { return nil }
+        guard let value = Value.fromDatabaseValue(stored) else { throw OddValue(column: column) }
+        return value
+    }
+
+    /// The same for a column that must have a value.
+    func required<Value: DatabaseValueConvertible>(_ column: String, as type: Value.Type = Value.self) throws(OddValue)
+        -> Value
+    {
+        guard let value = try value(column, as: type) else { throw OddValue(column: column) }
+        return value
+    }
+
     /// A number that was added up or counted; whatever is none counts as 0.
     func sum(_ column: String) -> Int64 {
         let stored: DatabaseValue = self[column] ?? .null

@@ -176,23 +176,14 @@ extension DownloadMachine {
         case report
     }
 
-    /// What a machine is told at birth and never asks again.
+    /// What a machine is told: the options of the request, which read as its own properties, and what the downloader adds.
+    @dynamicMemberLookup
     struct Settings: Sendable, Equatable {
-        var url: URL
-        /// How path and query were spelled, where `url` does not say it.
-        var target: String?
-        var mirrors: [Metalink.Source] = []
+        /// The request. Its URL is the present one, which the application may have named since.
+        var request: DownloadRequest
         var retry = RetryPolicy()
-        var checksum: Checksum?
-        /// The file's size, where it was known beforehand.
-        var size: Int64?
-        var pieces: PieceHashes?
         /// What is here was a file of the user's: nothing of it is dropped but pieces that are wrong.
         var isRepair = false
-        /// Whether bytes may be joined although the server names no version at all.
-        var resumesUnverified = false
-        /// Whether to give up instead of starting over when another version stands at the URL.
-        var failsOnChange = false
         /// Whether a full disk pauses the download until there is room, in place of ending it.
         var waitsForSpace = false
         var limits = Transfer.Limits()
@@ -200,6 +191,11 @@ extension DownloadMachine {
         var canAskForSource = false
         /// The application named the URL for this very download.
         var isLinkVouchedFor = false
+
+        subscript<Value>(dynamicMember option: WritableKeyPath<DownloadRequest, Value>) -> Value {
+            get { request[keyPath: option] }
+            set { request[keyPath: option] = newValue }
+        }
     }
 }
 

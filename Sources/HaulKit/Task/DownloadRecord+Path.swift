@@ -2,23 +2,20 @@
 extension DownloadRecord {
     /// The folder that a path must not leave by a symbolic link; nil where the user chose every part of it.
     func root(of path: String) -> String? {
-        wishes.root.flatMap { FolderWalk.parts(of: path, beneath: $0) == nil ? nil : $0 }
-    }
-
-    var conflictPolicy: DownloadRequest.ConflictPolicy {
-        wishes.onConflict ?? (file == nil ? .rename : .fail)
+        request.root.flatMap { FolderWalk.parts(of: path, beneath: $0) == nil ? nil : $0 }
     }
 
     /// Where the file is to go, now that the answer is here.
-    func path(_ preparation: DownloadMachine.Preparation) -> String? {
-        if let file { return file }
-        return folder.map { folder in
+    func path(_ preparation: DownloadMachine.Preparation) -> String {
+        switch request.destination {
+        case .file(let path): path
+        case .folder(let path):
             FilePaths.join(
-                folder,
+                path,
                 FileName.choose(
                     contentDisposition: preparation.contentDisposition,
-                    suggested: wishes.suggestedName,
-                    isNumbered: wishes.isNameNumbered ?? false,
+                    suggested: request.suggestedName,
+                    isNumbered: request.isNameNumbered,
                     urls: preparation.nameSources,
                     mediaType: preparation.resource.contentCoding == nil ? preparation.resource.contentType : nil
                 )

@@ -14,7 +14,7 @@ extension DownloadTask {
             return nil
         }
         // A named file that is there may decide the matter.
-        guard record.file == nil || record.conflictPolicy == .overwrite else { return nil }
+        guard record.file == nil || record.request.conflictPolicy == .overwrite else { return nil }
         guard !environment.space.mayLackRoom(self) else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()
         lastSync = services.time.now()
@@ -30,14 +30,13 @@ extension DownloadTask {
         -> DownloadMachine.Event?
     {
         guard hasNoDiskState, part == nil, preparation.startsOver, pendingSteps == 0,
-            machine.settings.pieces == nil, record.wishes.root == nil,
+            machine.settings.pieces == nil, record.request.root == nil,
             let total = preparation.resource.total, BufferedFile.isFor(total)
         else { return nil }
         // The other policies want to know of a file that is there before a byte comes.
-        let policy = record.conflictPolicy
-        guard policy == .rename || policy == .overwrite, let path = record.path(preparation),
-            environment.space.hasPlentyOfRoom(self)
-        else { return nil }
+        let policy = record.request.conflictPolicy
+        guard policy == .rename || policy == .overwrite, environment.space.hasPlentyOfRoom(self) else { return nil }
+        let path = record.path(preparation)
         record.resource = preparation.resource
         record.finalPath = path
         gatheringSince = services.time.now()
@@ -55,7 +54,7 @@ extension DownloadTask {
             let path = record.finalPath
         else { return }
         try await services.createFolder(of: path, record)
-        let file = try await createPart(path, record.conflictPolicy)
+        let file = try await createPart(path, record.request.conflictPolicy)
         do throws(DownloadError) {
             // As for every file: the store knows it before a byte goes into it.
             try await services.store.commit(record, .zero, durably: true)

@@ -28,7 +28,7 @@ extension DownloadTask {
             firstByte: request.first,
             end: request.end,
             condition: request.condition,
-            allowsInsecureRedirects: record.wishes.allowsInsecureRedirects,
+            allowsInsecureRedirects: record.request.allowsInsecureRedirects,
             isChosenByOthers: isMirror || record.isChosenByOthers(host),
             cookies: jar
         )

@@ -64,7 +64,7 @@ extension DownloadTask {
             let other = try await services.store.find(partPath: part, besides: record.id)
             let claim: FilePlacement.Claim =
                 other.map {
-                    Self.isSame($0, record) ? .sameDownload(owner: $0.ownerProcess, part: $0.part) : .anotherDownload
+                    Self.isSame($0, record) ? .sameDownload(owner: $0.ownerPID, part: $0.part) : .anotherDownload
                 }
                 ?? .unknown
             switch try await services.runBlocking({ () throws(DownloadError) in
@@ -97,8 +97,8 @@ extension DownloadTask {
     /// Whether two records are of one download, begun by two processes.
     private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
         // Added beside one another on purpose.
-        if one.wishes.isBeside == true || other.wishes.isBeside == true { return false }
-        return one.url == other.url && one.folder == other.folder && one.file == other.file
+        if [one.request, other.request].contains(where: { $0.onDuplicate == .addAnyway }) { return false }
+        return one.request.url == other.request.url && one.request.destination == other.request.destination
             || one.file != nil && one.file == other.file
     }
 

@@ -49,10 +49,8 @@ extension DownloadTask {
     private func makeReady(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
-        guard let path = record.path(preparation) else {
-            throw DownloadError(.internalFault, "The stored request cannot be read.")
-        }
-        let policy = record.conflictPolicy
+        let path = record.path(preparation)
+        let policy = record.request.conflictPolicy
         try await services.createFolder(of: path, record)
         if policy == .skip, let ending = try await leaveAlone(path) { return ending }
         let file: any DiskFile

@@ -8,7 +8,7 @@ extension DownloadTask {
     func publish(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
         do throws(DownloadError) {
             try await moveToDisk()
-            guard let part, let path = record.finalPath, let request = record.request else {
+            guard let part, let path = record.finalPath else {
                 throw DownloadError(.internalFault, "The partial file is gone.")
             }
             // What the machine verified, whatever has become of the marks since.
@@ -17,7 +17,7 @@ extension DownloadTask {
                 throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are on disk.")
             }
             let modified =
-                request.setsModificationTime
+                record.request.setsModificationTime
                 ? machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
             do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
             record.part = try await services.onDisk { () throws(DiskError) in
@@ -35,7 +35,7 @@ extension DownloadTask {
                     "The file could not be synced to the disk. The bytes that were synced are kept."
                 )
             }
-            let published = try await claimName(path, request.conflictPolicy, part, persisted)
+            let published = try await claimName(path, record.request.conflictPolicy, part, persisted)
             record.partPath = nil
             record.finished = try await services.status(of: part.file)
             return .published(path: published)

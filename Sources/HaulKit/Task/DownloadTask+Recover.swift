@@ -15,7 +15,7 @@ extension DownloadTask {
             let stored = try await services.store.find(id: record.id)
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 await services.isUnchanged(record),
-                try await services.hasDigest(self.record.wishes.checksum, record, until: environment.isStopping)
+                try await services.hasDigest(self.record.request.checksum, record, until: environment.isStopping)
             {
                 // Another process completed it while we waited.
                 self.record = record
@@ -67,14 +67,14 @@ extension DownloadTask {
         let record = self.record
         try await services.checkFolder(of: path, record)
         return try await services.runBlocking { () throws(DownloadError) in
-            try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+            try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
         }
     }
 
     /// From here on nobody else runs this download: what becomes of it is ours to record.
     private func own() {
         ownsRecord = true
-        record.owner = services.store.owner.number
+        record.ownerNumber = services.store.owner.number
     }
 
     /// How the download ends when its file has its name already: it was renamed, and what followed failed.
@@ -92,9 +92,9 @@ extension DownloadTask {
         guard stored.record.status == .completed, let path = stored.record.finalPath else { return nil }
         own()
         record = stored.record
-        record.owner = services.store.owner.number
+        record.ownerNumber = services.store.owner.number
         existingFile = stored.record.finished
-        if record.wishes.checksum != nil { proof = .digest }
+        if record.request.checksum != nil { proof = .digest }
         return .skipped(path: path)
     }
 
@@ -102,9 +102,8 @@ extension DownloadTask {
     private func taken(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
-        guard let path = record.file, let policy = record.request?.conflictPolicy,
-            policy == .fail || policy == .skip
-        else { return nil }
+        let policy = record.request.conflictPolicy
+        guard let path = record.file, policy == .fail || policy == .skip else { return nil }
         let disk = services.disk
         let existingFile = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
         guard let existingFile else { return nil }
@@ -117,7 +116,7 @@ extension DownloadTask {
         async throws(DownloadError)
         -> DownloadMachine.Event
     {
-        if let checksum = record.wishes.checksum {
+        if let checksum = record.request.checksum {
             let actual = try await services.digest(checksum.algorithm, of: path, until: environment.isStopping)
             guard actual == checksum else {
                 throw DownloadError(

@@ -30,10 +30,10 @@ extension DownloadTask {
                 if held == nil {
                     // Not ours to delete if another process has it, or if it is another file by now.
                     held = try await services.runBlocking { () throws(DownloadError) in
-                        try placement.reopenPart(path, expecting: record.part, owner: record.ownerProcess)
+                        try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
                     }
                 }
-                if let held, record.wishes.isRepair == true, let name = record.finalPath {
+                if let held, record.isRepair, let name = record.finalPath {
                     // It was the user's before it was ours.
                     try await services.onDisk { () throws(DiskError) in
                         try placement.move(held, from: path, to: name, replacing: false)
@@ -62,7 +62,7 @@ extension DownloadTask {
         await part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
         if let part, !part.file.isInMemory, isStopped, part.persisted.count == 0,
-            record.wishes.isRepair != true
+            !record.isRepair
         {
             let placement = services.placement
             do throws(DownloadError) {
@@ -86,8 +86,8 @@ extension DownloadTask {
         uncheckedPieces.removeAll()
         // From here on another process may take it up.
         hasNoDiskState = false
-        guard ownsRecord, record.owner != nil else { return false }
-        record.owner = nil
+        guard ownsRecord, record.ownerNumber != nil else { return false }
+        record.ownerNumber = nil
         return true
     }
 }

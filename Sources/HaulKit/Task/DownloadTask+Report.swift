@@ -112,7 +112,7 @@ extension DownloadTask {
     /// Says once more how the download has ended, for those who ask for it again.
     func reportAgain() {
         announce(present(), outcome)
-        environment.notifications.noteRest(of: record.groupName)
+        environment.notifications.noteRest(of: record.request.group)
         tellHooks(machine.state, hub.snapshot)
     }
 

@@ -3,13 +3,13 @@ extension DownloadTask {
     /// Limits the speed from now on, and remembers it.
     func setSpeedLimit(_ bytesPerSecond: Int64?) {
         speedLimit.bytesPerSecond = bytesPerSecond
-        record.wishes.bytesPerSecond = bytesPerSecond
+        record.request.bytesPerSecond = bytesPerSecond
         if ownsRecord { environment.services.store.note(record) }
     }
 
     /// Takes over a place in the queue that the store has recorded.
     func place(priority: Int, position: Int64) {
-        record.priority = priority
+        record.request.priority = priority
         record.position = position
     }
 
@@ -17,19 +17,17 @@ extension DownloadTask {
     ///
     /// - Parameters:
     ///   - isMoved: the file goes to the destination of the new request.
-    ///   - settings: what the machine is told of the merged request.
+    ///   - settings: the machine's settings for the merged record.
     func merge(
         _ request: DownloadRequest,
         isMoved: Bool,
-        _ settings: (DownloadRequest, DownloadRecord) -> DownloadMachine.Settings,
+        _ settings: (DownloadRecord) -> DownloadMachine.Settings,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) {
         if isMoved { record.move(to: request.destination) }
         let isReplaced = record.merge(request)
-        speedLimit.bytesPerSecond = record.wishes.bytesPerSecond
-        if let merged = record.request {
-            send(.retargeted(settings(merged, record), isFromReplacedSource: isReplaced))
-        }
+        speedLimit.bytesPerSecond = record.request.bytesPerSecond
+        send(.retargeted(settings(record), isFromReplacedSource: isReplaced))
         guard isReplaced || isMoved, ownsRecord else { return }
         try await environment.services.store.commit(record, nil, durably: true)
     }

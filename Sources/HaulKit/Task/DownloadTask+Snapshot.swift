@@ -50,7 +50,7 @@ extension DownloadTask {
 
     /// What the queue knows of it.
     var queueItem: DownloadQueue.Item {
-        .init(id: id, host: record.host ?? "", priority: record.priority, position: record.position)
+        .init(id: id, host: record.host ?? "", priority: record.request.priority, position: record.position)
     }
 
     /// Something else than the user's wish ended or interrupted it.

@@ -30,10 +30,10 @@ extension DownloadTask {
         guard let provider = environment.configuration.sourceProvider else { return }
         let query = SourceQuery(
             id: self.id,
-            key: record.key,
-            group: record.groupName,
-            owner: record.belongsTo,
-            metadata: record.metadata.map(Metadata.init(json:)),
+            key: record.request.key,
+            group: record.request.group,
+            owner: record.request.owner,
+            metadata: record.request.metadata,
             url: reason == .noneYet ? nil : machine.settings.url,
             reason: reason
         )

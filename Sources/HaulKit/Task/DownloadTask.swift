@@ -86,8 +86,8 @@ final class DownloadTask {
 
     /// Complete length. Where nothing was taken in yet, what was last heard of it.
     var total: Int64? {
-        guard let resource = machine.resource else { return record.total ?? record.wishes.size }
-        return resource.total ?? record.wishes.size
+        guard let resource = machine.resource else { return record.total ?? record.request.size }
+        return resource.total ?? record.request.size
     }
 
     /// Size of the file under the final name.

@@ -90,7 +90,7 @@ struct OwnershipTests {
                     bootID: "earlier"
                 )
                 var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
-                record.owner = 1
+                record.ownerNumber = 1
                 try await store.commit(record, nil)
                 store.giveUpName()
             }
@@ -105,7 +105,7 @@ struct OwnershipTests {
     /// Leaves a record that a user of the store has just begun.
     private func leave(ownedBy owner: Int64, in store: DownloadStore, _ rig: FaultRig) async throws {
         var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
-        record.owner = owner
+        record.ownerNumber = owner
         try await store.commit(record, nil)
     }
 

@@ -85,8 +85,8 @@ struct RateLimiterFaultTests {
             await rig.downloader.shutDown()
             let again = try await Downloader(rig.configuration)
             let saved = try await again.store.find(try rig.request())
-            #expect([12_345, nil].contains(saved?.record.wishes.bytesPerSecond))
-            if saved?.record.status != .completed { #expect(saved?.record.wishes.bytesPerSecond == 12_345) }
+            #expect([12_345, nil].contains(saved?.record.request.bytesPerSecond))
+            if saved?.record.status != .completed { #expect(saved?.record.request.bytesPerSecond == 12_345) }
             await again.shutDown()
         }
     }

@@ -128,7 +128,7 @@ struct TwoDownloadersTests {
             try await first.cancel()
             let saved = try #require(try await second.store.find(id: taken.id.description))
             let owner = second.store.owner.number
-            #expect(saved.record.owner == owner)
+            #expect(saved.record.ownerNumber == owner)
             #expect(saved.record.partPath == rig.path + ".haulpart")
             #expect(try rig.names() == ["file.bin.haulpart"])
             await second.shutDown()

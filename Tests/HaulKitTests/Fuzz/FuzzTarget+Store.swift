@@ -6,22 +6,22 @@ import Foundation
 extension FuzzTarget {
     static let rows: [FuzzTarget] = [
         FuzzTarget(
-            text: "wishes in the store",
+            text: "requests in the store",
             [
                 "{\"headers\":[{\"name\":\"A\",\"value\":\"b\"}],\"failsOnChange\":false,\"resumesUnverified\":false,\"setsModificationTime\":true,\"allowsInsecureRedirects\":false,\"size\":5}",
                 "{\"headers\":[],\"failsOnChange\":false,\"resumesUnverified\":true,\"setsModificationTime\":true,\"allowsInsecureRedirects\":false,\"checksum\":\"sha256:00\",\"mirrors\":[{\"url\":\"http://a\",\"priority\":1}],\"target\":\"/a b\"}",
             ]
         ) { text in
             let decoder = JSONDecoder()
-            guard let wishes = try? decoder.decode(DownloadRecord.Wishes.self, from: Data(text.utf8)) else {
+            guard let request = try? decoder.decode(DownloadRequest.self, from: Data(text.utf8)) else {
                 return nil
             }
-            guard let again = try? decoder.decode(DownloadRecord.Wishes.self, from: JSONEncoder().encode(wishes)) else {
+            guard let again = try? decoder.decode(DownloadRequest.self, from: JSONEncoder().encode(request)) else {
                 return "it cannot be read again"
             }
-            if again != wishes { return "\(wishes) is read as \(again)" }
+            if again != request { return "\(request) is read as \(again)" }
             guard let url = URL(string: "http://a.example/") else { return nil }
-            let address = HTTPURL(url, target: wishes.target)
+            let address = HTTPURL(url, target: request.target)
             return address.map { $0.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } } ?? true ? nil : "an odd target"
         },
         // A tag, a date and a type, as a server sends them.

@@ -92,7 +92,7 @@ extension Life {
         _ died: Int64
     ) {
         for (number, site) in sites.enumerated() {
-            guard let one = saved.first(where: { $0.record.url == site.url.absoluteString }) else { continue }
+            guard let one = saved.first(where: { $0.record.request.url == site.url }) else { continue }
             if one.record.status == .completed || one.record.status == .publishing { continue }
             var before = ByteSet()
             for piece in delivered where piece.site == number && piece.at < died - Self.quarter {

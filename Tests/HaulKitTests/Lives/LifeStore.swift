@@ -144,8 +144,13 @@ final class LifeStore: @unchecked Sendable {
     /// Everything that it says now.
     func saved() throws -> [DownloadStore.Saved] {
         try queue.inDatabase { database in
-            try DownloadRecord.fetchAll(database).map {
-                DownloadStore.Saved(record: $0, progress: try ProgressRecord.fetchOne(database, key: $0.id))
+            var requests = RequestReader()
+            return try Row.fetchAll(database, sql: "SELECT * FROM download").map { row in
+                let record = try DownloadRecord(row, &requests)
+                return DownloadStore.Saved(
+                    record: record,
+                    progress: try ProgressRecord.fetchOne(database, key: record.id)
+                )
             }
         }
     }

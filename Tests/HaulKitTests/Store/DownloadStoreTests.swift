@@ -37,12 +37,12 @@ struct DownloadStoreTests {
     @Test func writesNothingOverWhatAnotherUserRuns() async throws {
         let (mine, others) = (try store(), try store())
         var record = record()
-        record.owner = others.owner.number
+        record.ownerNumber = others.owner.number
         record.partPath = "/d/a.iso.haulpart"
         try await others.commit(record, .init(written: 9, synced: 4))
         // As it was when it was let go of.
         var stale = record
-        (stale.owner, stale.partPath) = (nil, nil)
+        (stale.ownerNumber, stale.partPath) = (nil, nil)
         try await mine.commit(stale, .zero)
         let saved = try #require(try await mine.find(id: record.id))
         #expect(saved.record == record)
@@ -69,7 +69,7 @@ struct DownloadStoreTests {
         )
         record.error = DownloadError(.refusedByServer, "It said no.", cause: "why", status: 404)
         record.part = FileStatus(kind: .file, size: 1, allocated: 2, device: .max >> 1, inode: 4, modified: -5)
-        (record.partPath, record.finalPath, record.owner) = ("/d/x.haulpart", "/d/x", 42)
+        (record.partPath, record.finalPath, record.ownerNumber) = ("/d/x.haulpart", "/d/x", 42)
         record.startedAt = Date(timeIntervalSince1970: 1.5)
         try await store().commit(record, .init(written: 9, synced: 4), durably: true)
 

@@ -21,24 +21,26 @@ struct MovingRootTests {
             DownloadRequest(link("https://h/a"), to: .file(path: path)),
             createdAt: Date(timeIntervalSince1970: 1)
         )
-        record.folder = FilePaths.folder(of: path)
-        (record.partPath, record.finalPath, record.wishes.root) = (FilePaths.part(of: path), path, root)
+        (record.partPath, record.finalPath, record.request.root) = (FilePaths.part(of: path), path, root)
         return record
     }
 
     @Test func changesWhatLiesBelowItAndNothingElse() async throws {
         let paths = ["/old/a", "/old/b'\"% é/c", "/older/a", "/elsewhere/old/a"]
         var records = paths.map { record($0) } + [record("/old/m", root: "/old"), record("/x/m", root: "/x")]
+        var inFolder = record("/old/f/a")
+        inFolder.request.destination = .folder(path: "/old/f")
+        records.append(inFolder)
         let first = try store("/old")
         try await first.commit(records.map { ($0, PersistedRanges(written: 5, synced: 5)) })
         await first.close()
         let second = try store("/new/place")
-        for index in [0, 1, 4] {
-            let path = "/new/place" + (records[index].file ?? "").dropFirst("/old".count)
-            let moved = record(path, root: index == 4 ? "/new/place" : nil)
-            (records[index].file, records[index].folder) = (moved.file, moved.folder)
+        for index in [0, 1, 4, 6] {
+            let path = "/new/place" + (records[index].finalPath ?? "").dropFirst("/old".count)
+            var moved = record(path, root: index == 4 ? "/new/place" : nil)
+            if index == 6 { moved.request.destination = .folder(path: "/new/place/f") }
+            records[index].request = moved.request
             (records[index].partPath, records[index].finalPath) = (moved.partPath, moved.finalPath)
-            records[index].wishes.root = moved.wishes.root
         }
         for record in records { #expect(try await second.find(id: record.id)?.record == record) }
         await second.close()

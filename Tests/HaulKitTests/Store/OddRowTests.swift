@@ -118,7 +118,7 @@ struct OddRowTests {
                     await #expect(throws: Never.self, "\(table).\(column) = \(name)") {
                         try await askEverything(store, records)
                         for other in records where other.id != record.id {
-                            #expect(try await store.find(id: other.id)?.record.url == other.url)
+                            #expect(try await store.find(id: other.id)?.record.request == other.request)
                         }
                         // Its URL can be downloaded again.
                         let fresh = DownloadRecord(DownloadID(), try request("fresh"), createdAt: Date())
@@ -134,7 +134,7 @@ struct OddRowTests {
 
     @Test func namesARowThatCannotBeReadOnceAndLetsItsKeyGo() async throws {
         let records = try await fill()
-        try edit("UPDATE download SET wishes = 'odd' WHERE id = ?", [records[0].id])
+        try edit("UPDATE download SET request = 'odd' WHERE id = ?", [records[0].id])
         let box = Told()
         let store = try store { box.add($0) }
         let wanted = try [request("waiting"), request("begun")]

@@ -48,8 +48,8 @@ struct SchemaTests {
         #expect(store.setAside == nil)
         let saved = try #require(try await store.all().first)
         #expect(saved.record.status == .paused && saved.record.resource?.total == 900)
-        #expect(saved.record.request?.failsOnChange == true)
-        #expect(saved.record.request?.mirrors == [] && saved.record.request?.pieces == nil)
+        #expect(saved.record.request.failsOnChange == true)
+        #expect(saved.record.request.mirrors == [] && saved.record.request.pieces == nil)
         #expect(saved.progress?.persisted(bootID: "boot 1") == PersistedRanges(written: written, synced: synced))
         #expect(saved.progress?.persisted(bootID: "boot 2") == PersistedRanges(written: synced, synced: synced))
     }
@@ -65,19 +65,33 @@ struct SchemaTests {
                 createdAt: Date(timeIntervalSince1970: Double(number))
             )
         }
-        (records[0].owner, records[0].partPath, records[0].finalPath) = (1, "/d/1.haulpart", "/d/1")
+        (records[0].ownerNumber, records[0].partPath, records[0].finalPath) = (1, "/d/1.haulpart", "/d/1")
         records[0].part = FileStatus(kind: .file, size: 1, allocated: 2, device: 3, inode: 4, born: 5, modified: 6)
-        records[1].owner = Int64(ProcessInfo.processInfo.processIdentifier)
+        records[1].ownerNumber = Int64(ProcessInfo.processInfo.processIdentifier)
         let written = records
+        let wishes =
+            #"{"headers":[],"failsOnChange":false,"resumesUnverified":false,"setsModificationTime":false,"#
+            + #""allowsInsecureRedirects":false}"#
         try await queue.write { database in
-            for record in written { try record.insert(database) }
+            for record in written {
+                try database.execute(
+                    sql: """
+                        INSERT INTO download (id, url, folder, status, wishes, createdAt, host, owner, partPath, finalPath, part)
+                        VALUES (?, ?, ?, 'queued', ?, ?, 'h', ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        record.id, record.request.url.absoluteString, record.folder, wishes, record.createdAt,
+                        record.ownerNumber, record.partPath, record.finalPath, record.part.map { ColumnTexts().of($0) },
+                    ]
+                )
+            }
             try ProgressRecord(written[0].id, PersistedRanges(written: 9, synced: 4), bootID: "boot 1").insert(database)
         }
         try queue.close()
         let store = try store()
         for record in written {
             var expected = record
-            expected.owner = nil
+            expected.ownerNumber = nil
             #expect(try await store.find(id: record.id)?.record == expected)
         }
         #expect(

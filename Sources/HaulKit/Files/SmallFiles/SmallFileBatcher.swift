@@ -65,12 +65,12 @@ final class SmallFileBatcher {
             return nil
         }
         let modified =
-            task.record.wishes.setsModificationTime
+            task.record.request.setsModificationTime
             ? task.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
         return .init(
             id: task.id,
             path: path,
-            policy: task.record.conflictPolicy,
+            policy: task.record.request.conflictPolicy,
             bytes: bytes,
             modified: modified?.timeIntervalSince1970
         )

@@ -55,7 +55,10 @@ struct MaskingTests {
     }
 
     @Test func namesOnlyTheHostInErrors() {
-        var machine = DownloadMachine(.init(url: link("https://user:secret@files.example/secret?secret")), seed: 1)
+        var machine = DownloadMachine(
+            .init(request: .init(link("https://user:secret@files.example/secret?secret"), to: .folder(path: "/d"))),
+            seed: 1
+        )
         for event in [.slotGranted, .recovered(nil)] as [DownloadMachine.Event] {
             _ = machine.handle(event, at: .start)
         }

@@ -19,7 +19,9 @@ struct MachineDriver {
     var now = Instant.start
 
     init(_ change: (inout DownloadMachine.Settings) -> Void = { _ in }) {
-        var settings = DownloadMachine.Settings(url: link("https://files.example/a.iso"))
+        var settings = DownloadMachine.Settings(
+            request: DownloadRequest(link("https://files.example/a.iso"), to: .folder(path: "/d"))
+        )
         change(&settings)
         machine = DownloadMachine(settings, seed: 1)
     }

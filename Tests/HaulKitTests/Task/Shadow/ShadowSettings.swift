@@ -3,7 +3,9 @@
 /// What the user of a shadow download wants of it, drawn by lot.
 enum ShadowSettings {
     static func draw(_ server: ShadowServer, _ random: inout SplitMix64) -> DownloadMachine.Settings {
-        var settings = DownloadMachine.Settings(url: ShadowServer.url)
+        var settings = DownloadMachine.Settings(
+            request: DownloadRequest(ShadowServer.url, to: .folder(path: "/d"))
+        )
         settings.mirrors = server.mirrors.indices.map {
             Metalink.Source(ShadowServer.url(ofMirror: $0 + 1), priority: $0 + 1)
         }

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import HaulKit
+
+/// A request as JSON, in the store and in an application's messages.
+struct DownloadRequestTests {
+    private func text(_ request: DownloadRequest) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(request), as: UTF8.self)
+    }
+
+    private func decode(_ text: String) throws -> DownloadRequest {
+        try JSONDecoder().decode(DownloadRequest.self, from: Data(text.utf8))
+    }
+
+    /// A request with another value than the default for each option.
+    private func full() throws -> DownloadRequest {
+        var request = try DownloadRequest("https://u:p@h.example/a%20b c", to: .file(path: "/d/m/a"))
+        (request.root, request.target, request.earlierSpelling) = ("/d", "/a%20b%20c", "https://h.example/a")
+        (request.isChosenByDocument, request.isNameNumbered) = (true, true)
+        request.mirrors = [Metalink.Source(try SpelledURL("https://m.example/{a}"), priority: 2)]
+        request.suggestedName = "ü"
+        request.headers = [HeaderField("A", "b \"c\"")].compactMap { $0 }
+        request.checksum = Checksum(.sha256, digest: Array(0..<32))
+        request.pieces = PieceHashes(.sha1, pieceLength: 5, digests: [Array(0..<20)])
+        (request.size, request.bytesPerSecond) = (5, 9)
+        (request.onConflict, request.onDuplicate) = (.skip, .refuse)
+        (request.failsOnChange, request.resumesUnverified) = (true, true)
+        (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
+        (request.key, request.group, request.owner) = ("k", "g", "o")
+        (request.metadata, request.priority) = (Metadata(json: "{\"a\":1}"), -3)
+        return request
+    }
+
+    @Test func isReadAsItWasWritten() throws {
+        let request = try full()
+        #expect(try decode(try text(request)) == request)
+        let keyed = DownloadRequest(key: "a/b", to: .folder(path: "/d"))
+        #expect(try decode(try text(keyed)) == keyed)
+    }
+
+    /// An option that this test does not know is not tested here, nor in the store.
+    @Test func everyOptionOfTheFullRequestDiffersFromItsDefault() throws {
+        let plain = try DownloadRequest("https://h.example/", to: .folder(path: "/e"))
+        for (full, plain) in zip(Mirror(reflecting: try full()).children, Mirror(reflecting: plain).children) {
+            #expect("\(full.value)" != "\(plain.value)", "\(full.label ?? "")")
+        }
+    }
+
+    @Test func writesNoDefault() throws {
+        let request = DownloadRequest(link("https://h.example/a"), to: .folder(path: "/d"))
+        #expect(try text(request) == #"{"destination":{"folder":"/d"},"url":"https://h.example/a"}"#)
+        #expect(try text(request.options) == "{}")
+    }
+
+    @Test func theOptionsOfARowAreWhatHasNoColumnOfItsOwn() throws {
+        let request = try full()
+        var again = DownloadRequest(options: request.options, url: request.url, destination: request.destination)
+        (again.key, again.group, again.owner) = (request.key, request.group, request.owner)
+        (again.metadata, again.priority) = (request.metadata, request.priority)
+        again.earlierSpelling = request.earlierSpelling
+        #expect(again == request)
+        let options = try text(request.options)
+        for part in ["destination", "\"url\":\"https://u", "\"key\"", "group", "owner", "metadata", "priority\":-3"] {
+            #expect(!options.contains(part))
+        }
+    }
+
+    /// Later options are absent in what an earlier version wrote, earlier ones in what a later version writes.
+    @Test func whatIsAbsentHasItsDefaultAndWhatIsUnknownIsIgnored() throws {
+        #expect(try decode("{}") == .blank)
+        let request = try decode(#"{"url":"https://h.example/a","destination":{"file":"/d/a"},"later":[1]}"#)
+        #expect(request == DownloadRequest(link("https://h.example/a"), to: .file(path: "/d/a")))
+        #expect(try decode("{}").needsSource)
+    }
+
+    @Test(arguments: [
+        #"{"url":5}"#, #"{"url":""}"#, #"{"destination":{}}"#, #"{"destination":{"file":"/a","folder":"/b"}}"#,
+        #"{"priority":"1"}"#, #"{"failsOnChange":1}"#, #"{"headers":{}}"#, #"{"onConflict":"other"}"#,
+        #"{"headers":[{"name":"A\r\nB","value":"c"}]}"#, #"{"headers":[{"name":"A","value":"c\nB: d"}]}"#, "[]", "",
+    ])
+    func refusesValuesOfAnotherKind(_ text: String) {
+        #expect(throws: DecodingError.self) { try decode(text) }
+    }
+}

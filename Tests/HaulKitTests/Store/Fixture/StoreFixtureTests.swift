@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// State folders that earlier versions wrote, one for each version of the tables: see ``StoreFixture``.
+struct StoreFixtureTests {
+    private static let root = Checkout.root.appendingPathComponent("Tests/Fixtures")
+    static let folders = ["state-6"]
+
+    private let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func copy(_ name: String) throws -> StoreDump {
+        let original = Self.root.appendingPathComponent(name)
+        try FileManager.default.copyItem(atPath: original.path, toPath: folder("state"))
+        let expected = try Data(contentsOf: original.appendingPathComponent("expected.json"))
+        return try JSONDecoder().decode(StoreDump.self, from: expected)
+    }
+
+    private func store(_ onOddRow: @escaping @Sendable (String) -> Void = { _ in }) throws -> DownloadStore {
+        try DownloadStore(
+            folder: folder("state"),
+            name: StoreFixture.name,
+            isExclusive: true,
+            bootID: "another boot",
+            onOddRow: onOddRow
+        )
+    }
+
+    @Test func thereIsAFolderForEachVersionThatIsTested() throws {
+        #expect(try FileManager.default.contentsOfDirectory(atPath: Self.root.path).sorted() == Self.folders)
+    }
+
+    @Test(arguments: folders)
+    func keepsEveryRecordEveryRangeAndEveryOption(_ name: String) async throws {
+        let expected = try copy(name)
+        #expect(expected.downloads.count == 17 && expected.hostLimits.count == 2)
+        // The second time there is nothing to migrate.
+        for _ in 1...2 {
+            let store = try store { Issue.record("unreadable: \($0)") }
+            #expect(store.setAside == nil)
+            let found = try await StoreDump(store, at: StoreFixture.date)
+            for (found, expected) in zip(found.downloads, expected.downloads) { #expect(found == expected) }
+            #expect(found == expected)
+            await store.close()
+        }
+    }
+
+    /// Rows that cannot be read are as they were after the migration: reported, and out of the way of the others.
+    @Test func migratesRowsThatCannotBeReadAsTheyAre() async throws {
+        let expected = try copy("state-6")
+        let texts = [
+            "odd", "{\"size\":\"many\"}", "{\"link\":\"\",\"headers\":[]}",
+            "{\"link\":\"https://a\",\"linkHeaders\":5}",
+            "{\"isRepair\":\"odd\"}", "[1,2]", "-1", "{\"isBeside\":true,\"headers\":{}}",
+        ]
+        let queue = try DatabaseQueue(path: folder("state/\(StoreFixture.name).sqlite"))
+        try await queue.write { database in
+            for (number, text) in texts.enumerated() {
+                try database.execute(
+                    sql: "UPDATE download SET wishes = ? WHERE rowid = ?",
+                    arguments: [text, number + 1]
+                )
+            }
+        }
+        try queue.close()
+        let reported = Mutex<[String]>([])
+        let store = try store { name in reported.withLock { $0.append(name) } }
+        #expect(store.setAside == nil)
+        let found = try await StoreDump(store, at: StoreFixture.date)
+        #expect(found.downloads == Array(expected.downloads.dropFirst(texts.count)))
+        #expect(reported.withLock { $0.count } == texts.count)
+        let kept = try await store.reading { database in
+            try String.fetchAll(
+                database,
+                sql: "SELECT request FROM download WHERE status = 'unreadable' ORDER BY rowid"
+            )
+        }
+        #expect(kept.count == texts.count && kept.first == "odd")
+        await store.close()
+    }
+
+    @Test(arguments: folders)
+    func listsEveryDownload(_ name: String) async throws {
+        let expected = try copy(name)
+        var configuration = HaulKit.Configuration()
+        (configuration.stateFolder, configuration.name) = (folder("state"), StoreFixture.name)
+        (configuration.restoration, configuration.movingRoot) = (.onRequest, nil)
+        let downloader = try await Downloader(configuration)
+        let found = try await downloader.list()
+        #expect(found == expected.downloads.map(\.snapshot))
+        await downloader.shutDown()
+    }
+}
