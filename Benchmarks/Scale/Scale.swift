@@ -22,11 +22,11 @@ import HaulKit
         }
     }
 
-    private static func configuration(_ folder: String) -> Configuration {
-        var configuration = Configuration(stateFolder: folder + "/state")
-        configuration.activeDownloads = 4
-        configuration.initialConnections = 1
-        configuration.connectionsPerDownload = 1
+    private static func configuration(_ folder: String) -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        configuration.queue.maxConcurrentDownloads = 4
+        configuration.connections.initial = 1
+        configuration.connections.maxPerDownload = 1
         return configuration
     }
 
@@ -95,7 +95,7 @@ import HaulKit
     /// Four downloads at 10 MB/s together for ten seconds, and so many that wait: prints the CPU seconds it took.
     private static func transfer(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
-        configuration.bytesPerSecond = 10_000_000
+        configuration.network.bytesPerSecond = 10_000_000
         let downloader = try await Downloader(configuration)
         var active: [Download] = []
         for number in 0..<4 {
@@ -119,8 +119,8 @@ import HaulKit
     /// has in the end.
     private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
-        configuration.activeDownloads = 50
-        configuration.connectionsPerHost = 50
+        configuration.queue.maxConcurrentDownloads = 50
+        configuration.connections.maxPerHost = 50
         let downloader = try await Downloader(configuration)
         let present = try await downloader.count()
         print("present\t\(present)")

@@ -77,7 +77,7 @@ public struct DownloadQuery: Sendable, Hashable {
 
 /// The downloads that one call pauses, resumes, cancels, removes or gives a priority.
 ///
-/// With ``Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads that
+/// With ``Downloader/Configuration/Restoration/onRequest``, pause, resume, retry, cancel and remove skip the downloads that
 /// another live process owns.
 public struct DownloadSelection: Sendable {
     enum Kind: Sendable {

@@ -27,7 +27,7 @@ public actor Downloader {
 
     // MARK: Opening and closing
 
-    /// Opens the store and, as configured, restores the downloads of earlier runs (``Configuration/restoration``).
+    /// Opens the store and, as configured, restores the downloads of earlier runs (``Downloader/Configuration/Storage/restoration``).
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or
     ///   another program has kept the store locked for half a minute, ``DownloadError/Code/storeFailed`` when the store
@@ -36,41 +36,44 @@ public actor Downloader {
     ///   files for even one download.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // Event loops end the process when no file descriptor is left.
-        try DescriptorLimit.check(eventLoops: configuration.eventLoops ?? System.coreCount)
+        try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
         let transport = try HTTPTransport(
             .init(
-                connectTimeout: configuration.connectTimeout,
-                stallTimeout: configuration.stallTimeout,
-                proxies: configuration.proxies,
-                netrc: configuration.netrc,
-                userAgent: configuration.userAgent,
-                binding: configuration.binding,
-                isTight: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads).isTight
+                connectTimeout: configuration.connections.connectTimeout,
+                stallTimeout: configuration.connections.stallTimeout,
+                proxies: configuration.network.proxies,
+                netrc: configuration.network.netrc,
+                userAgent: configuration.network.userAgent,
+                binding: configuration.network.binding,
+                isTight: DescriptorBudget(
+                    free: DescriptorLimit.free,
+                    active: configuration.queue.maxConcurrentDownloads
+                ).isTight
             ),
-            certificateAuthorities: configuration.certificateAuthorities
+            certificateAuthorities: configuration.network.certificateAuthorities
         )
         let disk = PosixDisk()
-        let logger = configuration.logger
+        let logger = configuration.telemetry.logger
         let contention = StoreContention(onWait: { path in
             logger.debug("store: another program keeps \(path) locked")
-            configuration.onStoreWait?(path)
+            configuration.storage.onStoreWait?(path)
         })
         let bootID = disk.bootID
         // Opening may wait for another process.
         let store = try await BlockingExecutor.system.run { () throws(DownloadError) in
             try DownloadStore(
-                folder: configuration.stateFolder,
-                name: configuration.name,
-                isExclusive: configuration.restoration == .everything,
+                folder: configuration.storage.stateFolder,
+                name: configuration.storage.name,
+                isExclusive: configuration.storage.restoration == .everything,
                 bootID: bootID,
-                movingRoot: configuration.movingRoot,
+                movingRoot: configuration.storage.movingRoot,
                 contention: contention,
                 observer: { event in
                     if case .failed(let error) = event { logger.debug("store: \(error)") }
                 },
                 onOddRow: { name in
                     logger.debug("store: a row cannot be read: \(name)")
-                    configuration.onOddRow?(name)
+                    configuration.storage.onOddRow?(name)
                 }
             )
         }
@@ -81,7 +84,10 @@ public actor Downloader {
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),
-            descriptors: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads),
+            descriptors: DescriptorBudget(
+                free: DescriptorLimit.free,
+                active: configuration.queue.maxConcurrentDownloads
+            ),
             seed: UInt64.random(in: .min ... .max)
         )
     }
@@ -91,7 +97,7 @@ public actor Downloader {
     /// - Throws: as ``init(_:)``.
     public init(name: String) async throws(DownloadError) {
         var configuration = Configuration()
-        configuration.name = name
+        configuration.storage.name = name
         try await self.init(configuration)
     }
 
@@ -114,12 +120,15 @@ public actor Downloader {
             executor: executor,
             descriptors: descriptors,
             placement: FilePlacement(disk: disk),
-            cookieCollection: CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies),
-            logger: configuration.logger
+            cookieCollection: CookieCollection(
+                configuration.network.cookies,
+                isCollecting: configuration.network.collectsCookies
+            ),
+            logger: configuration.telemetry.logger
         )
         let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
         let hooks = HookRunner(configuration, poster: transport as? any WebhookPoster, time: time, seed: ~seed)
-        let limiter = ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections)
+        let limiter = ConnectionLimiter(limit: configuration.connections.maxPerHost, total: descriptors.connections)
         let environment = TaskEnvironment(
             configuration,
             services,
@@ -128,7 +137,7 @@ public actor Downloader {
             ConnectionPool(services, limiter, learnedLimits: try await store.hostLimits(at: time.date())),
             RunConditionMonitor(configuration, time: time),
             Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
-            DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
+            DownloaderMetrics(configuration.storage.name, configuration.telemetry.metrics ?? MetricsSystem.factory)
         )
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
@@ -139,7 +148,7 @@ public actor Downloader {
         engine = Engine(environment, DownloadQueue(limits), position: try await store.lastPosition(), seed: seed)
         spawner.attach(self)
         engine.start()
-        if configuration.restoration == .everything {
+        if configuration.storage.restoration == .everything {
             try await restoreAll()
             scheduler.startQueuedDownloads()
         }
@@ -183,7 +192,7 @@ public actor Downloader {
         broadcast.close()
         scheduler.idle.giveUp(.isShutDown)
         await store.flush()
-        await notifications.hooks.finish(within: configuration.hookLimits.shutDownTime)
+        await notifications.hooks.finish(within: configuration.hooks.limits.shutDownTime)
         await transport.shutDown()
         await store.close()
     }
@@ -194,7 +203,7 @@ public actor Downloader {
         broadcast.close()
     }
 
-    /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also the cookies that servers
+    /// The cookies of ``Downloader/Configuration/Network/cookies``; with ``Downloader/Configuration/Network/collectsCookies`` also the cookies that servers
     /// have set since. The downloader never writes them to disk.
     public nonisolated var cookies: Cookies { cookieCollection.cookies }
 

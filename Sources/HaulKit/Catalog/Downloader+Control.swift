@@ -29,7 +29,7 @@ extension Downloader {
 
     /// Fails the run of a handle whose download was evicted from memory and is run by another process by now.
     private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
-        guard configuration.restoration == .onRequest, let hub = hubs.existing(id),
+        guard configuration.storage.restoration == .onRequest, let hub = hubs.existing(id),
             let saved = try await store.find(id: id.description), let owner = saved.record.owner,
             owner != store.owner.number, store.owner.isAlive(owner), tasks[id] == nil
         else { return }
@@ -241,7 +241,7 @@ extension Downloader {
 
     /// Excludes the downloads that other processes own.
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) {
-        guard configuration.restoration == .onRequest else { return }
+        guard configuration.storage.restoration == .onRequest else { return }
         try await store.forgetDeadOwners()
         condition = condition.onlyFree(for: store.owner)
     }

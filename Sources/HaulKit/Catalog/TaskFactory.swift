@@ -7,7 +7,7 @@ final class TaskFactory {
     private let environment: TaskEnvironment
     private let speed: SpeedControl
     private var random: SplitMix64
-    private var configuration: Configuration { environment.configuration }
+    private var configuration: Downloader.Configuration { environment.configuration }
     private var services: EngineServices { environment.services }
 
     init(_ environment: TaskEnvironment, _ speed: SpeedControl, seed: UInt64) {
@@ -61,7 +61,7 @@ final class TaskFactory {
         let task = DownloadTask(id, machine, record, limiter(request), environment)
         // Who has the whole store to himself need not ask whose a record is.
         let isAddedHere = record.owner == services.store.owner.number && record.partPath == nil
-        task.ownsRecord = configuration.restoration == .everything || state != .queued || isAddedHere
+        task.ownsRecord = configuration.storage.restoration == .everything || state != .queued || isAddedHere
         task.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
         task.alreadyExisted = record.status == .completed
         return task
@@ -93,13 +93,13 @@ final class TaskFactory {
             isRepair: request.isRepair,
             resumesUnverified: request.resumesUnverified,
             failsOnChange: request.failsOnChange,
-            waitsForSpace: configuration.waitsForSpace,
+            waitsForSpace: configuration.storage.waitsForSpace,
             limits: Transfer.Limits(
-                connections: max(1, configuration.connectionsPerDownload),
-                start: max(1, configuration.initialConnections),
-                smallestPiece: max(1, configuration.smallestPiece)
+                connections: max(1, configuration.connections.maxPerDownload),
+                start: max(1, configuration.connections.initial),
+                smallestPiece: max(1, configuration.connections.smallestPiece)
             ),
-            canAskForSource: configuration.sourceProvider != nil
+            canAskForSource: configuration.sources.provider != nil
         )
     }
 }

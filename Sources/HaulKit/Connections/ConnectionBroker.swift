@@ -83,6 +83,6 @@ final class ConnectionBroker {
     /// their number.
     var writeBatchBytes: Int {
         let connections = scheduler.running.reduce(0) { $0 + $1.workers.count }
-        return min(environment.configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
+        return min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
     }
 }

@@ -4,8 +4,8 @@ extension Downloader {
     /// may. Does nothing after ``shutDown()``.
     ///
     /// - Parameters:
-    ///   - waitsForNetwork: see ``Configuration/waitsForNetwork``; `nil`: unchanged.
-    ///   - allowsMetered: see ``Configuration/allowsMetered``; `nil`: unchanged.
+    ///   - waitsForNetwork: see ``Downloader/Configuration/Network/waitsForNetwork``; `nil`: unchanged.
+    ///   - allowsMetered: see ``Downloader/Configuration/Network/allowsMetered``; `nil`: unchanged.
     public func setNetworkPolicy(waitsForNetwork: Bool? = nil, allowsMetered: Bool? = nil) {
         guard !isShuttingDown else { return }
         scheduler.setNetworkPolicy(waitsForNetwork: waitsForNetwork, allowsMetered: allowsMetered)

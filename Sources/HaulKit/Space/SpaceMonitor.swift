@@ -26,12 +26,12 @@ final class SpaceMonitor {
     private var lastGrowthCheck = Instant.start
 
     init(
-        _ configuration: Configuration,
+        _ configuration: Downloader.Configuration,
         _ services: EngineServices
     ) {
         self.services = services
-        rule = SpaceRule(reserve: configuration.reservedDiskSpace)
-        quota = configuration.diskQuota.map { max(0, $0) }
+        rule = SpaceRule(reserve: configuration.storage.reservedDiskSpace)
+        quota = configuration.storage.diskQuota.map { max(0, $0) }
     }
 
     /// Bytes of the quota that are in use.

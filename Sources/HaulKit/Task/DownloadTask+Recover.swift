@@ -49,7 +49,7 @@ extension DownloadTask {
     private func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile()
         // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
-        if file == nil, environment.configuration.restoration == .onRequest {
+        if file == nil, environment.configuration.storage.restoration == .onRequest {
             guard try await services.store.claim(record.id) else {
                 throw FilePlacement.inUse(machine.settings.url.masked, owner: nil)
             }

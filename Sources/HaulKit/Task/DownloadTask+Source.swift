@@ -27,7 +27,7 @@ extension DownloadTask {
         _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
     ) {
         sourceAsk?.cancel()
-        guard let provider = environment.configuration.sourceProvider else { return }
+        guard let provider = environment.configuration.sources.provider else { return }
         let query = SourceQuery(
             id: self.id,
             key: record.key,
@@ -37,7 +37,7 @@ extension DownloadTask {
             url: reason == .noneYet ? nil : machine.settings.url,
             reason: reason
         )
-        let (sleep, limit) = (services.time.sleep, environment.configuration.sourceTimeout)
+        let (sleep, limit) = (services.time.sleep, environment.configuration.sources.timeout)
         // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
         sourceAsk = SourceAsk(
             id: id,
@@ -105,7 +105,7 @@ extension DownloadTask {
 
     /// Before a download runs, its machine is told when its link expires: moments are counted from the start of this process.
     func learnLinkExpiry() {
-        guard environment.configuration.sourceProvider != nil, let moment = record.linkExpiresAt else { return }
+        guard environment.configuration.sources.provider != nil, let moment = record.linkExpiresAt else { return }
         machine.learn(linkExpiresAt: instant(moment, services.time.date()), at: services.time.now())
     }
 

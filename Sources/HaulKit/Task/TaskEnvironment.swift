@@ -2,7 +2,7 @@
 ///
 /// Confined to the actor of its downloader.
 final class TaskEnvironment {
-    let configuration: Configuration
+    let configuration: Downloader.Configuration
     let services: EngineServices
     let spawner: ActorSpawner
     let space: SpaceMonitor
@@ -18,7 +18,7 @@ final class TaskEnvironment {
     let isStopping = CancelFlag()
 
     init(
-        _ configuration: Configuration,
+        _ configuration: Downloader.Configuration,
         _ services: EngineServices,
         _ spawner: ActorSpawner,
         _ space: SpaceMonitor,

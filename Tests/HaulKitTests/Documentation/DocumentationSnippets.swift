@@ -30,8 +30,8 @@ enum DocumentationSnippets {
 
     static func openAndAdd(url: URL) async throws {
         // snippet: GettingStarted-2
-        var configuration = Configuration()
-        configuration.name = "books"
+        var configuration = Downloader.Configuration()
+        configuration.storage.name = "books"
         let downloader = try await Downloader(configuration)
 
         let request = DownloadRequest(url, to: .folder(path: "Downloads"))
@@ -116,9 +116,9 @@ enum DocumentationSnippets {
 
     static func goOnAfterAnEnd() async throws {
         // snippet: Resuming-2
-        var configuration = Configuration()
-        configuration.name = "books"
-        configuration.resumesAtStart = false
+        var configuration = Downloader.Configuration()
+        configuration.storage.name = "books"
+        configuration.storage.resumesAtStart = false
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.quarantinedStore { print("The store was damaged, and is now \(damaged).") }
 
@@ -154,8 +154,8 @@ enum DocumentationSnippets {
 
     static func downloadByKey(course: Course) async throws -> Download {
         // snippet: ExpiringLinks-1
-        var configuration = Configuration()
-        configuration.sourceProvider = { query in
+        var configuration = Downloader.Configuration()
+        configuration.sources.provider = { query in
             DownloadSource(try await course.link(to: query.key ?? "").url)
         }
         let downloader = try await Downloader(configuration)
@@ -174,10 +174,10 @@ enum DocumentationSnippets {
         return download
     }
 
-    static func answerByReason(course: Course, configuration: inout Configuration) {
+    static func answerByReason(course: Course, configuration: inout Downloader.Configuration) {
         // snippet: ExpiringLinks-3
-        configuration.sourceTimeout = .seconds(10)
-        configuration.sourceProvider = { query in
+        configuration.sources.timeout = .seconds(10)
+        configuration.sources.provider = { query in
             if case .refused(status: 401) = query.reason { try await course.signIn() }
             let link = try await course.link(to: query.key ?? "")
             return DownloadSource(link.url, expiresAt: link.expiresAt)
@@ -279,14 +279,14 @@ enum DocumentationSnippets {
 
     static func configure() async throws -> Downloader {
         // snippet: OnAServer-1
-        var configuration = Configuration(stateFolder: "/var/lib/books/downloads")
-        configuration.name = "books"
-        configuration.activeDownloads = 8
-        configuration.activeDownloadsPerHost = 2
-        configuration.connectionsPerHost = 4
-        configuration.hostSpacing = .seconds(1)
-        configuration.reservedDiskSpace = 2 << 30
-        configuration.diskQuota = 500 << 30
+        var configuration = Downloader.Configuration(stateFolder: "/var/lib/books/downloads")
+        configuration.storage.name = "books"
+        configuration.queue.maxConcurrentDownloads = 8
+        configuration.queue.maxPerHost = 2
+        configuration.connections.maxPerHost = 4
+        configuration.queue.hostSpacing = .seconds(1)
+        configuration.storage.reservedDiskSpace = 2 << 30
+        configuration.storage.diskQuota = 500 << 30
         let downloader = try await Downloader(configuration)
         // end
         return downloader
@@ -314,9 +314,9 @@ enum DocumentationSnippets {
         // end
     }
 
-    static func tellOthers(receiver: URL, secret: String, configuration: inout Configuration) {
+    static func tellOthers(receiver: URL, secret: String, configuration: inout Downloader.Configuration) {
         // snippet: OnAServer-4
-        configuration.hooks = [
+        configuration.hooks.actions = [
             .command(path: "/usr/local/bin/add-to-index", on: [.completed]),
             .webhook(receiver, secret: secret, on: [.failed, .allCompleted]),
         ]
@@ -401,7 +401,7 @@ enum DocumentationSnippets {
     static func decideHowTheNetworkIs(script: DownloadScript) async throws -> Downloader {
         // snippet: Testing-6
         let network = ScriptedNetworkMonitor(.offline)
-        let downloader = try await Downloader.scripted(script) { $0.networkMonitor = network }
+        let downloader = try await Downloader.scripted(script) { $0.network.monitor = network }
         network.status = .online
         // end
         return downloader
@@ -423,18 +423,20 @@ enum DocumentationSnippets {
 
     static func openARealDownloader(folder: String) async throws -> Downloader {
         // snippet: Testing-8
-        var configuration = Configuration(stateFolder: folder + "/state")
-        configuration.waitsForNetwork = false
-        configuration.waitsForSpace = false
+        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        configuration.network.waitsForNetwork = false
+        configuration.storage.waitsForSpace = false
         configuration.retry.attempts = 2
         configuration.retry.base = .milliseconds(10)
-        configuration.stallTimeout = .seconds(2)
+        configuration.connections.stallTimeout = .seconds(2)
         let downloader = try await Downloader(configuration)
         // end
         return downloader
     }
 
-    static func interrupt(configuration: Configuration, request: DownloadRequest) async throws -> CompletedDownload {
+    static func interrupt(configuration: Downloader.Configuration, request: DownloadRequest) async throws
+        -> CompletedDownload
+    {
         // snippet: Testing-9
         let first = try await Downloader(configuration)
         _ = try await first.add(request)

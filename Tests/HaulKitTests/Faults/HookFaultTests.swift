@@ -107,7 +107,7 @@ struct HookFaultTests {
     @Test func aHookThatFailsHarmsNoDownload() async throws {
         try await FaultRig.run(
             serving: content.resource(),
-            configure: { $0.hookLimits.webhookRetry.base = .milliseconds(1) }
+            configure: { $0.hooks.limits.webhookRetry.base = .milliseconds(1) }
         ) { rig in
             let nobody = try #require(URL(string: "http://\(FaultRig.nobody)/"))
             let noURL = try #require(URL(string: "file:///etc"))

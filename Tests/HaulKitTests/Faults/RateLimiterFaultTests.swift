@@ -29,7 +29,7 @@ struct RateLimiterFaultTests {
             serving: content.resource(),
             configure: { configuration in
                 configuration.share()
-                configuration.bytesPerSecond = Self.crawl
+                configuration.network.bytesPerSecond = Self.crawl
             }
         ) { rig in
             var running: [Download] = []
@@ -67,7 +67,7 @@ struct RateLimiterFaultTests {
             serving: small.resource(),
             configure: { configuration in
                 configuration.share()
-                configuration.stallTimeout = .milliseconds(1500)
+                configuration.connections.stallTimeout = .milliseconds(1500)
                 configuration.retry.attempts = 0
             }
         ) { rig in

@@ -104,11 +104,11 @@ struct AfterShutDownTests {
     }
 
     @Test func everyCallThrowsAndTouchesNothingOfTheNextOwner() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             var configuration = rig.configuration
-            configuration.resumesAtStart = false
+            configuration.storage.resumesAtStart = false
             let next = try await Downloader(configuration)
             let before = try await rows(next)
             #expect(before.count == 5)
@@ -126,7 +126,7 @@ struct AfterShutDownTests {
 
     @Test func callsThatCannotThrowDoNothing() async throws {
         let monitor = ScriptedNetworkMonitor(.unknown)
-        try await ManagerRig.run(configure: { $0.networkMonitor = monitor }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.network.monitor = monitor }) { rig async throws in
             await rig.downloader.shutDown()
             await rig.downloader.setSpeedLimit(1)
             await rig.downloader.setLimits(active: 9)
@@ -143,7 +143,7 @@ struct AfterShutDownTests {
     }
 
     @Test func handlesGoOnSayingHowTheirRunsEnded() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             #expect(try await handles[0].result().path == rig.folder + "/done")
@@ -172,7 +172,7 @@ struct AfterShutDownTests {
     /// Whatever is under way when it happens has either happened or not.
     @Test func callsUnderWayHappenOrThrow() async throws {
         for round in 0..<20 {
-            try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig async throws in
+            try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
                 let requests = try (0..<20).map { number in
                     try rig.named("\(number)", number < 3 ? "fast" : "slow") { $0.group = number % 2 == 0 ? "g" : nil }
                 }
@@ -187,7 +187,7 @@ struct AfterShutDownTests {
                 }
                 for handle in handles { _ = await handle.failureCode() }
                 var configuration = rig.configuration
-                configuration.resumesAtStart = false
+                configuration.storage.resumesAtStart = false
                 let next = try await Downloader(configuration)
                 let before = try await rows(next)
                 for handle in handles { try? await handle.cancel() }
@@ -207,7 +207,7 @@ struct AfterShutDownTests {
 
     /// What is listened to of a downloader that is let go of.
     private func leavings(
-        of configuration: HaulKit.Configuration,
+        of configuration: Downloader.Configuration,
         _ request: DownloadRequest
     ) async throws -> Leavings {
         let downloader = try await Downloader(configuration)
@@ -229,7 +229,7 @@ struct AfterShutDownTests {
     @Test func oneThatIsLetGoOfEndsWhatIsListenedTo() async throws {
         try await ManagerRig.run { rig async throws in
             var configuration = rig.configuration
-            configuration.name = "other"
+            configuration.storage.name = "other"
             let left = try await leavings(of: configuration, try rig.named("a", "slow"))
             for await _ in left.all {}
             for await _ in left.group {}
@@ -252,7 +252,7 @@ struct AfterShutDownTests {
 }
 
 /// Opens a store whose last owner is just being taken apart.
-private func opened(_ configuration: HaulKit.Configuration) async throws -> Downloader {
+private func opened(_ configuration: Downloader.Configuration) async throws -> Downloader {
     while true {
         do throws(DownloadError) { return try await Downloader(configuration) } catch {
             guard error.code == .inUse else { throw error }

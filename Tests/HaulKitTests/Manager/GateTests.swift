@@ -11,13 +11,13 @@ struct GateTests {
 
     /// Slow enough to be met in the middle, until a test lifts the limit.
     private func run(
-        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (SpaceRig) async throws -> Void
     ) async throws {
         try await SpaceRig.run(
             configure: { configuration in
-                configuration.networkMonitor = monitor
-                configuration.bytesPerSecond = 100_000
+                configuration.network.monitor = monitor
+                configuration.network.bytesPerSecond = 100_000
                 configure(&configuration)
             },
             test
@@ -83,8 +83,8 @@ struct GateTests {
         try await SpaceRig.withFolder { folder in
             let disk = SimulatedDisk(seed: 1)
             let first = try await SpaceRig.open(disk, in: folder) { configuration in
-                configuration.networkMonitor = monitor
-                configuration.bytesPerSecond = 100_000
+                configuration.network.monitor = monitor
+                configuration.network.bytesPerSecond = 100_000
             }
             let download = try await first.add()
             await download.reaches(20_000)
@@ -93,7 +93,7 @@ struct GateTests {
             await first.downloader.shutDown()
 
             let later = ScriptedNetworkMonitor(.offline)
-            let second = try await SpaceRig.open(disk, in: folder) { $0.networkMonitor = later }
+            let second = try await SpaceRig.open(disk, in: folder) { $0.network.monitor = later }
             let same = try #require(try await second.downloader.download(download.id))
             later.status = .online
             _ = try await same.result()
@@ -119,7 +119,7 @@ struct GateTests {
 
     @Test func regardsTheNetworkOnceItIsToldTo() async throws {
         monitor.status = .offline
-        try await run(configure: { $0.waitsForNetwork = false }) { rig async throws in
+        try await run(configure: { $0.network.waitsForNetwork = false }) { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
             await rig.downloader.setNetworkPolicy(waitsForNetwork: true)
@@ -184,9 +184,9 @@ struct GateTests {
     @Test func whatWaitsForThisMachineWaitsForNoNetwork() async throws {
         monitor.status = .offline
         try await ManagerRig.run(configure: { configuration in
-            configuration.networkMonitor = monitor
-            configuration.waitsForNetwork = true
-            configuration.activeDownloads = 1
+            configuration.network.monitor = monitor
+            configuration.network.waitsForNetwork = true
+            configuration.queue.maxConcurrentDownloads = 1
         }) { rig async throws in
             while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let running = try await rig.downloader.add(try rig.named("slow", "slow"))

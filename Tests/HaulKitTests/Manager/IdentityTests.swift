@@ -99,7 +99,7 @@ struct IdentityTests {
     @Test func downloadersOfDifferentNamesKnowNothingOfOneAnother() async throws {
         try await ManagerRig.run { rig in
             var configuration = rig.configuration
-            configuration.name = "other"
+            configuration.storage.name = "other"
             let other = try await Downloader(configuration)
             let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
             let there = try await other.add(try rig.named("b") { $0.key = "k" })

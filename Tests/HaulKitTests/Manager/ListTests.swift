@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ListTests {
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
             let kinds = ["fast", "slow", "missing", "slow", "fast", "fast"]
             var downloads: [Download] = []
             for (number, kind) in kinds.enumerated() {

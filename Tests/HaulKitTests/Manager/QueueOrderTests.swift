@@ -10,13 +10,13 @@ struct QueueOrderTests {
     /// One download holds the slot; `waiting` others stand behind it in the order of their numbers, from 1 on.
     private func run(
         waiting: Int,
-        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (SpaceRig, _ holder: Download, _ waiting: [Download]) async throws -> Void
     ) async throws {
         try await SpaceRig.run(
             configure: { configuration in
-                configuration.activeDownloads = 1
-                configuration.waitsForNetwork = false
+                configuration.queue.maxConcurrentDownloads = 1
+                configuration.network.waitsForNetwork = false
                 configure(&configuration)
             }
         ) { rig in
@@ -52,7 +52,7 @@ struct QueueOrderTests {
     }
 
     @Test func aHigherPriorityTakesTheSlotWhereItMay() async throws {
-        try await run(waiting: 2, configure: { $0.preempts = true }) { rig, holder, waiting in
+        try await run(waiting: 2, configure: { $0.queue.preempts = true }) { rig, holder, waiting in
             try await rig.downloader.setPriority(5, of: .ids([waiting[1].id]))
             _ = try await waiting[1].result()
             try await evict(holder)
@@ -150,9 +150,9 @@ struct QueueOrderTests {
             try await rig.downloader.move([waiting[2].id], to: .first)
             try await rig.downloader.setPriority(7, of: .ids([waiting[1].id]))
             await rig.downloader.shutDown()
-            let next = try await SpaceRig.open(rig.disk, in: rig.configuration.stateFolder) {
-                ($0.activeDownloads, $0.waitsForNetwork) = (1, false)
-                $0.resumesAtStart = false
+            let next = try await SpaceRig.open(rig.disk, in: rig.configuration.storage.stateFolder) {
+                ($0.queue.maxConcurrentDownloads, $0.network.waitsForNetwork) = (1, false)
+                $0.storage.resumesAtStart = false
             }
             let listed = try await next.downloader.list(DownloadQuery(order: .queue)).map(\.id)
             #expect(

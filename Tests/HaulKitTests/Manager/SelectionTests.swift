@@ -11,7 +11,7 @@ struct SelectionTests {
     private static let count = Scheduler.readTogether + 40
 
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let requests = try (0..<Self.count).map { number in
                 try rig.named("file\(number)", number == 0 ? "slow" : "fast") { $0.group = "group \(number % 2)" }
             }
@@ -125,7 +125,7 @@ struct SelectionTests {
     @Test func waitsWhenItIsOpenedAgainIfConfiguredSo() async throws {
         try await run { rig, downloads async throws in
             var configuration = rig.configuration
-            configuration.resumesAtStart = false
+            configuration.storage.resumesAtStart = false
             try await rig.reopened(configuration) { next async throws in
                 #expect(try await next.count(DownloadQuery(states: [.paused])) == Self.count)
                 try await next.resume(downloads[1].id)

@@ -43,7 +43,7 @@ struct UnknownIDTests {
     }
 
     @Test func soDoHandlesOfWhatWasCancelledOrRemoved() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(try rig.named("running", "slow"))
             await running.reaches(1000)
             let waiting = try await rig.downloader.add(try rig.named("waiting", "slow"))
