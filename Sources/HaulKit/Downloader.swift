@@ -17,7 +17,6 @@ internal import NIOPosix
 /// do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a killed
 /// process loses.
 public actor Downloader {
-    let configuration: Configuration
     let services: EngineServices
     let engine: Engine
     let hubs: HubRegistry
@@ -112,6 +111,13 @@ public actor Downloader {
         descriptors: DescriptorBudget = .unlimited,
         seed: UInt64
     ) async throws(DownloadError) {
+        var configuration = configuration
+        if configuration.storage.remembersSettings {
+            for name in configuration.apply(try await store.settings()) {
+                configuration.telemetry.logger.debug("store: the setting \(name) cannot be read")
+                configuration.storage.onOddRow?("setting \(name)")
+            }
+        }
         let services = EngineServices(
             transport: transport,
             disk: disk,
@@ -141,7 +147,6 @@ public actor Downloader {
         )
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
-        self.configuration = configuration
         self.services = services
         self.hubs = hubs
         self.broadcast = broadcast
@@ -263,16 +268,6 @@ public actor Downloader {
     }
 
     // MARK: Speed
-
-    /// Limits the speed of all downloads together from now on. Where the timetable sets a lower limit, that applies.
-    /// Not remembered for the next start. Does nothing after ``shutDown()``.
-    ///
-    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?) {
-        guard !isShuttingDown else { return }
-        engine.speed.ownLimit = bytesPerSecond
-        engine.speed.limit(engine.environment.conditions.conditions.bytesPerSecond)
-    }
 
     /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
     /// download.

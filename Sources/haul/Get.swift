@@ -58,7 +58,7 @@ struct Get: AsyncParsableCommand {
             let hooks = try hooks.hooks()
             let wanted = try await wanted(list, session)
             // Only now: hooks are not for the download of a Metalink document.
-            await session.downloader.setHooks(hooks)
+            try await session.downloader.update { $0.hooks.actions = hooks }
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")

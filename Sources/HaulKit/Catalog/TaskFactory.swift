@@ -81,6 +81,20 @@ final class TaskFactory {
         return settings
     }
 
+    /// Takes over the present configuration, for runs that start later.
+    func refresh(_ settings: inout DownloadMachine.Settings) {
+        (settings.retry, settings.waitsForSpace) = (configuration.retry, configuration.storage.waitsForSpace)
+        settings.limits = limits
+    }
+
+    private var limits: Transfer.Limits {
+        Transfer.Limits(
+            connections: max(1, configuration.connections.maxPerDownload),
+            start: max(1, configuration.connections.initial),
+            smallestPiece: max(1, configuration.connections.smallestPiece)
+        )
+    }
+
     private func settings(_ request: DownloadRequest) -> DownloadMachine.Settings {
         .init(
             url: request.url,
@@ -94,11 +108,7 @@ final class TaskFactory {
             resumesUnverified: request.resumesUnverified,
             failsOnChange: request.failsOnChange,
             waitsForSpace: configuration.storage.waitsForSpace,
-            limits: Transfer.Limits(
-                connections: max(1, configuration.connections.maxPerDownload),
-                start: max(1, configuration.connections.initial),
-                smallestPiece: max(1, configuration.connections.smallestPiece)
-            ),
+            limits: limits,
             canAskForSource: configuration.sources.provider != nil
         )
     }

@@ -36,6 +36,13 @@ extension Downloader.Configuration {
         public var progressInterval = Duration.milliseconds(200)
         /// Time between two syncs of a file's data: what a power loss costs at most. Default: 4 s.
         public var syncInterval = Duration.seconds(4)
+        /// Whether the settings that ``Downloader/update(_:)`` changes are remembered in the store. When a downloader of this
+        /// name opens, they take the place of those in its configuration. Remembered are those of ``Queue``, of
+        /// ``Connections`` without the time limits, ``Downloader/Configuration/retry``, and what can be changed of
+        /// ``Network`` and of this group; hooks, which may hold secrets, and the source provider are not. A remembered value
+        /// that cannot be read is ignored, and logged at `debug`. ``Downloader/forgetSettings()`` forgets all.
+        /// Default: `false`, and remembered values are not read.
+        public var remembersSettings = false
         /// Called with the path of the store's file when another program has kept it locked for some seconds; the
         /// downloader waits for some more.
         package var onStoreWait: (@Sendable (_ path: String) -> Void)?

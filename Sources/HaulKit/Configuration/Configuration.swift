@@ -46,9 +46,9 @@ extension Downloader {
 extension Downloader.Configuration {
     var queueLimits: DownloadQueue.Limits {
         .init(
-            active: queue.maxConcurrentDownloads,
-            activePerHost: queue.maxPerHost,
-            hostSpacing: queue.hostSpacing,
+            active: max(1, queue.maxConcurrentDownloads),
+            activePerHost: queue.maxPerHost.map { max(1, $0) },
+            hostSpacing: max(.zero, queue.hostSpacing),
             preempts: queue.preempts
         )
     }

@@ -57,10 +57,17 @@ final class ConnectionBroker {
     func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
+        offerRoom { $0.hasRoom(host) }
+    }
+
+    /// Hosts may have more connections, or fewer.
+    func limitChanged() { offerRoom { _ in true } }
+
+    private func offerRoom(_ hasRoom: (ConnectionPool) -> Bool) {
         // Where the connections of all hosts together are few, one to another host may be waited for.
         while let other = pool.nextHost { serve(other) }
         // And if none waits for its first one, a download that could use one more.
-        for id in pool.waitingForRoom where pool.hasRoom(host) {
+        for id in pool.waitingForRoom where hasRoom(pool) {
             guard let task = tasks[id], task.machine.transfer.wantsRoom else {
                 pool.stopWaitingForRoom(id)
                 continue

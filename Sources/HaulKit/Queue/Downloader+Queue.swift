@@ -1,22 +1,6 @@
 /// The order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer whose slot
 /// goes to another download.
 extension Downloader {
-    /// Changes how many downloads run at once, from now on. Running downloads continue; the next start when fewer run.
-    /// Not remembered for the next start. Does nothing after ``shutDown()``.
-    ///
-    /// - Parameters:
-    ///   - active: downloads that run at once; less than 1 counts as 1, and the limit of open files may lower it.
-    ///     `nil`: unchanged.
-    ///   - perHost: downloads that run at once from one host; 0 or less for no limit. `nil`: unchanged.
-    ///   - spacing: shortest time between two starts from one host. `nil`: unchanged.
-    public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
-        guard !isShuttingDown else { return }
-        if let active { scheduler.queue.limits.active = min(max(1, active), services.descriptors.downloads) }
-        if let perHost { scheduler.queue.limits.activePerHost = perHost > 0 ? perHost : nil }
-        if let spacing { scheduler.queue.limits.hostSpacing = max(.zero, spacing) }
-        scheduler.startQueuedDownloads()
-    }
-
     /// Gives a download another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,

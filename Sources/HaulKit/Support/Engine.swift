@@ -9,7 +9,7 @@ final class Engine {
     let reader: CatalogReader
     let files: FinishedFiles
     let idle: IdleMonitor
-    private let broker: ConnectionBroker
+    let broker: ConnectionBroker
     private let holds: SpaceHolds
     private let batcher: SmallFileBatcher
     private let ticker: ProgressTicker

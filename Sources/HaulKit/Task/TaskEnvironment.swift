@@ -2,7 +2,8 @@
 ///
 /// Confined to the actor of its downloader.
 final class TaskEnvironment {
-    let configuration: Downloader.Configuration
+    /// The present settings; ``Engine/apply(_:)`` changes them.
+    var configuration: Downloader.Configuration
     let services: EngineServices
     let spawner: ActorSpawner
     let space: SpaceMonitor

@@ -309,8 +309,12 @@ enum DocumentationSnippets {
 
     static func changeLimits(downloader: Downloader) async throws {
         // snippet: OnAServer-3
-        await downloader.setLimits(active: 4, perHost: 1)
-        await downloader.setTimetable(try Timetable("08:00,5M 18:00,unlimited"))
+        let timetable = try Timetable("08:00,5M 18:00,unlimited")
+        try await downloader.update { settings in
+            settings.queue.maxConcurrentDownloads = 4
+            settings.queue.maxPerHost = 1
+            settings.queue.timetable = timetable
+        }
         // end
     }
 

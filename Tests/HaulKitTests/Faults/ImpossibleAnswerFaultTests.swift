@@ -52,7 +52,7 @@ struct ImpossibleAnswerFaultTests {
             serving: Self.content.resource(),
             configure: { $0.hooks.limits.shutDownTime = .zero }
         ) { rig in
-            await rig.downloader.setHooks([.webhook(url, on: [.completed])])
+            try await rig.downloader.update { $0.hooks.actions = [.webhook(url, on: [.completed])] }
             try await rig.download()
             while receiver.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try rig.holdsOnly(Self.content))

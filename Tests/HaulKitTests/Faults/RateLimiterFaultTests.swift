@@ -38,7 +38,7 @@ struct RateLimiterFaultTests {
                 running.append(try await rig.downloader.add(request))
             }
             await running[0].reaches(1)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             for download in running { #expect(try content.matches(fileAt: try await download.result().path)) }
         }
     }

@@ -76,7 +76,7 @@ struct CatalogEventTests {
         try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let events = rig.downloader.events
             let count = 3 * BroadcastQueue.limit
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             _ = await rig.downloader.add(try (0..<count).map { try rig.named("\($0)", "slow") })
             try await rig.downloader.remove(.all)
             await rig.downloader.shutDown()
@@ -98,7 +98,7 @@ struct CatalogEventTests {
 
     @Test func changesInBulkReachTheListenersOfAGroup() async throws {
         try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             _ = await rig.downloader.add(
                 try (0..<8).map { number in try rig.named("\(number)", "slow") { $0.group = number < 5 ? "g" : "h" } }
             )

@@ -135,10 +135,10 @@ struct QueueOrderTests {
 
     @Test func takesMoreAndFewerAtOnceWithoutTouchingWhatRuns() async throws {
         try await run(waiting: 3) { rig, holder, waiting in
-            await rig.downloader.setLimits(active: 3)
+            try await rig.downloader.update { $0.queue.maxConcurrentDownloads = 3 }
             _ = try await waiting[0].result()
             _ = try await waiting[1].result()
-            await rig.downloader.setLimits(active: 0)
+            try await rig.downloader.update { $0.queue.maxConcurrentDownloads = 0 }
             #expect(holder.snapshot.state == .transferring)
             try await evict(holder)
             _ = try await order(rig, [holder] + waiting)

@@ -80,7 +80,7 @@ struct WaitUntilIdleTests {
             await rig.downloader.hasReported()
             #expect(await rig.downloader.waitingCalls == 1, "it goes on by itself")
             monitor.status = .online
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             #expect(try await waiter.value.completed == 1)
             // Being held was no end.
             var states: [DownloadSummary.State] = []
