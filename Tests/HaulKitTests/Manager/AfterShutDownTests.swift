@@ -62,7 +62,7 @@ struct AfterShutDownTests {
         "sort": { rig, _ in try await rig.downloader.sort(by: .path, isDescending: true) },
         "stored files": { rig, _ in _ = try await rig.downloader.storedFiles() },
         "stored bytes": { rig, _ in _ = try await rig.downloader.storedBytes() },
-        "missing files": { rig, _ in _ = try await rig.downloader.missingFiles(DownloadQuery(limit: 0)) },
+        "missing files": { rig, _ in _ = try await rig.downloader.missingFiles(DownloadFilter(limit: 0)) },
         "free disk space": { rig, _ in _ = try await rig.downloader.freeDiskSpace(at: rig.folder) },
         "fetch again": { rig, download in _ = try await rig.downloader.fetchAgain(download.id) },
         "remove finished": { rig, _ in _ = try await rig.downloader.removeFinished(before: .distantFuture) },
@@ -85,7 +85,7 @@ struct AfterShutDownTests {
     }
 
     private func rows(_ downloader: Downloader) async throws -> [Row] {
-        try await downloader.list(DownloadQuery(order: .queue)).map {
+        try await downloader.list(DownloadFilter(order: .queue)).map {
             Row(id: $0.id, state: $0.state, priority: $0.priority, path: $0.path)
         }
     }

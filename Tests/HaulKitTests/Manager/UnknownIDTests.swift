@@ -82,12 +82,12 @@ struct UnknownIDTests {
 
     @Test func selectionsThatFindNothingAreSilent() async throws {
         try await ManagerRig.run { rig async throws in
-            let selection = DownloadSelection.ids([DownloadID()])
-            #expect(try await rig.downloader.pause(selection) == 0)
-            #expect(try await rig.downloader.resume(selection) == 0)
-            #expect(try await rig.downloader.retry(selection) == 0)
-            #expect(try await rig.downloader.cancel(selection) == 0)
-            #expect(try await rig.downloader.remove(selection) == 0)
+            let filter = DownloadFilter.ids([DownloadID()])
+            #expect(try await rig.downloader.pause(filter) == 0)
+            #expect(try await rig.downloader.resume(filter) == 0)
+            #expect(try await rig.downloader.retry(filter) == 0)
+            #expect(try await rig.downloader.cancel(filter) == 0)
+            #expect(try await rig.downloader.remove(filter) == 0)
             try await rig.downloader.setPriority(3, of: selection)
             #expect(try await rig.downloader.group("none").pause() == 0)
             #expect(try await rig.downloader.download(DownloadID())?.id == nil)
