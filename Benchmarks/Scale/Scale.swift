@@ -22,11 +22,11 @@ import HaulKit
         }
     }
 
-    private static func configuration(_ folder: String) -> Configuration {
-        var configuration = Configuration(stateFolder: folder + "/state")
-        configuration.activeDownloads = 4
-        configuration.initialConnections = 1
-        configuration.connectionsPerDownload = 1
+    private static func configuration(_ folder: String) -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        configuration.queue.maxConcurrentDownloads = 4
+        configuration.connections.initial = 1
+        configuration.connections.maxPerDownload = 1
         return configuration
     }
 
@@ -61,13 +61,13 @@ import HaulKit
         print("memory after adding, MiB\t\(residentMiB())")
         try await pages(downloader, measure)
         try await measure("pause all") { try await downloader.pause(.all) }
-        print("paused\t\(try await downloader.count(DownloadQuery(states: [.paused])))")
+        print("paused\t\(try await downloader.count(DownloadFilter(states: [.paused])))")
         try await measure("resume all") { try await downloader.resume(.all) }
         await downloader.shutDown()
         handles = []
         try await measure("open again") { downloader = try await Downloader(configuration) }
         print(
-            "waiting or running\t\(try await downloader.count(DownloadQuery(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
+            "waiting or running\t\(try await downloader.count(DownloadFilter(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
         )
         try await pages(downloader, measure)
         print("memory at the end, MiB\t\(residentMiB())")
@@ -82,11 +82,11 @@ import HaulKit
         async throws
     {
         for (name, query) in [
-            ("page by state", DownloadQuery(states: [.queued], limit: 50)),
-            ("page by state, far", DownloadQuery(states: [.queued], offset: 50_000, limit: 50)),
-            ("page by group", DownloadQuery(group: "group 7", limit: 50)),
-            ("page by group and state", DownloadQuery(states: [.queued], group: "group 7", limit: 50)),
-            ("page of what failed", DownloadQuery(states: [.failed], limit: 50)),
+            ("page by state", DownloadFilter(states: [.queued], limit: 50)),
+            ("page by state, far", DownloadFilter(states: [.queued], offset: 50_000, limit: 50)),
+            ("page by group", DownloadFilter(group: "group 7", limit: 50)),
+            ("page by group and state", DownloadFilter(states: [.queued], group: "group 7", limit: 50)),
+            ("page of what failed", DownloadFilter(states: [.failed], limit: 50)),
         ] {
             try await measure(name) { _ = try await downloader.list(query) }
         }
@@ -95,7 +95,7 @@ import HaulKit
     /// Four downloads at 10 MB/s together for ten seconds, and so many that wait: prints the CPU seconds it took.
     private static func transfer(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
-        configuration.bytesPerSecond = 10_000_000
+        configuration.network.bytesPerSecond = 10_000_000
         let downloader = try await Downloader(configuration)
         var active: [Download] = []
         for number in 0..<4 {
@@ -119,8 +119,8 @@ import HaulKit
     /// has in the end.
     private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
         var configuration = configuration(folder)
-        configuration.activeDownloads = 50
-        configuration.connectionsPerHost = 50
+        configuration.queue.maxConcurrentDownloads = 50
+        configuration.connections.maxPerHost = 50
         let downloader = try await Downloader(configuration)
         let present = try await downloader.count()
         print("present\t\(present)")
@@ -133,10 +133,10 @@ import HaulKit
         print("added")
         fflush(nil)
         let open: Set<DownloadSnapshot.State> = [.queued, .connecting, .transferring, .waiting, .verifying, .paused]
-        while try await downloader.count(DownloadQuery(states: open)) > 0 {
+        while try await downloader.count(DownloadFilter(states: open)) > 0 {
             try await Task.sleep(for: .milliseconds(50))
         }
-        print("completed\t\(try await downloader.count(DownloadQuery(states: [.completed])))")
+        print("completed\t\(try await downloader.count(DownloadFilter(states: [.completed])))")
         print("all\t\(try await downloader.count())")
         await downloader.shutDown()
     }

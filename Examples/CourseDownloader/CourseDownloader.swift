@@ -28,9 +28,9 @@ import HaulKit
     private static func fetch(_ index: Index, into folder: String) async throws -> Bool {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // The store lies beside the files: what is known of a course goes where the course goes.
-        var configuration = Configuration(stateFolder: folder + "/.haul")
-        configuration.name = "course"
-        configuration.sourceProvider = { query in try await index.source(query) }
+        var configuration = Downloader.Configuration(stateFolder: folder + "/.haul")
+        configuration.storage.name = "course"
+        configuration.sources.provider = { query in try await index.source(query) }
         let downloader = try await Downloader(configuration)
         do {
             let isComplete = try await fetch(try await index.course(), into: folder, downloader)

@@ -61,12 +61,12 @@ struct Mirror: Sendable {
     /// Takes up what earlier runs left.
     init(list: URL, folder: String) async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        var configuration = Configuration(stateFolder: folder + "/.haul")
-        configuration.name = "mirror"
-        configuration.restoration = .everything
-        configuration.activeDownloads = 4
-        configuration.connectionsPerHost = 2
-        configuration.reservedDiskSpace = 256 << 20
+        var configuration = Downloader.Configuration(stateFolder: folder + "/.haul")
+        configuration.storage.name = "mirror"
+        configuration.storage.restoration = .everything
+        configuration.queue.maxConcurrentDownloads = 4
+        configuration.connections.maxPerHost = 2
+        configuration.storage.reservedDiskSpace = 256 << 20
         let downloader = try await Downloader(configuration)
         (self.list, self.folder, self.downloader) = (list, folder, downloader)
         let events = downloader.events

@@ -26,7 +26,7 @@ public struct Download: Sendable, Identifiable {
 
     /// Waits for the end of the run and returns its outcome; returns or throws at once when the run has ended, also for
     /// a download that an earlier process completed or gave up. A paused download is awaited until it is resumed and
-    /// ends. A download of a store that was opened with ``Configuration/Restoration/onRequest`` is awaited until it is
+    /// ends. A download of a store that was opened with ``Downloader/Configuration/Restoration/onRequest`` is awaited until it is
     /// added again and ends.
     ///
     /// A graceful shutdown of the `ServiceGroup` that the task belongs to does not end the wait; the shutdown of the

@@ -132,7 +132,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         (target, earlierSpelling) = (spelled.target, spelled.earlierSpelling)
     }
 
-    /// A request without a URL: ``Configuration/sourceProvider`` is called for a URL when the download first gets a
+    /// A request without a URL: ``Downloader/Configuration/Sources/provider`` is called for a URL when the download first gets a
     /// slot.
     ///
     /// - Parameters:

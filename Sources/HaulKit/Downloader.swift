@@ -17,7 +17,6 @@ internal import NIOPosix
 /// do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a killed
 /// process loses.
 public actor Downloader {
-    let configuration: Configuration
     let services: EngineServices
     let engine: Engine
     let hubs: HubRegistry
@@ -27,7 +26,7 @@ public actor Downloader {
 
     // MARK: Opening and closing
 
-    /// Opens the store and, as configured, restores the downloads of earlier runs (``Configuration/restoration``).
+    /// Opens the store and, as configured, restores the downloads of earlier runs (``Downloader/Configuration/Storage/restoration``).
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or
     ///   another program has kept the store locked for half a minute, ``DownloadError/Code/storeFailed`` when the store
@@ -36,41 +35,44 @@ public actor Downloader {
     ///   files for even one download.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // Event loops end the process when no file descriptor is left.
-        try DescriptorLimit.check(eventLoops: configuration.eventLoops ?? System.coreCount)
+        try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
         let transport = try HTTPTransport(
             .init(
-                connectTimeout: configuration.connectTimeout,
-                stallTimeout: configuration.stallTimeout,
-                proxies: configuration.proxies,
-                netrc: configuration.netrc,
-                userAgent: configuration.userAgent,
-                binding: configuration.binding,
-                isTight: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads).isTight
+                connectTimeout: configuration.connections.connectTimeout,
+                stallTimeout: configuration.connections.stallTimeout,
+                proxies: configuration.network.proxies,
+                netrc: configuration.network.netrc,
+                userAgent: configuration.network.userAgent,
+                binding: configuration.network.binding,
+                isTight: DescriptorBudget(
+                    free: DescriptorLimit.free,
+                    active: configuration.queue.maxConcurrentDownloads
+                ).isTight
             ),
-            certificateAuthorities: configuration.certificateAuthorities
+            certificateAuthorities: configuration.network.certificateAuthorities
         )
         let disk = PosixDisk()
-        let logger = configuration.logger
+        let logger = configuration.telemetry.logger
         let contention = StoreContention(onWait: { path in
             logger.debug("store: another program keeps \(path) locked")
-            configuration.onStoreWait?(path)
+            configuration.storage.onStoreWait?(path)
         })
         let bootID = disk.bootID
         // Opening may wait for another process.
         let store = try await BlockingExecutor.system.run { () throws(DownloadError) in
             try DownloadStore(
-                folder: configuration.stateFolder,
-                name: configuration.name,
-                isExclusive: configuration.restoration == .everything,
+                folder: configuration.storage.stateFolder,
+                name: configuration.storage.name,
+                isExclusive: configuration.storage.restoration == .everything,
                 bootID: bootID,
-                movingRoot: configuration.movingRoot,
+                movingRoot: configuration.storage.movingRoot,
                 contention: contention,
                 observer: { event in
                     if case .failed(let error) = event { logger.debug("store: \(error)") }
                 },
                 onOddRow: { name in
                     logger.debug("store: a row cannot be read: \(name)")
-                    configuration.onOddRow?(name)
+                    configuration.storage.onOddRow?(name)
                 }
             )
         }
@@ -81,7 +83,10 @@ public actor Downloader {
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),
-            descriptors: DescriptorBudget(free: DescriptorLimit.free, active: configuration.activeDownloads),
+            descriptors: DescriptorBudget(
+                free: DescriptorLimit.free,
+                active: configuration.queue.maxConcurrentDownloads
+            ),
             seed: UInt64.random(in: .min ... .max)
         )
     }
@@ -91,7 +96,7 @@ public actor Downloader {
     /// - Throws: as ``init(_:)``.
     public init(name: String) async throws(DownloadError) {
         var configuration = Configuration()
-        configuration.name = name
+        configuration.storage.name = name
         try await self.init(configuration)
     }
 
@@ -106,6 +111,13 @@ public actor Downloader {
         descriptors: DescriptorBudget = .unlimited,
         seed: UInt64
     ) async throws(DownloadError) {
+        var configuration = configuration
+        if configuration.storage.remembersSettings {
+            for name in configuration.apply(try await store.settings()) {
+                configuration.telemetry.logger.debug("store: the setting \(name) cannot be read")
+                configuration.storage.onOddRow?("setting \(name)")
+            }
+        }
         let services = EngineServices(
             transport: transport,
             disk: disk,
@@ -114,12 +126,15 @@ public actor Downloader {
             executor: executor,
             descriptors: descriptors,
             placement: FilePlacement(disk: disk),
-            cookieCollection: CookieCollection(configuration.cookies, isCollecting: configuration.collectsCookies),
-            logger: configuration.logger
+            cookieCollection: CookieCollection(
+                configuration.network.cookies,
+                isCollecting: configuration.network.collectsCookies
+            ),
+            logger: configuration.telemetry.logger
         )
         let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
         let hooks = HookRunner(configuration, poster: transport as? any WebhookPoster, time: time, seed: ~seed)
-        let limiter = ConnectionLimiter(limit: configuration.connectionsPerHost, total: descriptors.connections)
+        let limiter = ConnectionLimiter(limit: configuration.connections.maxPerHost, total: descriptors.connections)
         let environment = TaskEnvironment(
             configuration,
             services,
@@ -128,18 +143,17 @@ public actor Downloader {
             ConnectionPool(services, limiter, learnedLimits: try await store.hostLimits(at: time.date())),
             RunConditionMonitor(configuration, time: time),
             Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
-            DownloaderMetrics(configuration.name, configuration.metrics ?? MetricsSystem.factory)
+            DownloaderMetrics(configuration.storage.name, configuration.telemetry.metrics ?? MetricsSystem.factory)
         )
         var limits = configuration.queueLimits
         limits.active = min(limits.active, descriptors.downloads)
-        self.configuration = configuration
         self.services = services
         self.hubs = hubs
         self.broadcast = broadcast
         engine = Engine(environment, DownloadQueue(limits), position: try await store.lastPosition(), seed: seed)
         spawner.attach(self)
         engine.start()
-        if configuration.restoration == .everything {
+        if configuration.storage.restoration == .everything {
             try await restoreAll()
             scheduler.startQueuedDownloads()
         }
@@ -183,7 +197,7 @@ public actor Downloader {
         broadcast.close()
         scheduler.idle.giveUp(.isShutDown)
         await store.flush()
-        await notifications.hooks.finish(within: configuration.hookLimits.shutDownTime)
+        await notifications.hooks.finish(within: configuration.hooks.limits.shutDownTime)
         await transport.shutDown()
         await store.close()
     }
@@ -194,7 +208,7 @@ public actor Downloader {
         broadcast.close()
     }
 
-    /// The cookies of ``Configuration/cookies``; with ``Configuration/collectsCookies`` also the cookies that servers
+    /// The cookies of ``Downloader/Configuration/Network/cookies``; with ``Downloader/Configuration/Network/collectsCookies`` also the cookies that servers
     /// have set since. The downloader never writes them to disk.
     public nonisolated var cookies: Cookies { cookieCollection.cookies }
 
@@ -216,7 +230,7 @@ public actor Downloader {
     /// - Throws: as ``download(_:)``.
     public func download(key: String) async throws(DownloadError) -> Download? {
         try checkIsOpen()
-        guard let id = try await store.ids(StoreCondition(DownloadQuery(keys: [key]), live: [:])).first else {
+        guard let id = try await store.ids(StoreCondition(DownloadFilter(keys: [key]), live: [:])).first else {
             return nil
         }
         return try await download(id)
@@ -254,16 +268,6 @@ public actor Downloader {
     }
 
     // MARK: Speed
-
-    /// Limits the speed of all downloads together from now on. Where the timetable sets a lower limit, that applies.
-    /// Not remembered for the next start. Does nothing after ``shutDown()``.
-    ///
-    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?) {
-        guard !isShuttingDown else { return }
-        engine.speed.ownLimit = bytesPerSecond
-        engine.speed.limit(engine.environment.conditions.conditions.bytesPerSecond)
-    }
 
     /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
     /// download.

@@ -6,8 +6,8 @@ public enum HoldReason: String, Sendable, Hashable, Codable, CaseIterable {
     case metered
     /// The timetable allows no downloads at this time.
     case outsideHours
-    /// The disk is full, or has no more than the reserved space left (``Configuration/reservedDiskSpace``).
+    /// The disk is full, or has no more than the reserved space left (``Downloader/Configuration/Storage/reservedDiskSpace``).
     case diskFull
-    /// The files of the downloader have reached ``Configuration/diskQuota``.
+    /// The files of the downloader have reached ``Downloader/Configuration/Storage/diskQuota``.
     case quota
 }

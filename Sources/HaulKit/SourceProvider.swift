@@ -3,7 +3,7 @@ public import Foundation
 /// Returns a URL for a download: the first URL, or a replacement for a URL that was refused or is about to expire.
 ///
 /// Called outside the downloader's actor, for several downloads concurrently. A call may take
-/// ``Configuration/sourceTimeout``; its task is cancelled after that time, and when the download is paused or
+/// ``Downloader/Configuration/Sources/timeout``; its task is cancelled after that time, and when the download is paused or
 /// cancelled. A thrown error counts as a failed attempt of the download; after several in a row the download fails with
 /// ``DownloadError/Code/sourceFailed``.
 public typealias SourceProvider = @Sendable (SourceQuery) async throws -> DownloadSource

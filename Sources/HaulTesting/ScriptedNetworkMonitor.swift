@@ -1,7 +1,7 @@
 public import HaulKit
 internal import Synchronization
 
-/// A network whose state a test or a preview sets, for ``HaulKit/Configuration/networkMonitor``.
+/// A network whose state a test or a preview sets, for ``HaulKit/Downloader/Configuration/Network/monitor``.
 public final class ScriptedNetworkMonitor: NetworkMonitor {
     private struct State {
         var status: NetworkStatus

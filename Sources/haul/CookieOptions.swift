@@ -18,15 +18,15 @@ struct CookieOptions: ParsableArguments {
 
     private static let mostBytes = 16 << 20
 
-    func apply(to configuration: inout Configuration) throws {
-        configuration.collectsCookies = saveCookies != nil
+    func apply(to configuration: inout Downloader.Configuration) throws {
+        configuration.network.collectsCookies = saveCookies != nil
         guard let loadCookies else { return }
         guard let file = FileHandle(forReadingAtPath: loadCookies) else {
             throw Complaint("\(loadCookies) cannot be read.", .usage)
         }
         let data = try file.read(upToCount: Self.mostBytes) ?? Data()
         guard data.count < Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
-        configuration.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
+        configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
     }
 
     /// Replaces the file by a rename, so that it is always complete. Only its owner may read it.

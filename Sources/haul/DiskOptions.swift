@@ -13,8 +13,8 @@ struct DiskOptions: ParsableArguments {
         if let reserve, reserve.bytes < 0 { throw ValidationError("--reserve takes a number of at least 0.") }
     }
 
-    func apply(to configuration: inout Configuration) {
-        configuration.waitsForSpace = waitForSpace
-        configuration.reservedDiskSpace = reserve?.bytes ?? 0
+    func apply(to configuration: inout Downloader.Configuration) {
+        configuration.storage.waitsForSpace = waitForSpace
+        configuration.storage.reservedDiskSpace = reserve?.bytes ?? 0
     }
 }

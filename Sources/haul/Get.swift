@@ -58,7 +58,7 @@ struct Get: AsyncParsableCommand {
             let hooks = try hooks.hooks()
             let wanted = try await wanted(list, session)
             // Only now: hooks are not for the download of a Metalink document.
-            await session.downloader.setHooks(hooks)
+            try await session.downloader.update { $0.hooks.actions = hooks }
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
@@ -69,7 +69,7 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    private func configuration(_ readList: () throws -> Void) throws -> Configuration {
+    private func configuration(_ readList: () throws -> Void) throws -> Downloader.Configuration {
         try readList()
         var configuration = try network.configuration()
         try cookies.apply(to: &configuration)
@@ -77,10 +77,10 @@ struct Get: AsyncParsableCommand {
         hooks.apply(to: &configuration)
         if let refreshCommand = sources.refreshCommand {
             let command = RefreshCommand(path: try HookOptions.program(refreshCommand))
-            configuration.sourceProvider = { try await command.source($0) }
+            configuration.sources.provider = { try await command.source($0) }
         }
-        configuration.activeDownloads = queue.jobs
-        configuration.connectionsPerHost = max(configuration.connectionsPerHost, queue.jobs)
+        configuration.queue.maxConcurrentDownloads = queue.jobs
+        configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, queue.jobs)
         return configuration
     }
 

@@ -13,7 +13,7 @@ struct Haul: AsyncParsableCommand {
             Exit status: 0 all complete, 1 other failure, 2 refused by the server, 3 network, 4 disk, 5 checksum, \
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
-        version: "haul \(haulVersion)",
+        version: "haul \(Downloader.version)",
         subcommands: [Get.self, Verify.self, RepairCommand.self]
     )
 

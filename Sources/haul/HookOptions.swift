@@ -40,8 +40,8 @@ struct HookOptions: ParsableArguments {
         }
     }
 
-    func apply(to configuration: inout Configuration) {
-        if let hookTimeout { configuration.hookLimits.commandTime = .seconds(hookTimeout) }
+    func apply(to configuration: inout Downloader.Configuration) {
+        if let hookTimeout { configuration.hooks.limits.commandTime = .seconds(hookTimeout) }
     }
 
     func hooks() throws -> [Hook] {

@@ -15,41 +15,41 @@ struct NetworkOptions: ParsableArguments {
 
     var headers: [HeaderField] { fields.headers }
 
-    func configuration() throws -> Configuration {
-        var configuration = Configuration(stateFolder: state.stateDir)
-        configuration.restoration = .onRequest
-        configuration.onStoreWait = {
+    func configuration() throws -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: state.stateDir)
+        configuration.storage.restoration = .onRequest
+        configuration.storage.onStoreWait = {
             Output.error("Another program has locked the store \($0). Waiting for it.")
         }
-        configuration.onOddRow = {
+        configuration.storage.onOddRow = {
             Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
         // Scripts rely on a full disk being an error.
-        configuration.waitsForSpace = false
-        configuration.waitsForNetwork = connection.waitForNetwork
+        configuration.storage.waitsForSpace = false
+        configuration.network.waitsForNetwork = connection.waitForNetwork
         configuration.useDesktopServices()
-        configuration.bytesPerSecond = speed.limitRate?.bytes
+        configuration.network.bytesPerSecond = speed.limitRate?.bytes
         if let retries = connection.retries {
             configuration.retry.attempts = retries
             configuration.retry.attemptsBeforeFirstAnswer = retries
         }
         if let timeout = connection.timeout {
-            configuration.connectTimeout = .seconds(timeout)
-            configuration.stallTimeout = .seconds(timeout)
+            configuration.connections.connectTimeout = .seconds(timeout)
+            configuration.connections.stallTimeout = .seconds(timeout)
         }
         if let connections = speed.connections {
-            configuration.connectionsPerDownload = connections
-            configuration.initialConnections = connections
-            configuration.connectionsPerHost = max(configuration.connectionsPerHost, connections)
+            configuration.connections.maxPerDownload = connections
+            configuration.connections.initial = connections
+            configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, connections)
         }
-        configuration.certificateAuthorities = connection.cacert
-        configuration.proxies =
+        configuration.network.certificateAuthorities = connection.cacert
+        configuration.network.proxies =
             if let proxy = connection.proxy { ProxySettings(try .init(proxy)) } else {
                 try .environment(ProcessInfo.processInfo.environment)
             }
         try connection.binding?.check()
-        configuration.binding = connection.binding
-        if fields.netrc { configuration.netrc = try Self.readNetrc() }
+        configuration.network.binding = connection.binding
+        if fields.netrc { configuration.network.netrc = try Self.readNetrc() }
         return configuration
     }
 

@@ -14,7 +14,7 @@ struct Session {
 
     /// Runs `work`; Ctrl-C shuts the downloader down. Every error becomes a message and an exit status.
     static func run(
-        _ configuration: @autoclosure () throws -> Configuration,
+        _ configuration: @autoclosure () throws -> Downloader.Configuration,
         _ style: Style,
         _ advice: ErrorAdvice,
         _ work: (Session) async throws -> ExitStatus
@@ -32,18 +32,18 @@ struct Session {
     }
 
     private static func open(
-        _ configuration: Configuration,
+        _ configuration: Downloader.Configuration,
         _ style: Style,
         _ advice: ErrorAdvice,
         _ work: (Session) async throws -> ExitStatus
     ) async throws -> ExitStatus {
         var configuration = configuration
         let loops = try DescriptorLimit.prepare(
-            downloads: configuration.activeDownloads,
-            connections: configuration.connectionsPerDownload
+            downloads: configuration.queue.maxConcurrentDownloads,
+            connections: configuration.connections.maxPerDownload
         )
         NIOSingletons.groupLoopCountSuggestion = loops
-        configuration.eventLoops = loops
+        configuration.network.eventLoops = loops
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.quarantinedStore {
             Output.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")

@@ -110,8 +110,8 @@ struct MetalinkCommandTests {
         }
         let result = try await haul.run("get", "-q", "--metalink", index.url("/file.meta4"))
         #expect(result.status == 0, "\(result.errors)")
-        var configuration = Configuration(stateFolder: folder.path + ".state")
-        configuration.restoration = .onRequest
+        var configuration = Downloader.Configuration(stateFolder: folder.path + ".state")
+        configuration.storage.restoration = .onRequest
         let downloader = try await Downloader(configuration)
         #expect(try await downloader.list().map(\.url.absoluteString) == [server.url("/gone/file.bin")])
         await downloader.shutDown()

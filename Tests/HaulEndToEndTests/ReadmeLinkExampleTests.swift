@@ -10,8 +10,8 @@ import Testing
 }
 
 func fetch(lesson: String, link: @escaping @Sendable (String) async throws -> URL) async throws -> String {
-    var configuration = Configuration()
-    configuration.sourceProvider = { query in DownloadSource(try await link(query.key ?? "")) }
+    var configuration = Downloader.Configuration()
+    configuration.sources.provider = { query in DownloadSource(try await link(query.key ?? "")) }
     let downloader = try await Downloader(configuration)
     let path = try await downloader.add(DownloadRequest(key: lesson, to: .folder(path: "Lessons"))).result().path
     await downloader.shutDown()

@@ -8,13 +8,15 @@ extension Downloader {
 
     /// A page of finished files, each compared with the disk.
     ///
-    /// - Parameter query: the downloads; its states are ignored.
+    /// - Parameter filter: the downloads; its states are ignored.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func storedFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
+    public func storedFiles(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
-        var query = query
-        query.states = [.completed]
-        return await engine.files.look(at: try await store.list(engine.reader.condition(query))).map(\.file)
+        var filter = filter
+        filter.states = [.completed]
+        return await engine.files.look(
+            at: try await store.list(engine.reader.condition(try await engine.reader.resolved(filter)))
+        ).map(\.file)
     }
 
     /// Disk usage of finished and unfinished files, in bytes. Read from the store; the disk is not examined.
@@ -33,11 +35,11 @@ extension Downloader {
 
     /// The finished files that are missing or have changed. ``fetchAgain(_:)`` fetches such a file.
     ///
-    /// - Parameter query: the downloads to examine; its states are ignored.
+    /// - Parameter filter: the downloads to examine; its states are ignored.
     /// - Throws: as ``storedFiles(_:)``.
-    public func missingFiles(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [StoredFile] {
+    public func missingFiles(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
-        return try await engine.files.missing(query)
+        return try await engine.files.missing(filter)
     }
 
     /// What has become of the file of a download; nil while it has none that is finished.
@@ -135,9 +137,9 @@ extension Downloader {
     ) async throws(DownloadError) -> Bool {
         let first = passed
         let (page, count) = try await withCatalogLock { downloader throws(DownloadError) -> (CacheRemoval, Int) in
-            var query = DownloadQuery(states: [.completed], offset: first, limit: Self.filesAtOnce)
-            query.ended = .distantPast..<date
-            let (rows, count) = try await downloader.store.page(downloader.engine.reader.condition(query))
+            var filter = DownloadFilter(states: [.completed], offset: first, limit: Self.filesAtOnce)
+            filter.ended = .distantPast..<date
+            let (rows, count) = try await downloader.store.page(downloader.engine.reader.condition(filter))
             var page = CacheRemoval()
             for found in await downloader.engine.files.look(at: rows) {
                 await downloader.take(found, deletingFiles, &page)

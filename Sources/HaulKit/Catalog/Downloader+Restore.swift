@@ -16,7 +16,7 @@ extension Downloader {
         }
         // What they waited for is checked again.
         try await store.endAllHolds()
-        if !configuration.resumesAtStart { try await store.pauseAllQueued() }
+        if !configuration.storage.resumesAtStart { try await store.pauseAllQueued() }
         for item in try await store.queueItems(.all) { scheduler.queue.enqueue(item) }
     }
 

@@ -43,10 +43,10 @@ extension Downloader {
                 "A request without a URL needs a key for the source provider."
             )
         }
-        guard configuration.sourceProvider != nil else {
+        guard configuration.sources.provider != nil else {
             throw DownloadError(
                 .invalidURL,
-                "The request \(key) has no URL, and there is no source provider. Set Configuration.sourceProvider."
+                "The request \(key) has no URL, and there is no source provider. Set Configuration.sources.provider."
             )
         }
     }

@@ -7,7 +7,7 @@ final class TaskFactory {
     private let environment: TaskEnvironment
     private let speed: SpeedControl
     private var random: SplitMix64
-    private var configuration: Configuration { environment.configuration }
+    private var configuration: Downloader.Configuration { environment.configuration }
     private var services: EngineServices { environment.services }
 
     init(_ environment: TaskEnvironment, _ speed: SpeedControl, seed: UInt64) {
@@ -56,7 +56,7 @@ final class TaskFactory {
         let task = DownloadTask(id, machine, record, limiter(record.request), environment)
         // Who has the whole store to himself need not ask whose a record is.
         let isAddedHere = record.ownerNumber == services.store.owner.number && record.partPath == nil
-        task.ownsRecord = configuration.restoration == .everything || state != .queued || isAddedHere
+        task.ownsRecord = configuration.storage.restoration == .everything || state != .queued || isAddedHere
         task.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
         task.alreadyExisted = record.status == .completed
         return task
@@ -66,19 +66,29 @@ final class TaskFactory {
         RateLimiter(request.bytesPerSecond, under: speed.limiter, now: services.time.now)
     }
 
+    /// Takes over the present configuration, for runs that start later.
+    func refresh(_ settings: inout DownloadMachine.Settings) {
+        (settings.retry, settings.waitsForSpace) = (configuration.retry, configuration.storage.waitsForSpace)
+        settings.limits = limits
+    }
+
+    private var limits: Transfer.Limits {
+        Transfer.Limits(
+            connections: max(1, configuration.connections.maxPerDownload),
+            start: max(1, configuration.connections.initial),
+            smallestPiece: max(1, configuration.connections.smallestPiece)
+        )
+    }
+
     /// What the machine of a download is told: its request, the URL that the application named last, and the configuration.
     func settings(_ record: DownloadRecord) -> DownloadMachine.Settings {
         var settings = DownloadMachine.Settings(
             request: record.request,
             retry: configuration.retry,
             isRepair: record.isRepair,
-            waitsForSpace: configuration.waitsForSpace,
-            limits: Transfer.Limits(
-                connections: max(1, configuration.connectionsPerDownload),
-                start: max(1, configuration.initialConnections),
-                smallestPiece: max(1, configuration.smallestPiece)
-            ),
-            canAskForSource: configuration.sourceProvider != nil
+            waitsForSpace: configuration.storage.waitsForSpace,
+            limits: limits,
+            canAskForSource: configuration.sources.provider != nil
         )
         if let link = record.link, link.url.isAskable {
             (settings.url, settings.target) = (link.url, nil)

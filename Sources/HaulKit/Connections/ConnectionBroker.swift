@@ -57,10 +57,17 @@ final class ConnectionBroker {
     func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
+        offerRoom { $0.hasRoom(host) }
+    }
+
+    /// Hosts may have more connections, or fewer.
+    func limitChanged() { offerRoom { _ in true } }
+
+    private func offerRoom(_ hasRoom: (ConnectionPool) -> Bool) {
         // Where the connections of all hosts together are few, one to another host may be waited for.
         while let other = pool.nextHost { serve(other) }
         // And if none waits for its first one, a download that could use one more.
-        for id in pool.waitingForRoom where pool.hasRoom(host) {
+        for id in pool.waitingForRoom where hasRoom(pool) {
             guard let task = tasks[id], task.machine.wantsRoom else {
                 pool.stopWaitingForRoom(id)
                 continue
@@ -83,6 +90,6 @@ final class ConnectionBroker {
     /// their number.
     var writeBatchBytes: Int {
         let connections = scheduler.running.reduce(0) { $0 + $1.workers.count }
-        return min(environment.configuration.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
+        return min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
     }
 }

@@ -37,6 +37,9 @@ final class ConnectionPool {
     /// Whether a host may have another connection.
     func hasRoom(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
 
+    /// Changes how many connections each host may have; open ones continue.
+    func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
+
     /// What each source of a download may have beside the connections that it has.
     func room(_ selector: SourceSelector) -> [Origin: Int] {
         selector.sources.reduce(into: [:]) { $0[$1.origin] = limiter.room($1.origin) }

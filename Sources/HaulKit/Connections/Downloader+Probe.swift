@@ -11,7 +11,7 @@ extension Downloader {
     /// response has arrived; there is no further attempt after a failure. Header fields, credentials, cookies, proxies and
     /// redirects are those of a download of the same request, and the limits of connections apply: the call waits for
     /// room. A link that works once is used up. The destination and the mirrors of the request are not used, nor is
-    /// ``Configuration/sourceProvider``.
+    /// ``Downloader/Configuration/Sources/provider``.
     ///
     /// - Throws: ``DownloadError`` as a download fails by the network or the server's refusal;
     ///   ``DownloadError/Code/invalidURL``, also for a request without a URL, or

@@ -2,13 +2,6 @@ internal import Foundation
 
 /// Reporting the events of downloads to hooks.
 extension Downloader {
-    /// Replaces the hooks from now on; deliveries of the former hooks are completed. Ends before this call do not count
-    /// for ``HookEvent/allCompleted``. Does nothing after ``shutDown()``.
-    public func setHooks(_ hooks: [Hook]) {
-        guard !isShuttingDown else { return }
-        notifications.setHooks(hooks)
-    }
-
     /// Delays ``HookEvent/allCompleted`` while `true`: more downloads of the same batch will be added. When it becomes
     /// `false`, the event is reported if all downloads have ended by then. Without effect after ``shutDown()``.
     public func expectMoreDownloads(_ expectsMore: Bool) {

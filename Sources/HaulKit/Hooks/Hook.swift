@@ -3,7 +3,7 @@ public import Foundation
 /// A program, a webhook or a desktop notification that is started when downloads start and end.
 ///
 /// ```swift
-/// configuration.hooks = [
+/// configuration.hooks.actions = [
 ///     .command(path: "/usr/local/bin/unpack", on: [.completed]),
 ///     .webhook(receiver, secret: secret, on: Set(HookEvent.allCases)),
 ///     .desktopNotification(on: [.allCompleted]),
@@ -67,7 +67,7 @@ public enum Hook: Sendable, Hashable {
     ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
     case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
 
-    /// Shows a notification on the user's desktop, by ``Configuration/notifier``; does nothing without a notifier or a
+    /// Shows a notification on the user's desktop, by ``Downloader/Configuration/Hooks/notifier``; does nothing without a notifier or a
     /// desktop.
     case desktopNotification(on: Set<HookEvent>)
 

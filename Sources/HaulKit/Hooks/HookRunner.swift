@@ -21,15 +21,15 @@ final class HookRunner: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter poster: nil: webhooks are told nothing.
-    init(_ configuration: Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
-        limits = configuration.hookLimits
-        notifier = configuration.notifier
-        logger = configuration.logger
+    init(_ configuration: Downloader.Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
+        limits = configuration.hooks.limits
+        notifier = configuration.hooks.notifier
+        logger = configuration.telemetry.logger
         self.poster = poster
         self.time = time
         commands = DeliveryQueue(width: limits.commandsAtOnce, mostWaiting: limits.mostWaiting)
         notifications = DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting)
-        state = Mutex(State(hooks: configuration.hooks, random: SplitMix64(seed: seed)))
+        state = Mutex(State(hooks: configuration.hooks.actions, random: SplitMix64(seed: seed)))
     }
 
     /// Whether there is anybody to be told anything.

@@ -1,22 +1,6 @@
 /// The order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer whose slot
 /// goes to another download.
 extension Downloader {
-    /// Changes how many downloads run at once, from now on. Running downloads continue; the next start when fewer run.
-    /// Not remembered for the next start. Does nothing after ``shutDown()``.
-    ///
-    /// - Parameters:
-    ///   - active: downloads that run at once; less than 1 counts as 1, and the limit of open files may lower it.
-    ///     `nil`: unchanged.
-    ///   - perHost: downloads that run at once from one host; 0 or less for no limit. `nil`: unchanged.
-    ///   - spacing: shortest time between two starts from one host. `nil`: unchanged.
-    public func setLimits(active: Int? = nil, perHost: Int? = nil, spacing: Duration? = nil) {
-        guard !isShuttingDown else { return }
-        if let active { scheduler.queue.limits.active = min(max(1, active), services.descriptors.downloads) }
-        if let perHost { scheduler.queue.limits.activePerHost = perHost > 0 ? perHost : nil }
-        if let spacing { scheduler.queue.limits.hostSpacing = max(.zero, spacing) }
-        scheduler.startQueuedDownloads()
-    }
-
     /// Gives a download another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
@@ -30,9 +14,9 @@ extension Downloader {
     /// Gives downloads another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
+    public func setPriority(_ priority: Int, of filter: DownloadFilter) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let ids = try await downloader.ids(of: selection)
+            let ids = try await downloader.ids(of: filter)
             try await downloader.store.setPriority(priority, of: ids)
             for row in try await downloader.store.places(ids) {
                 downloader.tasks[row.id]?.place(priority: priority, position: row.position)
@@ -101,10 +85,10 @@ extension Downloader {
 
     /// Sorts the whole queue once; downloads added later are appended. Priorities take precedence over positions.
     ///
-    /// - Throws: as ``setPriority(_:of:)-(_,DownloadSelection)``.
-    public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
+    /// - Throws: as ``setPriority(_:of:)-(_,DownloadFilter)``.
+    public func sort(by order: DownloadFilter.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
+            let sorted = StoreCondition(DownloadFilter(order: order, isDescending: isDescending), live: [:])
             try await downloader.store.spread(DownloadCatalog.positionStep, in: sorted.order)
             try await downloader.readPlaces()
             downloader.scheduler.startQueuedDownloads()

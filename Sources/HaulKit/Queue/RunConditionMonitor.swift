@@ -12,15 +12,15 @@ final class RunConditionMonitor {
     private var timer: Task<Void, Never>?
     var conditions: RunConditions
 
-    init(_ configuration: Configuration, time: EngineClock) {
+    init(_ configuration: Downloader.Configuration, time: EngineClock) {
         self.time = time
-        configuredMonitor = configuration.networkMonitor
-        meter = configuration.networkMeter
-        timetable = configuration.timetable
+        configuredMonitor = configuration.network.monitor
+        meter = configuration.network.meter
+        timetable = configuration.queue.timetable
         conditions = RunConditions(
-            waitsForNetwork: configuration.waitsForNetwork,
-            allowsMetered: configuration.allowsMetered,
-            binding: configuration.binding
+            waitsForNetwork: configuration.network.waitsForNetwork,
+            allowsMetered: configuration.network.allowsMetered,
+            binding: configuration.network.binding
         )
     }
 

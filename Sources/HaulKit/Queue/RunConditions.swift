@@ -1,6 +1,6 @@
 /// What keeps downloads from running now: hours, the kind of network, none at all.
 struct RunConditions {
-    /// What is asked of the network; see ``Configuration/waitsForNetwork`` and ``Configuration/allowsMetered``.
+    /// What is asked of the network; see ``Downloader/Configuration/Network/waitsForNetwork`` and ``Downloader/Configuration/Network/allowsMetered``.
     var waitsForNetwork: Bool
     var allowsMetered: Bool
     let binding: NetworkBinding?

@@ -146,7 +146,7 @@ final class Scheduler {
 
     /// A held download may leave the memory where no other process can take up its row.
     private func mayEvictHeld(_ task: DownloadTask) -> Bool {
-        environment.configuration.restoration == .everything && environment.space.holds(task.id)
+        environment.configuration.storage.restoration == .everything && environment.space.holds(task.id)
     }
 
     /// The same for downloads that are in memory only because somebody looked at them: another process runs them, or they wait to be

@@ -18,20 +18,29 @@ final class SpaceMonitor {
     private var time: EngineClock { services.time }
     private var executor: BlockingExecutor { services.executor }
     private var logger: Logger { services.logger }
-    private let rule: SpaceRule
-    private let quota: Int64?
+    private var rule: SpaceRule
+    private var quota: Int64?
     private var waitList = DiskSpaceWaitList()
     private var usage = QuotaUsage()
     private var poll: Task<Void, Never>?
     private var lastGrowthCheck = Instant.start
 
     init(
-        _ configuration: Configuration,
+        _ configuration: Downloader.Configuration,
         _ services: EngineServices
     ) {
         self.services = services
-        rule = SpaceRule(reserve: configuration.reservedDiskSpace)
-        quota = configuration.diskQuota.map { max(0, $0) }
+        rule = SpaceRule(reserve: configuration.storage.reservedDiskSpace)
+        quota = configuration.storage.diskQuota.map { max(0, $0) }
+    }
+
+    /// Changes the bytes that are to stay free, and those that files may take; nil for no quota.
+    func setLimits(reserve: Int64, quota: Int64?) {
+        rule = SpaceRule(reserve: reserve)
+        let quota = quota.map { max(0, $0) }
+        guard quota != self.quota else { return }
+        self.quota = quota
+        usage.invalidate()
     }
 
     /// Bytes of the quota that are in use.
@@ -219,15 +228,15 @@ final class SpaceMonitor {
         case .completed:
             waitList.forgetSurprises(task.id)
             let size = task.existingFile == nil ? task.record.finished?.size ?? received : 0
-            if quota != nil { usage.end(task.id, leaving: size, had: before) }
+            usage.end(task.id, leaving: size, had: before)
         case .cancelled:
             waitList.forgetSurprises(task.id)
-            if quota != nil { usage.end(task.id, leaving: 0, had: before) }
+            usage.end(task.id, leaving: 0, had: before)
         case .queued, .paused, .failed:
-            if quota != nil { usage.end(task.id, leaving: before, had: before) }
+            usage.end(task.id, leaving: before, had: before)
         case .inspectingDisk, .awaitingURL, .choosing, .comparing, .connecting, .preparing, .transferring, .backingOff,
             .verifying, .publishing:
-            if quota != nil { usage.set(task.id, max(task.record.total ?? 0, received), had: before) }
+            usage.set(task.id, max(task.record.total ?? 0, received), had: before)
         }
     }
 
@@ -312,6 +321,9 @@ final class SpaceMonitor {
             if let missingBytes { try await recount(without: missingBytes) }
             try await countUsage()
             supply.quota = (quota - usage.used, quota)
+        } else if waitList.waitsForQuota {
+            // They wait for a quota that is lifted.
+            supply.quota = (.max, .max)
         }
         return waitList.ready(supply, at: time.now())
     }

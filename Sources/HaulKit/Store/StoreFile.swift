@@ -17,7 +17,7 @@ struct StoreFile {
     /// Returns when the disk has every commit that returned before the call.
     let syncLog: @Sendable () throws(DiskError) -> Void
 
-    /// - Parameter movingRoot: see ``Configuration/movingRoot``.
+    /// - Parameter movingRoot: see ``Downloader/Configuration/Storage/movingRoot``.
     init(
         folder: String,
         name: String,

@@ -9,7 +9,7 @@ final class Engine {
     let reader: CatalogReader
     let files: FinishedFiles
     let idle: IdleMonitor
-    private let broker: ConnectionBroker
+    let broker: ConnectionBroker
     private let holds: SpaceHolds
     private let batcher: SmallFileBatcher
     private let ticker: ProgressTicker
@@ -17,7 +17,7 @@ final class Engine {
     init(_ environment: TaskEnvironment, _ queue: DownloadQueue, position: Int64, seed: UInt64) {
         self.environment = environment
         let (configuration, services) = (environment.configuration, environment.services)
-        speed = SpeedControl(configuration.bytesPerSecond, time: services.time)
+        speed = SpeedControl(configuration.network.bytesPerSecond, time: services.time)
         catalog = DownloadCatalog(environment, TaskFactory(environment, speed, seed: seed), position: position)
         scheduler = Scheduler(environment, catalog, environment.notifications.idle, speed, queue)
         reader = CatalogReader(environment, scheduler)

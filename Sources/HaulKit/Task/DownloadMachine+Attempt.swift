@@ -100,7 +100,7 @@ extension DownloadMachine {
         isWorthRetrying: false,
         error: DownloadError(
             .sourceFailed,
-            "This download has no URL yet, and there is no source provider. Set Configuration.sourceProvider."
+            "This download has no URL yet, and there is no source provider. Set Configuration.sources.provider."
         )
     )
 

@@ -104,7 +104,7 @@ extension DownloadTask {
             meter.record(part.persisted.count, at: environment.services.time.now())
         }
         environment.delegate?.taskStartsBody(self)
-        let most = environment.configuration.batchBytes
+        let most = environment.configuration.storage.batchBytes
         worker.startBody(
             SegmentSink(
                 part,

@@ -65,7 +65,9 @@ extension DownloadTask {
         meter.record(persisted.count, at: now)
         environment.notifications.progressed(present(at: now), hub)
         if isInMemory { return leavesMemoryInTime(at: now) }
-        if now - lastSync >= environment.configuration.syncInterval, !isSyncing, persisted.written != persisted.synced {
+        if now - lastSync >= environment.configuration.storage.syncInterval, !isSyncing,
+            persisted.written != persisted.synced
+        {
             sync(part)
         }
     }
@@ -89,7 +91,7 @@ extension DownloadTask {
     private func leavesMemoryInTime(at now: Instant) {
         // One that has just turned out to be complete may be on its way to the disk with others.
         guard case .transferring = machine.state, pendingSteps == 0, !isRefusedByDisk,
-            now - gatheringSince >= environment.configuration.markInterval * 3 / 4
+            now - gatheringSince >= environment.configuration.storage.progressInterval * 3 / 4
         else { return }
         lastSync = now
         bringToDisk()

@@ -30,7 +30,7 @@ extension DownloadTask {
             // The store knows best: another process may have gone on, or begun anew, since we last looked.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
             let version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
-            let total = version.resource.map { $0.total ?? record.wishes.size } ?? total
+            let total = version.resource.map { $0.total ?? record.request.size } ?? total
             let status = try await services.status(of: file)
             // Shorter than it should be: somebody cut it, and nobody knows what else he did.
             let persisted =
@@ -51,7 +51,7 @@ extension DownloadTask {
     private func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile()
         // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
-        if file == nil, environment.configuration.restoration == .onRequest {
+        if file == nil, environment.configuration.storage.restoration == .onRequest {
             guard try await services.store.claim(record.id) else {
                 throw FilePlacement.inUse(machine.settings.url.masked, owner: nil)
             }

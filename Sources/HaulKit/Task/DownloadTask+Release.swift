@@ -49,7 +49,7 @@ extension DownloadTask {
         }
         do throws(DownloadError) {
             // One that was let go of may be another process's by now.
-            if environment.configuration.restoration == .onRequest, try await !services.store.claim(record.id) {
+            if environment.configuration.storage.restoration == .onRequest, try await !services.store.claim(record.id) {
                 return nil
             }
             try await services.store.remove(record.id)

@@ -27,7 +27,7 @@ extension DownloadTask {
         _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
     ) {
         sourceAsk?.cancel()
-        guard let provider = environment.configuration.sourceProvider else { return }
+        guard let provider = environment.configuration.sources.provider else { return }
         let query = SourceQuery(
             id: self.id,
             key: record.request.key,
@@ -37,7 +37,7 @@ extension DownloadTask {
             url: reason == .noneYet ? nil : machine.settings.url,
             reason: reason
         )
-        let (sleep, limit) = (services.time.sleep, environment.configuration.sourceTimeout)
+        let (sleep, limit) = (services.time.sleep, environment.configuration.sources.timeout)
         // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
         sourceAsk = SourceAsk(
             id: id,
@@ -108,7 +108,7 @@ extension DownloadTask {
 
     /// When the present link expires: moments are counted from the start of this process.
     var linkExpiry: Instant? {
-        guard environment.configuration.sourceProvider != nil else { return nil }
+        guard environment.configuration.sources.provider != nil else { return nil }
         return record.linkExpiresAt.map { instant($0, services.time.date()) }
     }
 

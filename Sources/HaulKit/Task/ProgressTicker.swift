@@ -32,7 +32,7 @@ final class ProgressTicker {
     func stop() { timer?.cancel() }
 
     private func wait() {
-        let interval = environment.configuration.markInterval / Self.looksPerMark
+        let interval = environment.configuration.storage.progressInterval / Self.looksPerMark
         timer = environment.spawner.start(self, after: interval, environment.services.time.tick) { ticker, _ in
             ticker.look += 1
             if ticker.tick() { ticker.wait() } else { ticker.timer = nil }

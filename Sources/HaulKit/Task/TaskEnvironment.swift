@@ -2,7 +2,8 @@
 ///
 /// Confined to the actor of its downloader.
 final class TaskEnvironment {
-    let configuration: Configuration
+    /// The present settings; ``Engine/apply(_:)`` changes them.
+    var configuration: Downloader.Configuration
     let services: EngineServices
     let spawner: ActorSpawner
     let space: SpaceMonitor
@@ -18,7 +19,7 @@ final class TaskEnvironment {
     let isStopping = CancelFlag()
 
     init(
-        _ configuration: Configuration,
+        _ configuration: Downloader.Configuration,
         _ services: EngineServices,
         _ spawner: ActorSpawner,
         _ space: SpaceMonitor,

@@ -12,21 +12,21 @@ extension Downloader {
     ///   - script: the responses. More can be added later.
     ///   - clock: the clock for delays, timetables, links that expire, and ``ScriptedResponse/inSteps(_:every:)``;
     ///     `nil` for real time. Reports of progress come in real time with either.
-    ///   - configure: changes the configuration. ``HaulKit/Configuration/stateFolder`` and the settings of connections
+    ///   - configure: changes the configuration. ``HaulKit/Downloader/Configuration/Storage/stateFolder`` and the settings of connections
     ///     have no effect.
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/storeFailed``.
     public static func scripted(
         _ script: DownloadScript,
         clock: ManualClock? = nil,
-        configure: (inout Configuration) -> Void = { _ in }
+        configure: (inout Downloader.Configuration) -> Void = { _ in }
     ) async throws(DownloadError) -> Downloader {
-        var configuration = Configuration(stateFolder: script.folder)
-        configuration.connectionsPerDownload = 1
+        var configuration = Downloader.Configuration(stateFolder: script.folder)
+        configuration.connections.maxPerDownload = 1
         configuration.retry.attempts = 0
         configuration.retry.attemptsBeforeFirstAnswer = 0
-        configuration.markInterval = .milliseconds(20)
-        configuration.networkMonitor = ScriptedNetworkMonitor()
-        configuration.waitsForSpace = false
+        configuration.storage.progressInterval = .milliseconds(20)
+        configuration.network.monitor = ScriptedNetworkMonitor()
+        configuration.storage.waitsForSpace = false
         configure(&configuration)
         guard let clock else {
             return try await Downloader(
@@ -54,7 +54,7 @@ extension Downloader {
     /// - Throws: as ``scripted(_:clock:configure:)``, and what `write` throws.
     public static func scripted(
         clock: ManualClock? = nil,
-        configure: (inout Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ write: (DownloadScript) throws -> Void
     ) async throws -> Downloader {
         let script = DownloadScript()

@@ -59,7 +59,7 @@ public struct ScriptedResponse: Sendable {
     }
 
     /// A response without a file. The download fails with ``HaulKit/DownloadError/Code/refusedByServer`` and the
-    /// message that Haul has for the status, after the attempts of ``HaulKit/Configuration/retry`` where the status may
+    /// message that Haul has for the status, after the attempts of ``HaulKit/Downloader/Configuration/retry`` where the status may
     /// pass.
     ///
     /// - Parameters:

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. It is made with the `openssl`
 /// command, which must be installed, in a temporary folder that is removed when the process ends.
 public struct TestCertificate: Sendable {
-    /// Path of the certificate as PEM, for ``HaulKit/Configuration/certificateAuthorities``.
+    /// Path of the certificate as PEM, for ``HaulKit/Downloader/Configuration/Network/certificateAuthorities``.
     public let certificatePath: String
     private let keyPath: String
     /// The newest version of TLS that a server with it speaks; nil for every one.

@@ -14,12 +14,12 @@ struct DiskFailureTests {
     private func download(_ disk: SimulatedDisk, _ folder: String) async throws -> Result<
         CompletedDownload, DownloadError
     > {
-        var configuration = Configuration(stateFolder: folder)
-        configuration.restoration = .onRequest
-        configuration.batchBytes = 16 * 1024
-        configuration.markInterval = .milliseconds(1)
-        configuration.syncInterval = .milliseconds(1)
-        configuration.waitsForSpace = false
+        var configuration = Downloader.Configuration(stateFolder: folder)
+        configuration.storage.restoration = .onRequest
+        configuration.storage.batchBytes = 16 * 1024
+        configuration.storage.progressInterval = .milliseconds(1)
+        configuration.storage.syncInterval = .milliseconds(1)
+        configuration.storage.waitsForSpace = false
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID)
         let transport = ScriptedTransport { request, _ in
             ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)

@@ -136,12 +136,12 @@ private final class PowerCutRig: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    private func configuration(_ folder: String) -> Configuration {
-        var configuration = Configuration(stateFolder: folder)
-        configuration.restoration = .onRequest
-        configuration.batchBytes = 16 * 1024
-        configuration.markInterval = .milliseconds(1)
-        configuration.syncInterval = .milliseconds(2)
+    private func configuration(_ folder: String) -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: folder)
+        configuration.storage.restoration = .onRequest
+        configuration.storage.batchBytes = 16 * 1024
+        configuration.storage.progressInterval = .milliseconds(1)
+        configuration.storage.syncInterval = .milliseconds(2)
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         configuration.share(connections)

@@ -64,9 +64,9 @@ private final class SmallFilesRig: Sendable {
     }
 
     private func downloader(_ folder: String, isWatched: Bool) async throws -> Downloader {
-        var configuration = Configuration(stateFolder: folder)
-        configuration.restoration = .onRequest
-        configuration.activeDownloads = 3
+        var configuration = Downloader.Configuration(stateFolder: folder)
+        configuration.storage.restoration = .onRequest
+        configuration.queue.maxConcurrentDownloads = 3
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {

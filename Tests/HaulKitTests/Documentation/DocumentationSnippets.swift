@@ -30,8 +30,8 @@ enum DocumentationSnippets {
 
     static func openAndAdd(url: URL) async throws {
         // snippet: GettingStarted-2
-        var configuration = Configuration()
-        configuration.name = "books"
+        var configuration = Downloader.Configuration()
+        configuration.storage.name = "books"
         let downloader = try await Downloader(configuration)
 
         let request = DownloadRequest(url, to: .folder(path: "Downloads"))
@@ -116,13 +116,13 @@ enum DocumentationSnippets {
 
     static func goOnAfterAnEnd() async throws {
         // snippet: Resuming-2
-        var configuration = Configuration()
-        configuration.name = "books"
-        configuration.resumesAtStart = false
+        var configuration = Downloader.Configuration()
+        configuration.storage.name = "books"
+        configuration.storage.resumesAtStart = false
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.quarantinedStore { print("The store was damaged, and is now \(damaged).") }
 
-        for snapshot in try await downloader.list(DownloadQuery(states: [.paused, .failed])) {
+        for snapshot in try await downloader.list(DownloadFilter(states: [.paused, .failed])) {
             print(snapshot.path ?? snapshot.url.masked, snapshot.receivedBytes)
         }
         try await downloader.resume(.all)
@@ -154,8 +154,8 @@ enum DocumentationSnippets {
 
     static func downloadByKey(course: Course) async throws -> Download {
         // snippet: ExpiringLinks-1
-        var configuration = Configuration()
-        configuration.sourceProvider = { query in
+        var configuration = Downloader.Configuration()
+        configuration.sources.provider = { query in
             DownloadSource(try await course.link(to: query.key ?? "").url)
         }
         let downloader = try await Downloader(configuration)
@@ -174,10 +174,10 @@ enum DocumentationSnippets {
         return download
     }
 
-    static func answerByReason(course: Course, configuration: inout Configuration) {
+    static func answerByReason(course: Course, configuration: inout Downloader.Configuration) {
         // snippet: ExpiringLinks-3
-        configuration.sourceTimeout = .seconds(10)
-        configuration.sourceProvider = { query in
+        configuration.sources.timeout = .seconds(10)
+        configuration.sources.provider = { query in
             if case .refused(status: 401) = query.reason { try await course.signIn() }
             let link = try await course.link(to: query.key ?? "")
             return DownloadSource(link.url, expiresAt: link.expiresAt)
@@ -258,8 +258,8 @@ enum DocumentationSnippets {
 
     static func readBack(downloader: Downloader) async throws {
         // snippet: Groups-5
-        let query = DownloadQuery(states: [.completed], group: "swift", order: .ended, limit: 50)
-        for snapshot in try await downloader.list(query) {
+        let filter = DownloadFilter(states: [.completed], group: "swift", order: .ended, limit: 50)
+        for snapshot in try await downloader.list(filter) {
             let lesson = try snapshot.metadata?.decoded(as: Lesson.self)
             print(lesson?.title ?? "", snapshot.path ?? "")
         }
@@ -270,7 +270,7 @@ enum DocumentationSnippets {
         // snippet: Groups-6
         try await downloader.pause(.owner("ada"))
         try await downloader.setPriority(10, of: .keys(["swift/1"]))
-        try await downloader.retry(.matching(DownloadQuery(group: "swift", limit: 10)))
+        try await downloader.retry(DownloadFilter(group: "swift", limit: 10))
         try await downloader.remove(.group("swift"), deletingFiles: true)
         // end
     }
@@ -279,14 +279,14 @@ enum DocumentationSnippets {
 
     static func configure() async throws -> Downloader {
         // snippet: OnAServer-1
-        var configuration = Configuration(stateFolder: "/var/lib/books/downloads")
-        configuration.name = "books"
-        configuration.activeDownloads = 8
-        configuration.activeDownloadsPerHost = 2
-        configuration.connectionsPerHost = 4
-        configuration.hostSpacing = .seconds(1)
-        configuration.reservedDiskSpace = 2 << 30
-        configuration.diskQuota = 500 << 30
+        var configuration = Downloader.Configuration(stateFolder: "/var/lib/books/downloads")
+        configuration.storage.name = "books"
+        configuration.queue.maxConcurrentDownloads = 8
+        configuration.queue.maxPerHost = 2
+        configuration.connections.maxPerHost = 4
+        configuration.queue.hostSpacing = .seconds(1)
+        configuration.storage.reservedDiskSpace = 2 << 30
+        configuration.storage.diskQuota = 500 << 30
         let downloader = try await Downloader(configuration)
         // end
         return downloader
@@ -309,14 +309,18 @@ enum DocumentationSnippets {
 
     static func changeLimits(downloader: Downloader) async throws {
         // snippet: OnAServer-3
-        await downloader.setLimits(active: 4, perHost: 1)
-        await downloader.setTimetable(try Timetable("08:00,5M 18:00,unlimited"))
+        let timetable = try Timetable("08:00,5M 18:00,unlimited")
+        try await downloader.update { settings in
+            settings.queue.maxConcurrentDownloads = 4
+            settings.queue.maxPerHost = 1
+            settings.queue.timetable = timetable
+        }
         // end
     }
 
-    static func tellOthers(receiver: URL, secret: String, configuration: inout Configuration) {
+    static func tellOthers(receiver: URL, secret: String, configuration: inout Downloader.Configuration) {
         // snippet: OnAServer-4
-        configuration.hooks = [
+        configuration.hooks.actions = [
             .command(path: "/usr/local/bin/add-to-index", on: [.completed]),
             .webhook(receiver, secret: secret, on: [.failed, .allCompleted]),
         ]
@@ -401,7 +405,7 @@ enum DocumentationSnippets {
     static func decideHowTheNetworkIs(script: DownloadScript) async throws -> Downloader {
         // snippet: Testing-6
         let network = ScriptedNetworkMonitor(.offline)
-        let downloader = try await Downloader.scripted(script) { $0.networkMonitor = network }
+        let downloader = try await Downloader.scripted(script) { $0.network.monitor = network }
         network.status = .online
         // end
         return downloader
@@ -423,18 +427,20 @@ enum DocumentationSnippets {
 
     static func openARealDownloader(folder: String) async throws -> Downloader {
         // snippet: Testing-8
-        var configuration = Configuration(stateFolder: folder + "/state")
-        configuration.waitsForNetwork = false
-        configuration.waitsForSpace = false
+        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        configuration.network.waitsForNetwork = false
+        configuration.storage.waitsForSpace = false
         configuration.retry.attempts = 2
         configuration.retry.base = .milliseconds(10)
-        configuration.stallTimeout = .seconds(2)
+        configuration.connections.stallTimeout = .seconds(2)
         let downloader = try await Downloader(configuration)
         // end
         return downloader
     }
 
-    static func interrupt(configuration: Configuration, request: DownloadRequest) async throws -> CompletedDownload {
+    static func interrupt(configuration: Downloader.Configuration, request: DownloadRequest) async throws
+        -> CompletedDownload
+    {
         // snippet: Testing-9
         let first = try await Downloader(configuration)
         _ = try await first.add(request)

@@ -396,7 +396,7 @@ extension Downloader {
         over disk: SimulatedDisk,
         _ transport: any Transport,
         _ store: DownloadStore,
-        _ configuration: Configuration
+        _ configuration: Downloader.Configuration
     ) async throws(DownloadError) {
         try await self.init(
             configuration,

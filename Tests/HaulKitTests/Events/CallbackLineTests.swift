@@ -120,7 +120,7 @@ struct CallbackLineTests {
     }
 
     @Test func aChainOfADownloadIsInOrder() async throws {
-        try await ManagerRig.run(configure: { $0.markInterval = .milliseconds(1) }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.storage.progressInterval = .milliseconds(1) }) { rig async throws in
             for number in 0..<40 {
                 let kind = number % 2 == 0 ? "fast" : "missing"
                 let download = try await rig.downloader.add(try rig.named("\(number)", kind))

@@ -94,7 +94,7 @@ struct AddAgainTests {
 
     @Test func takesUpByItselfWhatRan() async throws {
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
@@ -110,7 +110,7 @@ struct AddAgainTests {
 
     @Test func leavesPausedWhatWasPaused() async throws {
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)

@@ -106,7 +106,7 @@ struct AddManyTests {
 
     @Test func keepsWhatHasGatheredWhenItIsPaused() async throws {
         let content = TestContent(seed: 4, count: 40_000)
-        try await FaultRig.run(configure: { $0.markInterval = .seconds(3600) }) { request in
+        try await FaultRig.run(configure: { $0.storage.progressInterval = .seconds(3600) }) { request in
             var resource = FileResource(content: content, etag: "\"a\"")
             if request.range == nil {
                 resource.bodyLimit = 30_000

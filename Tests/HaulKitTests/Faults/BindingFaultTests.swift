@@ -10,7 +10,7 @@ struct BindingFaultTests {
     private let content = TestContent.first
 
     private func run(_ binding: NetworkBinding?, _ test: (FaultRig) async throws -> Void) async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.binding = binding }, test)
+        try await FaultRig.run(serving: content.resource(), configure: { $0.network.binding = binding }, test)
     }
 
     @Test(
@@ -31,8 +31,8 @@ struct BindingFaultTests {
         try await FaultRig.run(
             serving: content.resource(),
             configure: { configuration in
-                configuration.binding = .localAddress("127.0.0.9")
-                configuration.proxies = ProxySettings(try .init(proxy.url))
+                configuration.network.binding = .localAddress("127.0.0.9")
+                configuration.network.proxies = ProxySettings(try .init(proxy.url))
             }
         ) { rig in
             try await rig.download()

@@ -35,7 +35,7 @@ struct CacheTests {
             let sums = try await rig.downloader.storedBytes()
             #expect(sums.finishedFiles == 2 && sums.finished == 2 * Int64(content.count) && sums.unfinished == 0)
             #expect(
-                try await rig.downloader.storedFiles(DownloadQuery(offset: 1, limit: 1)).map(\.id) == [downloads[1].id]
+                try await rig.downloader.storedFiles(DownloadFilter(offset: 1, limit: 1)).map(\.id) == [downloads[1].id]
             )
             #expect(try await rig.downloader.missingFiles().isEmpty)
             let free = try await rig.downloader.freeDiskSpace(at: rig.folder + "/not/there/yet")

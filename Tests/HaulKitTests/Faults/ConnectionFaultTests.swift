@@ -11,7 +11,7 @@ struct ConnectionFaultTests {
     @Test func asksAgainWhenTheFirstByteDoesNotCome() async throws {
         let resource = content.resource()
         try await FaultRig.run(
-            configure: { $0.stallTimeout = .milliseconds(500) },
+            configure: { $0.connections.stallTimeout = .milliseconds(500) },
             serving: { $0.requestNumber == 1 ? TestReply([.stall]) : resource.reply(to: $0) }
         ) { rig in
             try await rig.download()
@@ -22,7 +22,7 @@ struct ConnectionFaultTests {
 
     @Test func failsWhenNoAnswerEverComes() async throws {
         try await FaultRig.run(
-            configure: { $0.stallTimeout = .milliseconds(500) },
+            configure: { $0.connections.stallTimeout = .milliseconds(500) },
             serving: { _ in TestReply([.stall]) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .timedOut)
@@ -35,7 +35,7 @@ struct ConnectionFaultTests {
     @Test func resumesWhereTheServerFellSilent() async throws {
         let content = content
         try await FaultRig.run(
-            configure: { $0.stallTimeout = .seconds(1) },
+            configure: { $0.connections.stallTimeout = .seconds(1) },
             serving: content.resource().silentFirst()
         ) { rig in
             try await rig.download()
@@ -47,7 +47,7 @@ struct ConnectionFaultTests {
     @Test func failsOfASilenceWhenNoRetryIsLeft() async throws {
         try await FaultRig.run(
             configure: { configuration in
-                configuration.stallTimeout = .milliseconds(500)
+                configuration.connections.stallTimeout = .milliseconds(500)
                 configuration.retry.attempts = 0
             },
             serving: content.resource().silent(after: cut).reply
@@ -64,7 +64,10 @@ struct ConnectionFaultTests {
         resource.bytesPerSecond = 100
         let slow = resource
         // Twice as long as a silence may be, but never silent.
-        try await FaultRig.run(configure: { $0.stallTimeout = .seconds(2) }, serving: { slow.reply(to: $0) }) { rig in
+        try await FaultRig.run(
+            configure: { $0.connections.stallTimeout = .seconds(2) },
+            serving: { slow.reply(to: $0) }
+        ) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(drip))
             #expect(rig.server.requests.count == 1)

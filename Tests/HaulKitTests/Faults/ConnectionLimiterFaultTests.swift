@@ -20,8 +20,8 @@ struct ConnectionLimiterFaultTests {
             serving: content.resource().paced(400_000),
             configure: { configuration in
                 configuration.share(8)
-                configuration.connectionsPerHost = limit
-                configuration.activeDownloads = downloads
+                configuration.connections.maxPerHost = limit
+                configuration.queue.maxConcurrentDownloads = downloads
             }
         ) { rig in
             var running: [Download] = []
@@ -39,7 +39,7 @@ struct ConnectionLimiterFaultTests {
         try await FaultRig.run(
             configure: { configuration in
                 configuration.share(4)
-                configuration.connectionsPerHost = 3
+                configuration.connections.maxPerHost = 3
             },
             serving: { request in
                 // The first would take a minute.
@@ -62,7 +62,7 @@ struct ConnectionLimiterFaultTests {
         try await FaultRig.run(
             configure: { configuration in
                 configuration.share(2)
-                configuration.connectionsPerHost = 1
+                configuration.connections.maxPerHost = 1
             },
             serving: { request in
                 request.path == "/1" ? resource.paced(2_000).reply(to: request) : resource.reply(to: request)
@@ -80,7 +80,7 @@ struct ConnectionLimiterFaultTests {
     @Test func forgetsWhoWaitsAndIsPaused() async throws {
         let resource = content.resource()
         try await FaultRig.run(
-            configure: { $0.connectionsPerHost = 1 },
+            configure: { $0.connections.maxPerHost = 1 },
             serving: { request in
                 request.path == "/1" ? resource.paced(300_000).reply(to: request) : resource.reply(to: request)
             }

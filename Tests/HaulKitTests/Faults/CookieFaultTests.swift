@@ -38,8 +38,8 @@ struct CookieFaultTests {
         resource.bytesPerSecond = 2_000_000
         try await FaultRig.run(
             configure: {
-                $0.connectionsPerDownload = 4
-                $0.initialConnections = 4
+                $0.connections.maxPerDownload = 4
+                $0.connections.initial = 4
             },
             serving: shareHost(large, then: resource)
         ) { rig in
@@ -98,8 +98,8 @@ struct CookieFaultTests {
         let resource = content.resource()
         try await FaultRig.run(
             configure: {
-                $0.cookies = Cookies(netscape: "127.0.0.1\tFALSE\t/\tFALSE\t0\tlogin\tyes\n")
-                $0.collectsCookies = true
+                $0.network.cookies = Cookies(netscape: "127.0.0.1\tFALSE\t/\tFALSE\t0\tlogin\tyes\n")
+                $0.network.collectsCookies = true
             },
             serving: { request in
                 var reply = resource

@@ -66,7 +66,7 @@ struct CredentialFaultTests {
         let secure = try await TestServer.start(tls: certificate) { resource.reply(to: $0) }
         let target = secure.url("/file.bin")
         try await FaultRig.run(
-            configure: { $0.certificateAuthorities = certificate.certificatePath },
+            configure: { $0.network.certificateAuthorities = certificate.certificatePath },
             serving: { _ in .redirect(to: target) }
         ) { rig in
             let url = "http://localhost:\(rig.server.port)/file.bin"
@@ -116,7 +116,7 @@ struct CredentialFaultTests {
         let resource = content.resource()
         let netrc = Netrc("machine 127.0.0.1 login me password secret\nmachine localhost login you password guess")
         try await FaultRig.run(
-            configure: { $0.netrc = netrc },
+            configure: { $0.network.netrc = netrc },
             serving: { request in
                 guard let host = request["Host"], host.hasPrefix("127.0.0.1") else {
                     return resource.reply(to: request)
@@ -134,7 +134,7 @@ struct CredentialFaultTests {
     @Test func sendsNothingToAHostThatNetrcDoesNotName() async throws {
         let resource = content.resource()
         let netrc = Netrc("machine elsewhere.example login me password secret")
-        try await FaultRig.run(configure: { $0.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+        try await FaultRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
             try await rig.download()
             #expect(rig.server.requests.map { $0["Authorization"] } == [nil])
         }
@@ -143,7 +143,8 @@ struct CredentialFaultTests {
     @Test(arguments: [("default login any password all", false), ("machine 127.0.0.1 login me password secret", true)])
     func sendsToTheURLsOfAMetalinkOnlyWhatNamesTheirHost(_ text: String, _ isSent: Bool) async throws {
         let resource = content.resource()
-        try await FaultRig.run(configure: { $0.netrc = Netrc(text) }, serving: { resource.reply(to: $0) }) { rig in
+        try await FaultRig.run(configure: { $0.network.netrc = Netrc(text) }, serving: { resource.reply(to: $0) }) {
+            rig in
             let source = "<url>\(rig.server.url("/file.bin"))</url>"
             let document =
                 "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"><file name=\"file.bin\">\(source)</file></metalink>"
@@ -162,7 +163,7 @@ struct CredentialFaultTests {
     @Test func prefersTheHeaderToTheURLAndTheURLToNetrc() async throws {
         let resource = content.resource()
         let netrc = Netrc("default login file password secret")
-        try await FaultRig.run(configure: { $0.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+        try await FaultRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
             let url = "http://url:secret@127.0.0.1:\(rig.server.port)/"
             try await rig.download(try rig.request(url: url + "1") { $0.destination = .file(path: rig.folder + "/1") })
             try await rig.download(

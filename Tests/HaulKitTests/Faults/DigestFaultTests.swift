@@ -89,8 +89,8 @@ struct DigestFaultTests {
         let gate = Guard { _ in "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"" }
         try await FaultRig.run(
             configure: {
-                $0.connectionsPerDownload = 4
-                $0.initialConnections = 4
+                $0.connections.maxPerDownload = 4
+                $0.connections.initial = 4
             },
             serving: { request in
                 gate.admits(request)
@@ -171,7 +171,7 @@ struct DigestFaultTests {
     @Test func takesTheWordsOfNetrc() async throws {
         let gate = Guard { _ in "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"" }
         try await FaultRig.run(
-            configure: { $0.netrc = Netrc("machine 127.0.0.1 login user password \"p ä:ss\"") },
+            configure: { $0.network.netrc = Netrc("machine 127.0.0.1 login user password \"p ä:ss\"") },
             serving: handler(gate)
         ) { rig in
             try await rig.download("/dir/a")

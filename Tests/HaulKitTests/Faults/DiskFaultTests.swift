@@ -85,7 +85,7 @@ struct DiskFaultTests {
     func keepsWhatArrivedWhenTheDiskFillsUp() async throws {
         let content = TestContent(seed: 1, count: 1_500_000)
         try await FaultRig.run(
-            configure: { $0.waitsForSpace = false },
+            configure: { $0.storage.waitsForSpace = false },
             serving: { request in
                 request.range == nil
                     ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
@@ -147,8 +147,8 @@ struct DiskFaultTests {
         defer { try? SystemCommand.run("umount", "-l", root) }
         try await FaultRig.run(
             configure: { configuration in
-                configuration.stateFolder = root + "/state"
-                configuration.restoration = .everything
+                configuration.storage.stateFolder = root + "/state"
+                configuration.storage.restoration = .everything
             },
             serving: { request in
                 request.range == nil

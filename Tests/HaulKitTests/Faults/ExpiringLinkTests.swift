@@ -12,7 +12,7 @@ struct ExpiringLinkTests {
     private func run(
         _ links: SignedLinks,
         saysExpiry: Bool = true,
-        _ configure: (inout Configuration) -> Void = { _ in },
+        _ configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (FaultRig, Place) async throws -> Void
     ) async throws {
         let place = Place()
@@ -20,7 +20,7 @@ struct ExpiringLinkTests {
             configure: {
                 // Bodies that a link cut off count as failed attempts while this machine is busy.
                 $0.retry.attempts = 60
-                $0.sourceProvider = { try links.source(at: place(), $0, saysExpiry: saysExpiry) }
+                $0.sources.provider = { try links.source(at: place(), $0, saysExpiry: saysExpiry) }
                 configure(&$0)
             },
             serving: { links.reply(to: $0) },
@@ -102,7 +102,7 @@ struct ExpiringLinkTests {
 
     @Test func failsWhenTheApplicationKnowsNoURL() async throws {
         try await FaultRig.run(
-            configure: { $0.sourceProvider = { _ in throw NoLesson() } },
+            configure: { $0.sources.provider = { _ in throw NoLesson() } },
             serving: { _ in .empty(404, "Not Found") }
         ) { rig in
             let error = try await rig.failure(of: DownloadRequest(key: "lesson", to: .file(path: rig.path)))
@@ -113,7 +113,7 @@ struct ExpiringLinkTests {
 
     @Test func failsWhenTheApplicationNamesNoURLThatCanBeAsked() async throws {
         try await FaultRig.run(
-            configure: { $0.sourceProvider = { _ in DownloadSource(URL(fileURLWithPath: "/etc/passwd")) } },
+            configure: { $0.sources.provider = { _ in DownloadSource(URL(fileURLWithPath: "/etc/passwd")) } },
             serving: { _ in .empty(404, "Not Found") }
         ) { rig in
             let error = try await rig.failure(of: DownloadRequest(key: "lesson", to: .file(path: rig.path)))
@@ -125,8 +125,8 @@ struct ExpiringLinkTests {
     @Test func waitsNoLongerThanItShouldForAnApplicationThatHangs() async throws {
         try await FaultRig.run(
             configure: {
-                $0.sourceTimeout = .milliseconds(50)
-                $0.sourceProvider = { _ in
+                $0.sources.timeout = .milliseconds(50)
+                $0.sources.provider = { _ in
                     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
                     throw NoLesson()
                 }
@@ -143,7 +143,7 @@ struct ExpiringLinkTests {
         let (cancellations, asks) = (CallCounter(), CallCounter())
         try await FaultRig.run(
             configure: {
-                $0.sourceProvider = { _ in
+                $0.sources.provider = { _ in
                     asks.next()
                     do { try await Task.sleep(for: .seconds(600)) } catch {
                         cancellations.next()
@@ -181,7 +181,7 @@ struct ExpiringLinkTests {
         let place = Place()
         try await FaultRig.run(
             configure: {
-                $0.sourceProvider = { _ in
+                $0.sources.provider = { _ in
                     guard let url = URL(string: place() + "/other") else { throw NoLesson() }
                     return DownloadSource(url)
                 }
@@ -214,12 +214,12 @@ struct ExpiringLinkTests {
 
     @Test func bringsARequestWithoutAURLBackAfterARestart() async throws {
         let links = SignedLinks(content.resource(), life: .seconds(60))
-        try await run(links, { $0.activeDownloads = 1 }) { rig, place in
+        try await run(links, { $0.queue.maxConcurrentDownloads = 1 }) { rig, place in
             await rig.downloader.shutDown()
             var configuration = rig.configuration
-            configuration.restoration = .everything
+            configuration.storage.restoration = .everything
             // Nobody knows a URL while the first process lives.
-            configuration.sourceProvider = { _ in
+            configuration.sources.provider = { _ in
                 try await Task.sleep(for: .seconds(600))
                 throw NoLesson()
             }
@@ -229,7 +229,7 @@ struct ExpiringLinkTests {
             let id = try await first.add(request).id
             await first.shutDown()
 
-            configuration.sourceProvider = { try links.source(at: place(), $0) }
+            configuration.sources.provider = { try links.source(at: place(), $0) }
             let second = try await Downloader(configuration)
             let download = try #require(try await second.download(id))
             _ = try await download.result()

@@ -11,7 +11,7 @@ struct FaultRig: Sendable {
 
     let server: TestServer
     let downloader: Downloader
-    let configuration: Configuration
+    let configuration: Downloader.Configuration
     /// Everything of this rig lies in it; the downloads go to ``folder``.
     let root: String
 
@@ -31,7 +31,7 @@ struct FaultRig: Sendable {
     static func run(
         tls: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
-        configure: (inout Configuration) throws -> Void = { _ in },
+        configure: (inout Downloader.Configuration) throws -> Void = { _ in },
         serving handler: @escaping Handler,
         _ test: (FaultRig) async throws -> Void
     ) async throws {
@@ -55,26 +55,26 @@ struct FaultRig: Sendable {
     /// The same for a resource without surprises.
     static func run(
         serving resource: FileResource,
-        configure: (inout Configuration) throws -> Void = { _ in },
+        configure: (inout Downloader.Configuration) throws -> Void = { _ in },
         _ test: (FaultRig) async throws -> Void
     ) async throws {
         try await run(configure: configure, serving: { resource.reply(to: $0) }, test)
     }
 
     /// Retries at once, and marks often.
-    static func quick(stateFolder: String) -> Configuration {
-        var configuration = Configuration(stateFolder: stateFolder)
-        configuration.restoration = .onRequest
+    static func quick(stateFolder: String) -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: stateFolder)
+        configuration.storage.restoration = .onRequest
         configuration.retry.attempts = 6
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(5)
         configuration.retry.retryAfterCap = .milliseconds(20)
-        configuration.stallTimeout = .seconds(30)
+        configuration.connections.stallTimeout = .seconds(30)
         // What these tests are about happens on one connection, unless they say otherwise.
-        configuration.connectionsPerDownload = 1
-        configuration.markInterval = .milliseconds(20)
+        configuration.connections.maxPerDownload = 1
+        configuration.storage.progressInterval = .milliseconds(20)
         // Whether this machine has a network is nothing to them.
-        configuration.waitsForNetwork = false
+        configuration.network.waitsForNetwork = false
         return configuration
     }
 

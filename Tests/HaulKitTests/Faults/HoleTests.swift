@@ -15,7 +15,7 @@ struct HoleTests {
         _ resource: FileResource,
         at limit: Int64 = 300_000,
         _ change: (inout DownloadRequest) -> Void = { _ in },
-        secondRun: (inout Configuration) -> Void = { _ in },
+        secondRun: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (FaultRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
     ) async throws {
         // The first run never completes, however slow the machine is: each answer ends in silence.

@@ -18,7 +18,7 @@ struct HookFaultTests {
         let receiver = try await TestServer.start { _ in .empty(200, "OK") }
         let url = try #require(URL(string: receiver.url("/hook")))
         try await FaultRig.run(serving: handler) { rig in
-            await rig.downloader.setHooks([.webhook(url, on: Set(HookEvent.allCases))])
+            try await rig.downloader.update { $0.hooks.actions = [.webhook(url, on: Set(HookEvent.allCases))] }
             try await test(rig)
             #expect(await rig.downloader.waitForHooks(within: .seconds(3600)))
         }
@@ -107,15 +107,16 @@ struct HookFaultTests {
     @Test func aHookThatFailsHarmsNoDownload() async throws {
         try await FaultRig.run(
             serving: content.resource(),
-            configure: { $0.hookLimits.webhookRetry.base = .milliseconds(1) }
+            configure: { $0.hooks.limits.webhookRetry.base = .milliseconds(1) }
         ) { rig in
             let nobody = try #require(URL(string: "http://\(FaultRig.nobody)/"))
             let noURL = try #require(URL(string: "file:///etc"))
             let all = Set(HookEvent.allCases)
-            await rig.downloader.setHooks([
+            let actions: [Hook] = [
                 .command(path: "/nowhere/hook", on: all), .command(path: "", on: all), .webhook(nobody, on: all),
                 .webhook(noURL, on: all), .desktopNotification(on: all),
-            ])
+            ]
+            try await rig.downloader.update { $0.hooks.actions = actions }
             try await rig.download()
             #expect(try rig.holdsOnly(content))
         }

@@ -36,7 +36,8 @@ struct ImpossibleAnswerFaultTests {
         var resource = Self.content.resource()
         resource.bytesPerSecond = 2_000_000
         let slow = resource
-        try await FaultRig.run(configure: { $0.connectionsPerDownload = 4 }, serving: { slow.reply(to: $0) }) { rig in
+        try await FaultRig.run(configure: { $0.connections.maxPerDownload = 4 }, serving: { slow.reply(to: $0) }) {
+            rig in
             try await rig.download { $0.mirrors = [Metalink.Source(url)] }
             #expect(try rig.holdsOnly(Self.content))
         }
@@ -49,9 +50,9 @@ struct ImpossibleAnswerFaultTests {
         let url = try #require(URL(string: receiver.url("/hook")))
         try await FaultRig.run(
             serving: Self.content.resource(),
-            configure: { $0.hookLimits.shutDownTime = .zero }
+            configure: { $0.hooks.limits.shutDownTime = .zero }
         ) { rig in
-            await rig.downloader.setHooks([.webhook(url, on: [.completed])])
+            try await rig.downloader.update { $0.hooks.actions = [.webhook(url, on: [.completed])] }
             try await rig.download()
             while receiver.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try rig.holdsOnly(Self.content))
@@ -65,7 +66,7 @@ struct ImpossibleAnswerFaultTests {
         let setting = try ProxySettings.Proxy(proxy.url(""))
         try await FaultRig.run(
             serving: Self.content.resource(),
-            configure: { $0.proxies = ProxySettings(setting) }
+            configure: { $0.network.proxies = ProxySettings(setting) }
         ) { rig async throws in
             let url = isTunnel ? "https://127.0.0.1:1/x" : rig.server.url("/file.bin")
             let error = try await rig.failure(of: try rig.request(url: url))
@@ -94,8 +95,8 @@ struct ImpossibleAnswerFaultTests {
         try await FaultRig.run(
             configure: {
                 $0.retry.attempts = 1
-                $0.stallTimeout = .milliseconds(300)
-                $0.activeDownloads = 32
+                $0.connections.stallTimeout = .milliseconds(300)
+                $0.queue.maxConcurrentDownloads = 32
             },
             serving: handler
         ) { rig in

@@ -13,7 +13,7 @@ struct MirrorRig: Sendable {
 
     static func run(
         tls: TestCertificate? = nil,
-        configure: (inout Configuration) -> Void = { $0.share() },
+        configure: (inout Downloader.Configuration) -> Void = { $0.share() },
         serving first: @escaping @Sendable (TestRequest, [TestServer]) -> TestReply,
         mirrors handlers: [FaultRig.Handler],
         _ test: (MirrorRig) async throws -> Void
@@ -27,7 +27,7 @@ struct MirrorRig: Sendable {
                 tls: tls,
                 configure: { configuration in
                     configure(&configuration)
-                    if let tls { configuration.certificateAuthorities = tls.certificatePath }
+                    if let tls { configuration.network.certificateAuthorities = tls.certificatePath }
                 },
                 serving: { first($0, mirrors) }
             ) { try await test(MirrorRig(rig: $0, mirrors: mirrors)) }
@@ -38,7 +38,7 @@ struct MirrorRig: Sendable {
 
     /// The same where the first server need not know the others.
     static func run(
-        configure: (inout Configuration) -> Void = { $0.share() },
+        configure: (inout Downloader.Configuration) -> Void = { $0.share() },
         serving first: @escaping FaultRig.Handler,
         mirrors: [FaultRig.Handler],
         _ test: (MirrorRig) async throws -> Void

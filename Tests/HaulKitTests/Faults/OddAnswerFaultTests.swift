@@ -13,7 +13,7 @@ struct OddAnswerFaultTests {
     private func failure(_ reply: TestReply) async throws -> DownloadError? {
         var failure: DownloadError?
         try await FaultRig.run(
-            configure: { $0.stallTimeout = .seconds(10) },
+            configure: { $0.connections.stallTimeout = .seconds(10) },
             serving: { _ in reply }
         ) { rig in
             do {

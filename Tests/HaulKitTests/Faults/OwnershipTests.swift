@@ -80,12 +80,12 @@ struct OwnershipTests {
     @Test func theNumberOfALiveProcessHoldsUpNobodyWhoOwnsTheWholeStore() async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
             var configuration = rig.configuration
-            configuration.name = "alone"
-            configuration.restoration = .everything
+            configuration.storage.name = "alone"
+            configuration.storage.restoration = .everything
             do {
                 let store = try DownloadStore(
-                    folder: configuration.stateFolder,
-                    name: configuration.name,
+                    folder: configuration.storage.stateFolder,
+                    name: configuration.storage.name,
                     isExclusive: true,
                     bootID: "earlier"
                 )
@@ -122,8 +122,8 @@ struct OwnershipTests {
     @Test func leavesToAnotherWhatItHasJustBegun() async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
             let other = try DownloadStore(
-                folder: rig.configuration.stateFolder,
-                name: rig.configuration.name,
+                folder: rig.configuration.storage.stateFolder,
+                name: rig.configuration.storage.name,
                 isExclusive: false,
                 bootID: ""
             )

@@ -111,7 +111,7 @@ struct ProbeTests {
 
     @Test func endsWhenItsTaskIsCancelledAndFreesTheConnection() async throws {
         try await FaultRig.run(
-            configure: { $0.connectionsPerHost = 1 },
+            configure: { $0.connections.maxPerHost = 1 },
             serving: { request in
                 request.target == "/hang" ? TestReply([.stall]) : resource().reply(to: request)
             }
@@ -138,7 +138,8 @@ struct ProbeTests {
     }
 
     @Test func failsAfterAShutDownAndDuringOne() async throws {
-        try await FaultRig.run(configure: { $0.connectionsPerHost = 1 }, serving: { _ in TestReply([.stall]) }) { rig in
+        try await FaultRig.run(configure: { $0.connections.maxPerHost = 1 }, serving: { _ in TestReply([.stall]) }) {
+            rig in
             let probes = [1, 2].map { number in
                 Task { () async throws(DownloadError) in
                     try await rig.downloader.probe(rig.server.url("/\(number)"))

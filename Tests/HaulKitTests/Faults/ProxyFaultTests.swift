@@ -26,8 +26,8 @@ struct ProxyFaultTests {
         try await FaultRig.run(
             tls: certificate,
             configure: { configuration in
-                configuration.certificateAuthorities = certificate?.certificatePath
-                configuration.proxies = ProxySettings(http: setting, https: setting, exceptions: exceptions)
+                configuration.network.certificateAuthorities = certificate?.certificatePath
+                configuration.network.proxies = ProxySettings(http: setting, https: setting, exceptions: exceptions)
             },
             serving: handler ?? { resource.reply(to: $0) }
         ) { try await test($0, proxy) }
@@ -104,7 +104,7 @@ struct ProxyFaultTests {
     @Test func failsWhenTheProxyIsNotThere() async throws {
         let resource = content.resource()
         try await FaultRig.run(
-            configure: { $0.proxies = ProxySettings(try ProxySettings.Proxy("http://\(FaultRig.nobody)")) },
+            configure: { $0.network.proxies = ProxySettings(try ProxySettings.Proxy("http://\(FaultRig.nobody)")) },
             serving: { resource.reply(to: $0) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .connectionFailed)

@@ -9,7 +9,7 @@ struct QuotaFaultTests {
     private static let quota = SpaceRig.size * 3 / 2
 
     @Test func holdsWhatIsBeyondTheQuotaUntilThereIsRoomAgain() async throws {
-        try await SpaceRig.run(configure: { $0.diskQuota = Self.quota }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.diskQuota = Self.quota }) { rig in
             let first = try await rig.add(1)
             _ = try await first.result()
             let second = try await rig.add(2)
@@ -26,8 +26,8 @@ struct QuotaFaultTests {
 
     @Test func twoAtOnceShareWhatThereIs() async throws {
         try await SpaceRig.run(configure: {
-            $0.diskQuota = Self.quota
-            $0.bytesPerSecond = 1_000_000
+            $0.storage.diskQuota = Self.quota
+            $0.network.bytesPerSecond = 1_000_000
         }) { rig in
             let downloads = [try await rig.add(1), try await rig.add(2)]
             await withTaskGroup(of: Void.self) { group in
@@ -45,14 +45,14 @@ struct QuotaFaultTests {
             let first = try await SpaceRig.open(disk, in: folder)
             _ = try await first.add(1).result()
             await first.downloader.shutDown()
-            let second = try await SpaceRig.open(disk, in: folder) { $0.diskQuota = Self.quota }
+            let second = try await SpaceRig.open(disk, in: folder) { $0.storage.diskQuota = Self.quota }
             await (try await second.add(2)).isHeld(for: .quota)
             await second.downloader.shutDown()
         }
     }
 
     @Test func aFileThatSomebodyRemovedTakesNoRoom() async throws {
-        try await SpaceRig.run(configure: { $0.diskQuota = Self.quota }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.diskQuota = Self.quota }) { rig in
             _ = try await rig.add(1).result()
             let second = try await rig.add(2)
             try rig.disk.remove(SpaceRig.path(1))
@@ -64,8 +64,8 @@ struct QuotaFaultTests {
         try await SpaceRig.run(
             isLengthKnown: false,
             configure: {
-                $0.diskQuota = 50_000
-                $0.bytesPerSecond = 60_000
+                $0.storage.diskQuota = 50_000
+                $0.network.bytesPerSecond = 60_000
             }
         ) { rig in
             let download = try await rig.add(1)
@@ -74,7 +74,7 @@ struct QuotaFaultTests {
     }
 
     @Test func failsWhereTheFileIsLargerThanTheQuota() async throws {
-        try await SpaceRig.run(configure: { $0.diskQuota = SpaceRig.size - 1 }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.diskQuota = SpaceRig.size - 1 }) { rig in
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .diskFull)

@@ -29,7 +29,7 @@ struct RateLimiterFaultTests {
             serving: content.resource(),
             configure: { configuration in
                 configuration.share()
-                configuration.bytesPerSecond = Self.crawl
+                configuration.network.bytesPerSecond = Self.crawl
             }
         ) { rig in
             var running: [Download] = []
@@ -38,7 +38,7 @@ struct RateLimiterFaultTests {
                 running.append(try await rig.downloader.add(request))
             }
             await running[0].reaches(1)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             for download in running { #expect(try content.matches(fileAt: try await download.result().path)) }
         }
     }
@@ -67,7 +67,7 @@ struct RateLimiterFaultTests {
             serving: small.resource(),
             configure: { configuration in
                 configuration.share()
-                configuration.stallTimeout = .milliseconds(1500)
+                configuration.connections.stallTimeout = .milliseconds(1500)
                 configuration.retry.attempts = 0
             }
         ) { rig in

@@ -180,7 +180,7 @@ struct RedirectFaultTests {
         let target = plain.url("/file.bin")
         try await FaultRig.run(
             tls: certificate,
-            configure: { $0.certificateAuthorities = certificate.certificatePath },
+            configure: { $0.network.certificateAuthorities = certificate.certificatePath },
             serving: { _ in .redirect(to: target) }
         ) { rig in
             let request = try rig.request { $0.allowsInsecureRedirects = isAllowed }

@@ -89,7 +89,7 @@ struct ReplaceSourceTests {
             default: .empty(404, "Not Found")
             }
         }
-        try await FaultRig.run(configure: { $0.activeDownloads = 1 }, serving: handler) { rig in
+        try await FaultRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }, serving: handler) { rig in
             let slow = try await rig.downloader.add(
                 try rig.request("/slow") { $0.destination = .file(path: rig.folder + "/slow") }
             )

@@ -3,12 +3,12 @@ import NIOCore
 
 @testable import HaulKit
 
-extension Configuration {
+extension Downloader.Configuration {
     /// So many connections a file from the beginning, however small it is.
     mutating func share(_ connections: Int = 4) {
-        connectionsPerDownload = connections
-        initialConnections = connections
-        smallestPiece = 16 << 10
+        self.connections.maxPerDownload = connections
+        self.connections.initial = connections
+        self.connections.smallestPiece = 16 << 10
     }
 }
 

@@ -54,7 +54,7 @@ struct SpaceFaultTests {
     }
 
     @Test func asksNothingOfTheNetworkWhereTheRoomIsKnownToBeMissing() async throws {
-        try await SpaceRig.run(configure: { $0.reservedDiskSpace = 5000 }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.reservedDiskSpace = 5000 }) { rig in
             rig.disk.setFreeSpace(5000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -68,8 +68,8 @@ struct SpaceFaultTests {
         try await SpaceRig.run(
             isLengthKnown: false,
             configure: {
-                $0.reservedDiskSpace = 5000
-                $0.bytesPerSecond = 40_000
+                $0.storage.reservedDiskSpace = 5000
+                $0.network.bytesPerSecond = 40_000
             }
         ) { rig in
             let download = try await rig.add()
@@ -77,7 +77,7 @@ struct SpaceFaultTests {
             await download.reaches(1)
             rig.disk.setFreeSpace(4999)
             #expect(await download.isHeld(for: .diskFull).receivedBytes > 0)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             rig.disk.setFreeSpace(1 << 40)
             _ = try await download.result()
             #expect(rig.disk.content(SpaceRig.path()) == SpaceRig.content)
@@ -95,7 +95,7 @@ struct SpaceFaultTests {
     }
 
     @Test func failsWhereItIsNotToWait() async throws {
-        try await SpaceRig.run(configure: { $0.waitsForSpace = false }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.waitsForSpace = false }) { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
@@ -158,7 +158,7 @@ struct SpaceFaultTests {
     // MARK: Many, and the next start
 
     @Test func manyWaitOutsideOfMemoryAndComeBackInOrder() async throws {
-        try await SpaceRig.run(configure: { $0.activeDownloads = 1 }) { rig in
+        try await SpaceRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig in
             rig.disk.setFreeSpace(1000)
             var downloads: [Download] = []
             for number in 1...6 { downloads.append(try await rig.add(number)) }

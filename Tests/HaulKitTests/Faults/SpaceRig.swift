@@ -7,7 +7,7 @@ struct SpaceRig: Sendable {
     let disk: SimulatedDisk
     let transport: ScriptedTransport
     let downloader: Downloader
-    let configuration: HaulKit.Configuration
+    let configuration: Downloader.Configuration
 
     static let content: [UInt8] = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     static let size = Int64(content.count)
@@ -19,17 +19,17 @@ struct SpaceRig: Sendable {
         _ disk: SimulatedDisk,
         in folder: String,
         isLengthKnown: Bool = true,
-        configure: (inout HaulKit.Configuration) -> Void = { _ in }
+        configure: (inout Downloader.Configuration) -> Void = { _ in }
     ) async throws -> SpaceRig {
-        var configuration = HaulKit.Configuration(stateFolder: folder)
-        configuration.batchBytes = 16 * 1024
-        configuration.markInterval = .milliseconds(5)
-        configuration.connectionsPerDownload = 1
+        var configuration = Downloader.Configuration(stateFolder: folder)
+        configuration.storage.batchBytes = 16 * 1024
+        configuration.storage.progressInterval = .milliseconds(5)
+        configuration.connections.maxPerDownload = 1
         configure(&configuration)
         let store = try DownloadStore(
             folder: folder,
             name: "default",
-            isExclusive: configuration.restoration == .everything,
+            isExclusive: configuration.storage.restoration == .everything,
             bootID: disk.bootID
         )
         let transport = ScriptedTransport { request, _ in
@@ -43,7 +43,7 @@ struct SpaceRig: Sendable {
 
     static func run(
         isLengthKnown: Bool = true,
-        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (SpaceRig) async throws -> Void
     ) async throws {
         try await withFolder { folder in

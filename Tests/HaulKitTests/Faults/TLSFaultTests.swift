@@ -20,7 +20,7 @@ struct TLSFaultTests {
         try await FaultRig.run(
             tls: certificate,
             onAccept: onAccept,
-            configure: { $0.certificateAuthorities = trusting ? certificate.certificatePath : nil },
+            configure: { $0.network.certificateAuthorities = trusting ? certificate.certificatePath : nil },
             serving: handler,
             test
         )
@@ -72,8 +72,10 @@ struct TLSFaultTests {
     }
 
     @Test func saysThatTheFileOfAuthoritiesCannotBeRead() async throws {
-        var configuration = Configuration(stateFolder: NSTemporaryDirectory() + "haul-faults-\(UUID().uuidString)")
-        configuration.certificateAuthorities = "/nowhere/authorities.pem"
+        var configuration = Downloader.Configuration(
+            stateFolder: NSTemporaryDirectory() + "haul-faults-\(UUID().uuidString)"
+        )
+        configuration.network.certificateAuthorities = "/nowhere/authorities.pem"
         let wish = configuration
         let error = await #expect(throws: DownloadError.self) { try await Downloader(wish) }
         #expect(error?.code == .tlsFailed)

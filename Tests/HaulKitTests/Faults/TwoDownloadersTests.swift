@@ -148,7 +148,7 @@ struct TwoDownloadersTests {
 
     @Test func anExclusiveDownloaderRefusesASecondOne() async throws {
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: { [resource = content.resource()] in resource.reply(to: $0) }
         ) { rig async throws in
             let error = await #expect(throws: DownloadError.self) { try await Downloader(rig.configuration) }

@@ -11,9 +11,12 @@ struct HomeFolderTests {
     }
 
     @Test func keepsTheStateInIt() {
-        #expect(Configuration.defaultStateFolder(["HOME": "/h"]) == "/h/.local/state/haul")
-        #expect(Configuration.defaultStateFolder(["HOME": "/h", "XDG_STATE_HOME": "/x"]) == "/x/haul")
-        #expect(Configuration.defaultStateFolder(["HOME": "/h", "XDG_STATE_HOME": "x"]) == "/h/.local/state/haul")
-        #expect(Configuration.defaultStateFolder(["HOME": "/h", "HAUL_STATE_DIR": "s"]) == "s")
+        #expect(Downloader.Configuration.Storage.defaultFolder(["HOME": "/h"]) == "/h/.local/state/haul")
+        #expect(Downloader.Configuration.Storage.defaultFolder(["HOME": "/h", "XDG_STATE_HOME": "/x"]) == "/x/haul")
+        #expect(
+            Downloader.Configuration.Storage.defaultFolder(["HOME": "/h", "XDG_STATE_HOME": "x"])
+                == "/h/.local/state/haul"
+        )
+        #expect(Downloader.Configuration.Storage.defaultFolder(["HOME": "/h", "HAUL_STATE_DIR": "s"]) == "s")
     }
 }

@@ -26,11 +26,11 @@ struct WebhookTests {
             ),
             certificateAuthorities: tls?.certificatePath
         )
-        var configuration = Configuration(stateFolder: "/nowhere")
-        configuration.hookLimits.webhookRetry.base = .milliseconds(1)
-        change(&configuration.hookLimits)
+        var configuration = Downloader.Configuration(stateFolder: "/nowhere")
+        configuration.hooks.limits.webhookRetry.base = .milliseconds(1)
+        change(&configuration.hooks.limits)
         let url = try #require(URL(string: server.url("/hook?token=1").replacing("://", with: "://ada:pw@")))
-        configuration.hooks = [.webhook(url, secret: "secret", on: [.started, .completed, .allCompleted])]
+        configuration.hooks.actions = [.webhook(url, secret: "secret", on: [.started, .completed, .allCompleted])]
         let runner = HookRunner(configuration, poster: transport, time: EngineClock(ContinuousClock()), seed: 1)
         var failure: (any Error)?
         do { try await test(runner, server) } catch { failure = error }
@@ -144,9 +144,9 @@ struct WebhookTests {
 
     @Test func showsNoticesToWhoIsThere() async throws {
         let notifier = ListeningNotifier()
-        var configuration = Configuration(stateFolder: "/nowhere")
-        configuration.hooks = [.desktopNotification(on: [.completed])]
-        configuration.notifier = notifier
+        var configuration = Downloader.Configuration(stateFolder: "/nowhere")
+        configuration.hooks.actions = [.desktopNotification(on: [.completed])]
+        configuration.hooks.notifier = notifier
         let runner = HookRunner(configuration, poster: nil, time: EngineClock(ContinuousClock()), seed: 1)
         for name in ["a", "b"] { runner.tell(try .sample(.completed) { $0.path = "/data/\(name)" }) }
         runner.tell(try .sample(.failed))

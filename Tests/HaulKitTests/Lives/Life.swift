@@ -136,19 +136,19 @@ final class Life: @unchecked Sendable {
         func notify(title: String, body: String) async -> Bool { false }
     }
 
-    private func configuration() -> HaulKit.Configuration {
-        var configuration = HaulKit.Configuration(stateFolder: "/state")
-        configuration.restoration = .onRequest
-        configuration.waitsForNetwork = false
+    private func configuration() -> Downloader.Configuration {
+        var configuration = Downloader.Configuration(stateFolder: "/state")
+        configuration.storage.restoration = .onRequest
+        configuration.network.waitsForNetwork = false
         configuration.retry.base = .milliseconds(50)
         configuration.retry.cap = .milliseconds(800)
         configuration.retry.attempts = 12
         configuration.retry.retryAfterCap = .seconds(5)
-        configuration.batchBytes = 16 << 10
-        configuration.connectionsPerDownload = plan.connections
-        configuration.initialConnections = plan.connections
-        configuration.smallestPiece = 4 << 10
-        configuration.notifier = Silence()
+        configuration.storage.batchBytes = 16 << 10
+        configuration.connections.maxPerDownload = plan.connections
+        configuration.connections.initial = plan.connections
+        configuration.connections.smallestPiece = 4 << 10
+        configuration.hooks.notifier = Silence()
         return configuration
     }
 

@@ -38,7 +38,7 @@ final class LifeProcess: @unchecked Sendable {
     }
 
     /// Starts it and adds a download for each request.
-    func start(_ configuration: HaulKit.Configuration, _ requests: [DownloadRequest]) async throws {
+    func start(_ configuration: Downloader.Configuration, _ requests: [DownloadRequest]) async throws {
         world.trace("process \(name) starts")
         let world = world
         let downloader: Downloader

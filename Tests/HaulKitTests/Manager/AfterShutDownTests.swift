@@ -28,6 +28,9 @@ struct AfterShutDownTests {
         "cancel": { _, download in try await download.cancel() },
         "remove": { _, download in try await download.remove() },
         "remove with the file": { _, download in try await download.remove(deletingFile: true) },
+        "limit the speed": { rig, _ in try await rig.downloader.setSpeedLimit(1) },
+        "update": { rig, _ in try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) } },
+        "forget settings": { rig, _ in try await rig.downloader.forgetSettings() },
         "limit the speed of one": { _, download in try await download.setSpeedLimit(1) },
         "replace the source": { rig, download in
             try await download.replaceSource(DownloadSource(#require(URL(string: rig.server.url("/fast/other")))))
@@ -59,7 +62,7 @@ struct AfterShutDownTests {
         "sort": { rig, _ in try await rig.downloader.sort(by: .path, isDescending: true) },
         "stored files": { rig, _ in _ = try await rig.downloader.storedFiles() },
         "stored bytes": { rig, _ in _ = try await rig.downloader.storedBytes() },
-        "missing files": { rig, _ in _ = try await rig.downloader.missingFiles(DownloadQuery(limit: 0)) },
+        "missing files": { rig, _ in _ = try await rig.downloader.missingFiles(DownloadFilter(limit: 0)) },
         "free disk space": { rig, _ in _ = try await rig.downloader.freeDiskSpace(at: rig.folder) },
         "fetch again": { rig, download in _ = try await rig.downloader.fetchAgain(download.id) },
         "remove finished": { rig, _ in _ = try await rig.downloader.removeFinished(before: .distantFuture) },
@@ -82,7 +85,7 @@ struct AfterShutDownTests {
     }
 
     private func rows(_ downloader: Downloader) async throws -> [Row] {
-        try await downloader.list(DownloadQuery(order: .queue)).map {
+        try await downloader.list(DownloadFilter(order: .queue)).map {
             Row(id: $0.id, state: $0.state, priority: $0.priority, path: $0.path)
         }
     }
@@ -104,11 +107,11 @@ struct AfterShutDownTests {
     }
 
     @Test func everyCallThrowsAndTouchesNothingOfTheNextOwner() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             var configuration = rig.configuration
-            configuration.resumesAtStart = false
+            configuration.storage.resumesAtStart = false
             let next = try await Downloader(configuration)
             let before = try await rows(next)
             #expect(before.count == 5)
@@ -125,25 +128,16 @@ struct AfterShutDownTests {
     }
 
     @Test func callsThatCannotThrowDoNothing() async throws {
-        let monitor = ScriptedNetworkMonitor(.unknown)
-        try await ManagerRig.run(configure: { $0.networkMonitor = monitor }) { rig async throws in
+        try await ManagerRig.run { rig async throws in
             await rig.downloader.shutDown()
-            await rig.downloader.setSpeedLimit(1)
-            await rig.downloader.setLimits(active: 9)
-            await rig.downloader.setTimetable(try Timetable("off"))
-            await rig.downloader.setNetworkPolicy(waitsForNetwork: true, allowsMetered: false)
-            await rig.downloader.setHooks([.command(path: "/bin/true", on: [.allCompleted])])
             await rig.downloader.expectMoreDownloads(false)
             #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
-            #expect(await rig.downloader.limiter.bytesPerSecond == nil)
-            #expect(await rig.downloader.presentTimetable == nil)
-            #expect(await !rig.downloader.watchesNetwork)
             #expect(rig.downloader.quarantinedStore == nil)
         }
     }
 
     @Test func handlesGoOnSayingHowTheirRunsEnded() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             #expect(try await handles[0].result().path == rig.folder + "/done")
@@ -172,7 +166,7 @@ struct AfterShutDownTests {
     /// Whatever is under way when it happens has either happened or not.
     @Test func callsUnderWayHappenOrThrow() async throws {
         for round in 0..<20 {
-            try await ManagerRig.run(configure: { $0.activeDownloads = 2 }) { rig async throws in
+            try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
                 let requests = try (0..<20).map { number in
                     try rig.named("\(number)", number < 3 ? "fast" : "slow") { $0.group = number % 2 == 0 ? "g" : nil }
                 }
@@ -187,7 +181,7 @@ struct AfterShutDownTests {
                 }
                 for handle in handles { _ = await handle.failureCode() }
                 var configuration = rig.configuration
-                configuration.resumesAtStart = false
+                configuration.storage.resumesAtStart = false
                 let next = try await Downloader(configuration)
                 let before = try await rows(next)
                 for handle in handles { try? await handle.cancel() }
@@ -207,7 +201,7 @@ struct AfterShutDownTests {
 
     /// What is listened to of a downloader that is let go of.
     private func leavings(
-        of configuration: HaulKit.Configuration,
+        of configuration: Downloader.Configuration,
         _ request: DownloadRequest
     ) async throws -> Leavings {
         let downloader = try await Downloader(configuration)
@@ -229,7 +223,7 @@ struct AfterShutDownTests {
     @Test func oneThatIsLetGoOfEndsWhatIsListenedTo() async throws {
         try await ManagerRig.run { rig async throws in
             var configuration = rig.configuration
-            configuration.name = "other"
+            configuration.storage.name = "other"
             let left = try await leavings(of: configuration, try rig.named("a", "slow"))
             for await _ in left.all {}
             for await _ in left.group {}
@@ -252,7 +246,7 @@ struct AfterShutDownTests {
 }
 
 /// Opens a store whose last owner is just being taken apart.
-private func opened(_ configuration: HaulKit.Configuration) async throws -> Downloader {
+private func opened(_ configuration: Downloader.Configuration) async throws -> Downloader {
     while true {
         do throws(DownloadError) { return try await Downloader(configuration) } catch {
             guard error.code == .inUse else { throw error }

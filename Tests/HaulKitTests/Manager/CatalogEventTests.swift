@@ -73,10 +73,10 @@ struct CatalogEventTests {
     }
 
     @Test func tellsOfAListThatIsReadLate() async throws {
-        try await ManagerRig.run(configure: { $0.resumesAtStart = false }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let events = rig.downloader.events
             let count = 3 * BroadcastQueue.limit
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             _ = await rig.downloader.add(try (0..<count).map { try rig.named("\($0)", "slow") })
             try await rig.downloader.remove(.all)
             await rig.downloader.shutDown()
@@ -97,13 +97,13 @@ struct CatalogEventTests {
     }
 
     @Test func changesInBulkReachTheListenersOfAGroup() async throws {
-        try await ManagerRig.run(configure: { $0.resumesAtStart = false }) { rig async throws in
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             _ = await rig.downloader.add(
                 try (0..<8).map { number in try rig.named("\(number)", "slow") { $0.group = number < 5 ? "g" : "h" } }
             )
             var configuration = rig.configuration
-            configuration.timetable = Timetable(always: .closed)
+            configuration.queue.timetable = Timetable(always: .closed)
             // None of them is in memory.
             try await rig.reopened(configuration) { downloader async throws in
                 let (all, g, h) = (downloader.events, downloader.group("g").events, downloader.group("h").events)
@@ -141,7 +141,7 @@ struct CatalogEventTests {
     }
 
     @Test func aGroupEndsOnceForAListThatIsAddedInParts() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 8 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
             let list = try (0..<100).map { try rig.named("\($0)") { $0.group = "g" } }
             // The second time everything is complete already.
             for _ in 0..<2 {

@@ -20,9 +20,9 @@ struct EarlierRunTests {
         await download.events.reduce(into: []) { $0.append($1) }
     }
 
-    @Test(arguments: [HaulKit.Configuration.Restoration.everything, .onRequest])
-    func sayAtOnceHowTheRunEnded(_ restoration: HaulKit.Configuration.Restoration) async throws {
-        try await ManagerRig.run(configure: { $0.restoration = restoration }) { rig async throws in
+    @Test(arguments: [Downloader.Configuration.Restoration.everything, .onRequest])
+    func sayAtOnceHowTheRunEnded(_ restoration: Downloader.Configuration.Restoration) async throws {
+        try await ManagerRig.run(configure: { $0.storage.restoration = restoration }) { rig async throws in
             let checksum = try await checksum(rig)
             let done = try await rig.downloader.add(try rig.named("a") { ($0.checksum, $0.key) = (checksum, "a") })
             let completed = try await done.result()
@@ -63,7 +63,7 @@ struct EarlierRunTests {
     @Test func aPausedOneIsWaitedForUntilItIsResumedAndEnds() async throws {
         let content = TestContent.first
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig async throws in
             let paused = try await rig.paused(try rig.request(), at: cut)
@@ -86,7 +86,7 @@ struct EarlierRunTests {
     @Test func aFailedOneThatIsResumedHasANewRun() async throws {
         let answers = CallCounter()
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: { request in
                 answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
             }
@@ -210,7 +210,7 @@ struct EarlierRunTests {
     func aPauseSaysTheLastByteBeforeItReturns(way: Int) async throws {
         let content = TestContent.first
         try await FaultRig.run(
-            configure: { $0.markInterval = .seconds(3600) },
+            configure: { $0.storage.progressInterval = .seconds(3600) },
             serving: content.resource().silentFirst()
         ) { rig async throws in
             let download = try await rig.downloader.add(try rig.request { $0.group = "g" })
@@ -231,7 +231,7 @@ struct EarlierRunTests {
 
     @Test func theStateOfAPauseIsToldWithTheLastByte() async throws {
         try await FaultRig.run(
-            configure: { $0.markInterval = .seconds(3600) },
+            configure: { $0.storage.progressInterval = .seconds(3600) },
             serving: TestContent.first.resource().silentFirst()
         ) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())

@@ -11,13 +11,13 @@ struct GateTests {
 
     /// Slow enough to be met in the middle, until a test lifts the limit.
     private func run(
-        configure: (inout HaulKit.Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (SpaceRig) async throws -> Void
     ) async throws {
         try await SpaceRig.run(
             configure: { configuration in
-                configuration.networkMonitor = monitor
-                configuration.bytesPerSecond = 100_000
+                configuration.network.monitor = monitor
+                configuration.network.bytesPerSecond = 100_000
                 configure(&configuration)
             },
             test
@@ -37,7 +37,7 @@ struct GateTests {
             let held = await download.isHeld(for: .offline)
             #expect(held.receivedBytes >= 30_000)
             monitor.status = .online
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             _ = try await download.result()
             #expect(isComplete(rig))
             let (begun, ended) = await log.all.pauses
@@ -50,7 +50,7 @@ struct GateTests {
     @Test func asksNobodyWhileThereIsNoNetwork() async throws {
         monitor.status = .offline
         try await run { rig async throws in
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             // The downloader hears of the network a moment after it was made.
             while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let download = try await rig.add()
@@ -71,7 +71,7 @@ struct GateTests {
             try await download.pause()
             #expect(download.snapshot.holdReason == nil)
             monitor.status = .online
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             _ = try await other.result()
             #expect(download.snapshot.state == .paused)
             try await download.resume()
@@ -83,8 +83,8 @@ struct GateTests {
         try await SpaceRig.withFolder { folder in
             let disk = SimulatedDisk(seed: 1)
             let first = try await SpaceRig.open(disk, in: folder) { configuration in
-                configuration.networkMonitor = monitor
-                configuration.bytesPerSecond = 100_000
+                configuration.network.monitor = monitor
+                configuration.network.bytesPerSecond = 100_000
             }
             let download = try await first.add()
             await download.reaches(20_000)
@@ -93,7 +93,7 @@ struct GateTests {
             await first.downloader.shutDown()
 
             let later = ScriptedNetworkMonitor(.offline)
-            let second = try await SpaceRig.open(disk, in: folder) { $0.networkMonitor = later }
+            let second = try await SpaceRig.open(disk, in: folder) { $0.network.monitor = later }
             let same = try #require(try await second.downloader.download(download.id))
             later.status = .online
             _ = try await same.result()
@@ -108,10 +108,10 @@ struct GateTests {
             await download.reaches(20_000)
             monitor.status.isMetered = true
             await download.reaches(40_000)
-            await rig.downloader.setNetworkPolicy(allowsMetered: false)
+            try await rig.downloader.update { $0.network.allowsMetered = false }
             await download.isHeld(for: .metered)
-            await rig.downloader.setNetworkPolicy(allowsMetered: true)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.allowsMetered = true }
+            try await rig.downloader.setSpeedLimit(nil)
             _ = try await download.result()
             #expect(isComplete(rig))
         }
@@ -119,13 +119,13 @@ struct GateTests {
 
     @Test func regardsTheNetworkOnceItIsToldTo() async throws {
         monitor.status = .offline
-        try await run(configure: { $0.waitsForNetwork = false }) { rig async throws in
+        try await run(configure: { $0.network.waitsForNetwork = false }) { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
-            await rig.downloader.setNetworkPolicy(waitsForNetwork: true)
+            try await rig.downloader.update { $0.network.waitsForNetwork = true }
             await download.isHeld(for: .offline)
-            await rig.downloader.setNetworkPolicy(waitsForNetwork: false)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.network.waitsForNetwork = false }
+            try await rig.downloader.setSpeedLimit(nil)
             _ = try await download.result()
         }
     }
@@ -134,12 +134,12 @@ struct GateTests {
         try await run { rig async throws in
             let download = try await rig.add()
             await download.reaches(20_000)
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             await download.isHeld(for: .outsideHours)
             let later = try await rig.add(2)
             #expect(rig.transport.requests.count == 1)
-            await rig.downloader.setTimetable(nil)
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.queue.timetable = nil }
+            try await rig.downloader.setSpeedLimit(nil)
             _ = try await download.result()
             _ = try await later.result()
             #expect(isComplete(rig) && isComplete(rig, 2))
@@ -148,7 +148,7 @@ struct GateTests {
 
     @Test func saysOfWhatWaitsWhyItDoes() async throws {
         try await run { rig async throws in
-            await rig.downloader.setTimetable(Timetable(always: .closed))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             let events = rig.downloader.events
             let waiting = try await rig.add()
             #expect(waiting.snapshot.state == .queued && waiting.snapshot.holdReason == .outsideHours)
@@ -164,9 +164,9 @@ struct GateTests {
             for await event in waiting.events {
                 if case .changed(let snapshot) = event, snapshot.holdReason == .offline { break }
             }
-            await rig.downloader.setTimetable(nil)
+            try await rig.downloader.update { $0.queue.timetable = nil }
             monitor.status = .online
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             for await event in waiting.events {
                 if case .changed(let snapshot) = event, snapshot.state == .queued {
                     #expect(snapshot.holdReason != .outsideHours)
@@ -184,9 +184,9 @@ struct GateTests {
     @Test func whatWaitsForThisMachineWaitsForNoNetwork() async throws {
         monitor.status = .offline
         try await ManagerRig.run(configure: { configuration in
-            configuration.networkMonitor = monitor
-            configuration.waitsForNetwork = true
-            configuration.activeDownloads = 1
+            configuration.network.monitor = monitor
+            configuration.network.waitsForNetwork = true
+            configuration.queue.maxConcurrentDownloads = 1
         }) { rig async throws in
             while await !rig.downloader.conditions.isOffline { await Task.yield() }
             let running = try await rig.downloader.add(try rig.named("slow", "slow"))
@@ -204,14 +204,14 @@ struct GateTests {
     @Test func theLowerOfTwoLimitsHoldsAndEachGoesByItself() async throws {
         try await run { rig async throws in
             let limit = await rig.downloader.limiter
-            await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: 50_000)))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .open(bytesPerSecond: 50_000)) }
             #expect(limit.bytesPerSecond == 50_000)
-            await rig.downloader.setSpeedLimit(20_000)
+            try await rig.downloader.setSpeedLimit(20_000)
             #expect(limit.bytesPerSecond == 20_000)
-            await rig.downloader.setTimetable(nil)
+            try await rig.downloader.update { $0.queue.timetable = nil }
             #expect(limit.bytesPerSecond == 20_000)
-            await rig.downloader.setTimetable(Timetable(always: .open(bytesPerSecond: nil)))
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .open(bytesPerSecond: nil)) }
+            try await rig.downloader.setSpeedLimit(nil)
             #expect(limit.bytesPerSecond == nil)
         }
     }

@@ -89,7 +89,7 @@ struct IdentityTests {
             let download = try await rig.downloader.add(request)
             _ = try await download.result()
             try await rig.reopened { next async throws in
-                let found = try #require(try await next.list(DownloadQuery(owner: "ada")).first)
+                let found = try #require(try await next.list(DownloadFilter(owner: "ada")).first)
                 #expect(try found.metadata?.decoded(as: Episode.self) == episode)
                 #expect(throws: DecodingError.self) { try found.metadata?.decoded(as: [Int].self) }
             }
@@ -99,7 +99,7 @@ struct IdentityTests {
     @Test func downloadersOfDifferentNamesKnowNothingOfOneAnother() async throws {
         try await ManagerRig.run { rig in
             var configuration = rig.configuration
-            configuration.name = "other"
+            configuration.storage.name = "other"
             let other = try await Downloader(configuration)
             let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
             let there = try await other.add(try rig.named("b") { $0.key = "k" })

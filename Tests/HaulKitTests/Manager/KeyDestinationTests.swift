@@ -51,7 +51,7 @@ struct KeyDestinationTests {
     func anUnfinishedOneGoesOnWithItsBytes(isNewProcess: Bool) async throws {
         let content = TestContent.first
         try await FaultRig.run(
-            configure: { $0.restoration = .everything },
+            configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig async throws in
             func keyed(_ folder: String) throws -> DownloadRequest {
@@ -73,7 +73,7 @@ struct KeyDestinationTests {
     }
 
     @Test func oneThatHasNotBegunJustGoesThere() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let slow = try await rig.downloader.add(try rig.named("slow", "slow"))
             await slow.reaches(1000)
             let first = try await rig.downloader.add(try keyed(rig, to: "A"))

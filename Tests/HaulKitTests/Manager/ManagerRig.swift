@@ -10,14 +10,14 @@ enum ManagerRig {
     static let content = TestContent(seed: 77, count: 70_000)
 
     static func run(
-        configure: (inout Configuration) throws -> Void = { _ in },
+        configure: (inout Downloader.Configuration) throws -> Void = { _ in },
         _ test: (FaultRig) async throws -> Void
     ) async throws {
         let resource = content.resource()
         let slow = resource.silent(after: 1000)
         try await FaultRig.run(
             configure: { configuration in
-                configuration.restoration = .everything
+                configuration.storage.restoration = .everything
                 try configure(&configuration)
             },
             serving: { request in
@@ -44,7 +44,7 @@ extension FaultRig {
 
     /// Shuts the downloader down and opens another over the same store.
     func reopened(
-        _ configuration: Configuration? = nil,
+        _ configuration: Downloader.Configuration? = nil,
         _ test: (Downloader) async throws -> Void
     ) async throws {
         await downloader.shutDown()

@@ -11,7 +11,7 @@ struct SelectionTests {
     private static let count = Scheduler.readTogether + 40
 
     private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let requests = try (0..<Self.count).map { number in
                 try rig.named("file\(number)", number == 0 ? "slow" : "fast") { $0.group = "group \(number % 2)" }
             }
@@ -22,7 +22,7 @@ struct SelectionTests {
     }
 
     private func count(_ rig: FaultRig, _ states: Set<DownloadSnapshot.State>) async throws -> Int {
-        try await rig.downloader.count(DownloadQuery(states: states))
+        try await rig.downloader.count(DownloadFilter(states: states))
     }
 
     @Test func keepsOnlyTheNextOnesInMemory() async throws {
@@ -116,7 +116,7 @@ struct SelectionTests {
                 for download in downloads.dropFirst() where download.id != downloads[5].id {
                     _ = try await #require(try await next.download(download.id)).result()
                 }
-                #expect(try await next.list(DownloadQuery(states: [.paused])).map(\.id) == [downloads[5].id])
+                #expect(try await next.list(DownloadFilter(states: [.paused])).map(\.id) == [downloads[5].id])
                 #expect(try rig.names().count == Self.count - 2)
             }
         }
@@ -125,9 +125,9 @@ struct SelectionTests {
     @Test func waitsWhenItIsOpenedAgainIfConfiguredSo() async throws {
         try await run { rig, downloads async throws in
             var configuration = rig.configuration
-            configuration.resumesAtStart = false
+            configuration.storage.resumesAtStart = false
             try await rig.reopened(configuration) { next async throws in
-                #expect(try await next.count(DownloadQuery(states: [.paused])) == Self.count)
+                #expect(try await next.count(DownloadFilter(states: [.paused])) == Self.count)
                 try await next.resume(downloads[1].id)
                 _ = try await #require(try await next.download(downloads[1].id)).result()
             }

@@ -35,7 +35,7 @@ struct URLConvertibleTests {
     }
 
     @Test func findsTheNewestOfExactlyOneURL() async throws {
-        try await ManagerRig.run(configure: { $0.resumesAtStart = false }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let url = rig.server.url("/slow/a%20b")
             #expect(try await rig.downloader.download(url: url)?.id == nil)
             let older = try await rig.downloader.add(url, to: rig.folder + "/1")

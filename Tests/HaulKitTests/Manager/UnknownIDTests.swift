@@ -43,7 +43,7 @@ struct UnknownIDTests {
     }
 
     @Test func soDoHandlesOfWhatWasCancelledOrRemoved() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(try rig.named("running", "slow"))
             await running.reaches(1000)
             let waiting = try await rig.downloader.add(try rig.named("waiting", "slow"))
@@ -82,12 +82,12 @@ struct UnknownIDTests {
 
     @Test func selectionsThatFindNothingAreSilent() async throws {
         try await ManagerRig.run { rig async throws in
-            let selection = DownloadSelection.ids([DownloadID()])
-            #expect(try await rig.downloader.pause(selection) == 0)
-            #expect(try await rig.downloader.resume(selection) == 0)
-            #expect(try await rig.downloader.retry(selection) == 0)
-            #expect(try await rig.downloader.cancel(selection) == 0)
-            #expect(try await rig.downloader.remove(selection) == 0)
+            let filter = DownloadFilter.ids([DownloadID()])
+            #expect(try await rig.downloader.pause(filter) == 0)
+            #expect(try await rig.downloader.resume(filter) == 0)
+            #expect(try await rig.downloader.retry(filter) == 0)
+            #expect(try await rig.downloader.cancel(filter) == 0)
+            #expect(try await rig.downloader.remove(filter) == 0)
             try await rig.downloader.setPriority(3, of: selection)
             #expect(try await rig.downloader.group("none").pause() == 0)
             #expect(try await rig.downloader.download(DownloadID())?.id == nil)

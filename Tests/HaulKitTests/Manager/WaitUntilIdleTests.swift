@@ -67,8 +67,8 @@ struct WaitUntilIdleTests {
     @Test func countsTheHeldAsNotIdle() async throws {
         let monitor = ScriptedNetworkMonitor()
         try await SpaceRig.run(configure: { configuration in
-            configuration.networkMonitor = monitor
-            configuration.bytesPerSecond = 100_000
+            configuration.network.monitor = monitor
+            configuration.network.bytesPerSecond = 100_000
         }) { rig async throws in
             let events = rig.downloader.events
             let download = try await rig.add()
@@ -80,7 +80,7 @@ struct WaitUntilIdleTests {
             await rig.downloader.hasReported()
             #expect(await rig.downloader.waitingCalls == 1, "it goes on by itself")
             monitor.status = .online
-            await rig.downloader.setSpeedLimit(nil)
+            try await rig.downloader.setSpeedLimit(nil)
             #expect(try await waiter.value.completed == 1)
             // Being held was no end.
             var states: [DownloadSummary.State] = []
@@ -101,7 +101,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func isToldOfTheLastThatIsCancelledOrRemoved() async throws {
-        try await ManagerRig.run(configure: { $0.activeDownloads = 1 }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let downloads = await rig.downloader.add(
                 try (0..<4).map { try rig.named("\($0)", "slow") { $0.group = "g" } }
             )
@@ -155,7 +155,7 @@ struct WaitUntilIdleTests {
 
     /// Rows that another process began are not waited for.
     @Test func waitsOnlyForWhatItRuns() async throws {
-        try await ManagerRig.run(configure: { $0.restoration = .onRequest }) { rig async throws in
+        try await ManagerRig.run(configure: { $0.storage.restoration = .onRequest }) { rig async throws in
             let first = try await Downloader(rig.configuration)
             let slow = try await first.add(try rig.named("slow", "slow") { $0.group = "g" })
             await slow.reaches(1000)

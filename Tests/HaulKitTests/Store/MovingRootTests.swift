@@ -62,10 +62,10 @@ struct MovingRootTests {
         let content = TestContent.first
         try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let (before, after) = (rig.root + "/container 1", rig.root + "/container 2")
-            func configuration(_ root: String) -> HaulKit.Configuration {
+            func configuration(_ root: String) -> Downloader.Configuration {
                 var configuration = rig.configuration
-                (configuration.stateFolder, configuration.movingRoot) = (root + "/state", root)
-                configuration.restoration = .everything
+                (configuration.storage.stateFolder, configuration.storage.movingRoot) = (root + "/state", root)
+                configuration.storage.restoration = .everything
                 return configuration
             }
             try FileManager.default.createDirectory(atPath: before + "/files", withIntermediateDirectories: true)

@@ -13,7 +13,7 @@ struct DownloaderMetricsTests {
     }
 
     @Test func countsWhatStartsWhatEndsAndTheBytesBetween() async throws {
-        try await ManagerRig.run(configure: { $0.metrics = metrics }) { rig in
+        try await ManagerRig.run(configure: { $0.telemetry.metrics = metrics }) { rig in
             try await rig.download(try rig.named("a"))
             try await rig.download(try rig.named("b"))
             _ = try await rig.failure(of: try rig.named("c", "missing"))
@@ -40,7 +40,7 @@ struct DownloaderMetricsTests {
         let content = TestContent(seed: 5, count: 300_000)
         let resource = content.resource()
         try await FaultRig.run(
-            configure: { $0.metrics = metrics },
+            configure: { $0.telemetry.metrics = metrics },
             serving: { ($0.range == nil ? resource.silent(after: 200_000) : resource).reply(to: $0) }
         ) { rig in
             let download = try await rig.paused(try rig.request(), at: 200_000)
@@ -52,7 +52,7 @@ struct DownloaderMetricsTests {
     }
 
     @Test func hasNoLabelThatGrowsWithTheDownloads() async throws {
-        try await ManagerRig.run(configure: { $0.metrics = metrics }) { rig in
+        try await ManagerRig.run(configure: { $0.telemetry.metrics = metrics }) { rig in
             let before = metrics.counters.count + metrics.recorders.count + metrics.timers.count
             for number in 0..<20 { try await rig.download(try rig.named("file\(number)")) }
             _ = try await rig.failure(of: try rig.named("c", "missing"))

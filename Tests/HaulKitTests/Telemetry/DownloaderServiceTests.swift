@@ -118,7 +118,9 @@ struct EventsOfAServiceTests {
             let download = try await rig.downloader.add(try rig.named("a", "slow"))
             await download.reaches(1000)
             for services in [[rig.downloader, Reader(downloader: rig.downloader)] as [any Service]] {
-                let group = ServiceGroup(configuration: .init(services: services, logger: rig.configuration.logger))
+                let group = ServiceGroup(
+                    configuration: .init(services: services, logger: rig.configuration.telemetry.logger)
+                )
                 let running = Task { try await group.run() }
                 for _ in 0..<100 { await Task.yield() }
                 await group.triggerGracefulShutdown()

@@ -214,7 +214,7 @@ struct ScriptedDownloaderTests {
     @Test func isHeldWithoutANetwork() async throws {
         let network = ScriptedNetworkMonitor(.offline)
         try script.respond(to: Self.url, with: .data(bytes))
-        let downloader = try await Downloader.scripted(script) { $0.networkMonitor = network }
+        let downloader = try await Downloader.scripted(script) { $0.network.monitor = network }
         let download = try await begin(downloader)
         let held = await download.snapshot { $0.holdReason != nil }
         #expect(held?.holdReason == .offline)

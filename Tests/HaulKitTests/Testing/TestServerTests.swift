@@ -15,10 +15,10 @@ struct TestServerTests {
         let server = try await TestServer.start(serving: ["/file.bin": file])
         let folder = FileManager.default.temporaryDirectory.path + "/haul-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var configuration = Configuration(stateFolder: folder + "/state")
-        configuration.waitsForNetwork = false
+        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        configuration.network.waitsForNetwork = false
         configuration.retry.base = .milliseconds(1)
-        configuration.connectionsPerDownload = 1
+        configuration.connections.maxPerDownload = 1
         let downloader = try await Downloader(configuration)
         let download = try await downloader.download(server.url("/file.bin"), to: folder)
         #expect(try Array(Data(contentsOf: URL(fileURLWithPath: try await download.result().path))) == bytes)

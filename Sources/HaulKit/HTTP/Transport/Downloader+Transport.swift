@@ -9,7 +9,7 @@ extension Downloader {
         async throws(DownloadError)
     {
         let disk = PosixDisk()
-        let logger = configuration.logger
+        let logger = configuration.telemetry.logger
         let store = DownloadStore(try StoreFile.inMemory(), path: ":memory:", bootID: disk.bootID) { event in
             if case .failed(let error) = event { logger.debug("store: \(error)") }
         }

@@ -1,0 +1,20 @@
+internal import Synchronization
+
+/// A value that cannot be compared, such as a closure: equal are copies of one assignment.
+struct Assigned<Value: Sendable>: Sendable, Hashable {
+    let value: Value
+    private let number: UInt64
+
+    /// - Parameter initial: the default, of which all assignments are the same one.
+    init(initial: Value) { (value, number) = (initial, 0) }
+
+    init(_ value: Value) {
+        self.value = value
+        number = assignments.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    static func == (one: Self, other: Self) -> Bool { one.number == other.number }
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
+private let assignments = Atomic<UInt64>(0)

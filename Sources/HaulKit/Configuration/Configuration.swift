@@ -1,0 +1,60 @@
+internal import Foundation
+
+extension Downloader {
+    /// The settings of a downloader, in groups. Every value has a default that suits a machine on the open internet.
+    ///
+    /// ```swift
+    /// var configuration = Downloader.Configuration(name: "books")
+    /// configuration.queue.maxConcurrentDownloads = 8
+    /// configuration.network.allowsMetered = false
+    /// let downloader = try await Downloader(configuration)
+    /// ```
+    ///
+    /// ``Downloader/update(_:)`` changes most of them while the downloader runs; ``Downloader/configuration`` reads the
+    /// present values.
+    public struct Configuration: Sendable {
+        /// Which downloads run, when, and how many at once.
+        public var queue = Queue()
+        /// Number and time limits of connections.
+        public var connections = Connections()
+        /// The networks and servers that downloads use, and how they identify themselves.
+        public var network = Network()
+        /// Where state is kept, and how much room downloads may take.
+        public var storage: Storage
+        /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``.
+        /// ``Downloader/update(_:)`` changes it for runs that start later.
+        public var retry = RetryPolicy()
+        /// Programs, webhooks and desktop notifications that events start.
+        public var hooks = Hooks()
+        /// Where logs and metrics go.
+        public var telemetry = Telemetry()
+        /// Where URLs come from that the requests do not have.
+        public var sources = Sources()
+
+        /// A configuration with default values.
+        ///
+        /// - Parameters:
+        ///   - name: ``Storage/name``, which identifies the store.
+        ///   - stateFolder: path of ``Storage/stateFolder``. `nil`: `$HAUL_STATE_DIR`, else `$XDG_STATE_HOME/haul`, else
+        ///     `$HOME/.local/state/haul`.
+        public init(name: String = "default", stateFolder: String? = nil) {
+            storage = Storage(name: name, stateFolder: stateFolder)
+        }
+    }
+}
+
+extension Downloader.Configuration {
+    var queueLimits: DownloadQueue.Limits {
+        .init(
+            active: max(1, queue.maxConcurrentDownloads),
+            activePerHost: queue.maxPerHost.map { max(1, $0) },
+            hostSpacing: max(.zero, queue.hostSpacing),
+            preempts: queue.preempts
+        )
+    }
+}
+
+extension Downloader {
+    /// The version of the library and of the command.
+    public static let version = "0.1.0"
+}

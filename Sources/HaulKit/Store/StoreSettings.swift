@@ -1,0 +1,47 @@
+internal import GRDB
+
+/// A setting as the store has it.
+struct StoredSetting: Sendable, Equatable {
+    let name: String
+    /// JSON; nil for what is no text.
+    let value: String?
+}
+
+/// The settings of a downloader that outlive it: rows of `setting` whose names begin with a prefix of their own.
+extension DownloadStore {
+    private static let prefix = "configuration."
+
+    func settings() async throws(DownloadError) -> [StoredSetting] {
+        try await reading { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT substr(name, ?), value FROM setting WHERE name GLOB ? ORDER BY name",
+                arguments: [Self.prefix.count + 1, Self.prefix + "*"]
+            ).map { row in
+                let (name, value): (DatabaseValue, DatabaseValue) = (row[0], row[1])
+                return StoredSetting(name: String.fromDatabaseValue(name) ?? "", value: String.fromDatabaseValue(value))
+            }
+        }
+    }
+
+    /// Remembers settings durably.
+    func remember(_ settings: [StoredSetting]) async throws(DownloadError) {
+        try await writing { database in
+            for setting in settings {
+                try database.execute(
+                    sql: """
+                        INSERT INTO setting (name, value) VALUES (?, ?)
+                        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                        """,
+                    arguments: [Self.prefix + setting.name, setting.value]
+                )
+            }
+        }
+    }
+
+    func forgetSettings() async throws(DownloadError) {
+        try await writing { database in
+            try database.execute(sql: "DELETE FROM setting WHERE name GLOB ?", arguments: [Self.prefix + "*"])
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import GRDB
+import HaulTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// Settings that are changed while the downloader runs, read back, and remembered.
+@Suite(.timeLimit(.minutes(10)))
+struct ConfigurationUpdateTests {
+    private typealias Settings = Downloader.Configuration
+
+    /// Every setting that can be changed, with another value than its default.
+    private static let change: @Sendable (inout Settings) -> Void = { settings in
+        settings.queue.maxConcurrentDownloads = 7
+        settings.queue.maxPerHost = 2
+        settings.queue.hostSpacing = .milliseconds(1500)
+        settings.queue.preempts = true
+        settings.queue.timetable = Timetable(always: .open(bytesPerSecond: 900_000))
+        settings.connections.maxPerDownload = 5
+        settings.connections.initial = 3
+        settings.connections.maxPerHost = 4
+        settings.connections.smallestPiece = 1 << 20
+        settings.network.bytesPerSecond = 800_000
+        settings.network.waitsForNetwork = false
+        settings.network.allowsMetered = false
+        settings.storage.waitsForSpace = false
+        settings.storage.reservedDiskSpace = 4096
+        settings.storage.diskQuota = 1 << 40
+        settings.storage.progressInterval = .milliseconds(250)
+        settings.storage.syncInterval = .seconds(9)
+        settings.retry.attempts = 11
+        settings.retry.retryAfterCap = .seconds(7)
+    }
+
+    private static func expectChanged(_ settings: Settings) {
+        var wanted = settings
+        change(&wanted)
+        #expect(wanted.changes(from: settings) == [])
+    }
+
+    @Test func everyRememberedSettingIsChangedByTheTests() {
+        var settings = Settings(stateFolder: "/nowhere")
+        Self.change(&settings)
+        let changes = settings.changes(from: Settings(stateFolder: "/nowhere"))
+        #expect(changes.map(\.name) == RememberedSetting.all.map(\.name))
+        var read = Settings(stateFolder: "/nowhere")
+        #expect(read.apply(changes) == [])
+        Self.expectChanged(read)
+    }
+
+    @Test func appliesAtOnceAndReadsBack() async throws {
+        let monitor = ScriptedNetworkMonitor(.unknown)
+        try await ManagerRig.run(configure: { $0.network.monitor = monitor }) { rig async throws in
+            let downloader = rig.downloader
+            let needsAnother = try await downloader.update(Self.change)
+            #expect(needsAnother.isEmpty)
+            Self.expectChanged(await downloader.configuration)
+            #expect(
+                await downloader.presentLimits
+                    == .init(active: 7, activePerHost: 2, hostSpacing: .milliseconds(1500), preempts: true)
+            )
+            #expect(await downloader.limiter.bytesPerSecond == 800_000)
+            #expect(await downloader.presentTimetable == Timetable(always: .open(bytesPerSecond: 900_000)))
+            #expect(await downloader.watchesNetwork)
+            #expect(await downloader.conditions.waitsForNetwork == false)
+            #expect(await downloader.conditions.allowsMetered == false)
+            try await downloader.update { $0.network.bytesPerSecond = 0 }
+            #expect(await downloader.limiter.bytesPerSecond == 900_000)
+            try await downloader.update { $0.queue.maxConcurrentDownloads = -1 }
+            #expect(await downloader.presentLimits.active == 1)
+        }
+    }
+
+    @Test func aRunThatStartsLaterHasTheNewSettings() async throws {
+        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+            let running = try await rig.downloader.add(rig.named("a", "slow"))
+            let waiting = try await rig.downloader.add(rig.named("b"))
+            for await event in running.events {
+                if case .changed(let snapshot) = event, snapshot.state == .transferring { break }
+            }
+            try await rig.downloader.update { settings in
+                settings.retry.attempts = 3
+                settings.connections.maxPerDownload = 9
+            }
+            let settings = try #require(await rig.downloader.machineSettings(waiting.id))
+            #expect(settings.retry.attempts == 3)
+            #expect(settings.limits.connections == 9)
+            try await rig.downloader.update { $0.queue.maxConcurrentDownloads = 2 }
+            #expect(try await waiting.result().bytes == Int64(ManagerRig.content.count))
+        }
+    }
+
+    @Test func aDownloadThatWaitsForTheQuotaRunsWhenItIsLifted() async throws {
+        try await SpaceRig.run(configure: { $0.storage.diskQuota = SpaceRig.size }) { rig in
+            _ = try await rig.add(1).result()
+            let held = try await rig.add(2)
+            _ = await held.isHeld(for: .quota)
+            try await rig.downloader.update { $0.storage.diskQuota = nil }
+            #expect(try await held.result().bytes == SpaceRig.size)
+            try await rig.downloader.update { $0.storage.diskQuota = 3 * SpaceRig.size - 1 }
+            await #expect(throws: Never.self) { try await rig.downloader.update { $0.storage.waitsForSpace = false } }
+            let last = try await rig.add(3)
+            let error = await #expect(throws: DownloadError.self) { try await last.result() }
+            #expect(error?.code == .diskFull)
+        }
+    }
+
+    @Test func saysWhichSettingsNeedANewDownloader() async throws {
+        try await ManagerRig.run { rig async throws in
+            let before = await rig.downloader.configuration
+            let needsAnother = try await rig.downloader.update { settings in
+                settings.network.monitor = ScriptedNetworkMonitor(.unknown)
+                settings.network.userAgent = "other"
+                settings.network.netrc = Netrc("machine a login b password c")
+                settings.storage.name = "other"
+                settings.storage.remembersSettings = true
+                settings.telemetry.logger.logLevel = .trace
+                settings.connections.maxPerHost = 3
+            }
+            #expect(needsAnother == [.monitor, .userAgent, .netrc, .name, .remembersSettings, .logger])
+            let after = await rig.downloader.configuration
+            #expect(after.network.userAgent == before.network.userAgent)
+            #expect(after.storage.name == before.storage.name)
+            #expect(after.network.monitor == nil)
+            #expect(after.connections.maxPerHost == 3)
+        }
+    }
+
+    @Test func everyFixedSettingHasThePathOfItsProperty() {
+        for setting in Settings.FixedSetting.allCases {
+            let parts = setting.rawValue.split(separator: ".")
+            let group = Mirror(reflecting: Settings(stateFolder: "/nowhere")).children.first {
+                $0.label == String(parts[0])
+            }
+            let name = String(parts[1])
+            let assigned = "assigned" + name.prefix(1).uppercased() + name.dropFirst()
+            let names = group.map { Mirror(reflecting: $0.value).children.compactMap(\.label) } ?? []
+            #expect(names.contains(name) || names.contains(assigned), "\(setting.rawValue)")
+        }
+    }
+
+    @Test func remembersWhatWasChangedIfWished() async throws {
+        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+            try await rig.downloader.update(Self.change)
+            var configuration = rig.configuration
+            configuration.network.bytesPerSecond = 1
+            try await rig.reopened(configuration) { next in
+                Self.expectChanged(await next.configuration)
+                #expect(await next.presentLimits.active == 7)
+                #expect(await next.limiter.bytesPerSecond == 800_000)
+                #expect(await next.presentTimetable == Timetable(always: .open(bytesPerSecond: 900_000)))
+                try await next.forgetSettings()
+                #expect(await next.presentLimits.active == 7)
+            }
+            let last = try await Downloader(configuration)
+            #expect(await last.presentLimits.active == configuration.queue.maxConcurrentDownloads)
+            #expect(await last.limiter.bytesPerSecond == 1)
+            await last.shutDown()
+        }
+    }
+
+    @Test func remembersOnlyWhatWasChanged() async throws {
+        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+            try await rig.downloader.update { $0.queue.maxPerHost = 5 }
+            try await rig.downloader.update { $0.queue.maxPerHost = nil }
+            var configuration = rig.configuration
+            configuration.queue.maxConcurrentDownloads = 9
+            configuration.queue.maxPerHost = 4
+            try await rig.reopened(configuration) { next in
+                #expect(await next.presentLimits.active == 9)
+                #expect(await next.presentLimits.activePerHost == nil)
+            }
+        }
+    }
+
+    @Test func remembersNothingByDefault() async throws {
+        try await ManagerRig.run { rig async throws in
+            try await rig.downloader.update(Self.change)
+            var configuration = rig.configuration
+            configuration.storage.remembersSettings = true
+            try await rig.reopened(configuration) { next in
+                #expect(await next.configuration.changes(from: configuration) == [])
+                try await next.update { $0.queue.maxConcurrentDownloads = 8 }
+            }
+            // Remembered by then, and not read.
+            let last = try await Downloader(rig.configuration)
+            #expect(await last.configuration.changes(from: rig.configuration) == [])
+            await last.shutDown()
+        }
+    }
+
+    @Test func ignoresAndReportsOddRememberedValues() async throws {
+        let reported = Mutex<[String]>([])
+        try await ManagerRig.run(configure: { configuration in
+            configuration.storage.remembersSettings = true
+            configuration.storage.onOddRow = { name in reported.withLock { $0.append(name) } }
+        }) { rig async throws in
+            await rig.downloader.shutDown()
+            let odd: [(String, DatabaseValue)] = [
+                ("queue.maxConcurrentDownloads", "6".databaseValue), ("queue.maxPerHost", "[\"two\"]".databaseValue),
+                ("queue.hostSpacing", "[[9223372036854775807,0]]".databaseValue),
+                ("queue.timetable", "[\"25:00,off\"]".databaseValue), ("queue.other", "[1]".databaseValue),
+                ("connections.initial", Data([0xFF, 0]).databaseValue), ("connections.maxPerHost", "[]".databaseValue),
+                ("storage.diskQuota", "[9223372036854775807]".databaseValue),
+                ("storage.progressInterval", "[[0,0]]".databaseValue), ("network.allowsMetered", 1.5.databaseValue),
+                ("retry", "[{\"attempts\":-9223372036854775808}]".databaseValue), ("", "[1]".databaseValue),
+            ]
+            let queue = try DatabaseQueue(path: rig.configuration.storage.stateFolder + "/default.sqlite")
+            try await queue.write { database in
+                for (name, value) in odd + [("queue.preempts", "[true]".databaseValue)] {
+                    try database.execute(
+                        sql: "INSERT INTO setting (name, value) VALUES (?, ?)",
+                        arguments: ["configuration." + name, value]
+                    )
+                }
+            }
+            try queue.close()
+            let next = try await Downloader(rig.configuration)
+            #expect(await next.configuration.changes(from: rig.configuration).map(\.name) == ["queue.preempts"])
+            #expect(reported.withLock { $0.sorted() } == odd.map { "setting \($0.0)" }.sorted())
+            await next.shutDown()
+        }
+    }
+
+    @Test func changesNothingAfterShutDown() async throws {
+        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+            await rig.downloader.shutDown()
+            let error = await #expect(throws: DownloadError.self) { try await rig.downloader.update(Self.change) }
+            #expect(error?.code == .shutDown)
+            #expect(await rig.downloader.configuration.changes(from: rig.configuration) == [])
+            #expect(await rig.downloader.limiter.bytesPerSecond == nil)
+            #expect(await rig.downloader.presentTimetable == nil)
+            #expect(await !rig.downloader.watchesNetwork)
+            let next = try await Downloader(rig.configuration)
+            #expect(await next.configuration.changes(from: rig.configuration) == [])
+            await next.shutDown()
+        }
+    }
+}
+
+extension Downloader {
+    fileprivate var presentLimits: DownloadQueue.Limits { scheduler.queue.limits }
+    fileprivate func machineSettings(_ id: DownloadID) -> DownloadMachine.Settings? { tasks[id]?.machine.settings }
+}
