@@ -42,6 +42,10 @@ struct StoreFile {
             if error.kind == .tooManyOpenFiles { throw DownloadError(error) }
             throw DownloadError(.storeFailed, "The state folder cannot be used. \(error.sentence)")
         }
+        let path = FilePaths.join(folder, name + ".sqlite")
+        // One process at a time creates, migrates or sets aside. Before the lock of the users: one that waits here is none yet.
+        let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
+        defer { withExtendedLifetime(setup) {} }
         guard try Self.take(lock, isExclusive: isExclusive) else {
             throw DownloadError(
                 .inUse,
@@ -51,17 +55,24 @@ struct StoreFile {
             )
         }
         self.lock = lock
-        let path = FilePaths.join(folder, name + ".sqlite")
-        // One process at a time creates, migrates or sets aside.
-        let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
-        defer { withExtendedLifetime(setup) {} }
+        let migrate = { (migrator: DatabaseMigrator, queue: DatabaseQueue) throws in
+            // A process of an earlier version that is running would take the new rows for unreadable ones.
+            guard try Self.take(lock, isExclusive: true) else {
+                throw DownloadError(
+                    .inUse,
+                    "A process of an earlier version of Haul uses the store \(path). Wait until it ends, or stop it."
+                )
+            }
+            try migrator.migrate(queue)
+            _ = try Self.take(lock, isExclusive: isExclusive)
+        }
         do {
-            queue = try Self.open(path, contention)
+            queue = try Self.open(path, contention, migrate)
             setAside = nil
         } catch let error as DatabaseError where [.SQLITE_NOTADB, .SQLITE_CORRUPT].contains(error.resultCode) {
             setAside = try Self.moveAway(path)
             do {
-                queue = try Self.open(path, contention)
+                queue = try Self.open(path, contention, migrate)
             } catch { throw Self.error(error, path) }
         } catch { throw Self.error(error, path) }
         do {
@@ -116,7 +127,12 @@ struct StoreFile {
         if lock != nil { try queue.close() }
     }
 
-    private static func open(_ path: String, _ contention: StoreContention) throws -> DatabaseQueue {
+    /// - Parameter migrate: brings a store of an earlier version up to date.
+    private static func open(
+        _ path: String,
+        _ contention: StoreContention,
+        _ migrate: (DatabaseMigrator, DatabaseQueue) throws -> Void
+    ) throws -> DatabaseQueue {
         // Created by us first, since SQLite would make it readable by everybody. One that is there is not opened: closing it
         // would give up the locks that another connection of this process has on it (https://sqlite.org/howtocorrupt.html §2.2).
         do throws(DiskError) { _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600) } catch {
@@ -140,7 +156,11 @@ struct StoreFile {
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
             )
         }
-        if try !queue.read(migrator.hasCompletedMigrations) { try migrator.migrate(queue) }
+        if try !queue.read(migrator.hasCompletedMigrations) {
+            // A new store has no users that could know less of it.
+            let isNew = try queue.read { try migrator.appliedMigrations($0).isEmpty }
+            if isNew { try migrator.migrate(queue) } else { try migrate(migrator, queue) }
+        }
         return queue
     }
 

@@ -266,8 +266,17 @@ enum DocumentationSnippets {
         // end
     }
 
-    static func actOnMany(downloader: Downloader) async throws {
+    static func addAListOfAFile(downloader: Downloader) async throws {
         // snippet: Groups-6
+        let file = try Data(contentsOf: URL(fileURLWithPath: "lessons.json"))
+        let listed = try JSONDecoder().decode([DownloadRequest].self, from: file)
+        let added = await downloader.add(listed)
+        // end
+        print(added.count)
+    }
+
+    static func actOnMany(downloader: Downloader) async throws {
+        // snippet: Groups-7
         try await downloader.pause(.owner("ada"))
         try await downloader.setPriority(10, of: .keys(["swift/1"]))
         try await downloader.retry(DownloadFilter(group: "swift", limit: 10))

@@ -84,6 +84,31 @@ struct StoreFixtureTests {
         await store.close()
     }
 
+    /// It would take the migrated rows for unreadable ones.
+    @Test func doesNotMigrateWhileAProcessOfAnEarlierVersionUsesTheStore() async throws {
+        let expected = try copy("state-6")
+        for isExclusive in [true, false] {
+            let other = try PosixFile(folder("state/\(StoreFixture.name).lock"), flags: O_RDWR, mode: 0o600)
+            #expect(try other.lockShared())
+            let error = #expect(throws: DownloadError.self) {
+                try DownloadStore(
+                    folder: folder("state"),
+                    name: StoreFixture.name,
+                    isExclusive: isExclusive,
+                    bootID: ""
+                )
+            }
+            #expect(error?.code == .inUse)
+            other.unlock()
+        }
+        let one = try DownloadStore(folder: folder("state"), name: StoreFixture.name, isExclusive: false, bootID: "")
+        // Once it has been migrated, several may use it again.
+        let two = try DownloadStore(folder: folder("state"), name: StoreFixture.name, isExclusive: false, bootID: "")
+        #expect(try await two.all().count == expected.downloads.count)
+        await one.close()
+        await two.close()
+    }
+
     @Test(arguments: folders)
     func listsEveryDownload(_ name: String) async throws {
         let expected = try copy(name)
