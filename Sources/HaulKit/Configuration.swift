@@ -127,6 +127,8 @@ public struct Configuration: Sendable {
     package var onStoreWait: (@Sendable (_ path: String) -> Void)?
     /// Called once for each row of the store that cannot be read, with its id and URL as far as they can be read.
     package var onOddRow: (@Sendable (_ name: String) -> Void)?
+    /// Records every event of every download, for a replay; `nil`: nothing is recorded.
+    package var trace: DownloadTrace?
     /// Number of event loops that the process will have; `nil` when unknown.
     package var eventLoops: Int?
     /// Largest number of bytes written with one call.
