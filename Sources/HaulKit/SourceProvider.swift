@@ -40,7 +40,7 @@ public struct DownloadSource: Sendable, Hashable {
 /// What a ``SourceProvider`` is asked for.
 public struct SourceQuery: Sendable, Hashable {
     /// Why a URL is needed.
-    public enum Reason: Sendable, Hashable {
+    public enum Reason: Sendable, Hashable, Codable {
         /// The download has no URL yet.
         case noneYet
         /// The server refused the last URL: 401, 403, 404, 410; 400, where the URL has a query; or the status of a web

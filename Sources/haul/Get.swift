@@ -40,6 +40,12 @@ struct Get: AsyncParsableCommand {
     @Flag(help: "Print events on standard output, one JSON object per line.")
     var json = false
 
+    @Option(
+        help: "Record every event of the downloads in FILE, for a bug report. Passwords and cookies are left out.",
+        completion: .file()
+    )
+    var trace: String?
+
     func validate() throws {
         if urls.isEmpty, sources.inputFile == nil, sources.metalink.isEmpty {
             throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
@@ -69,6 +75,14 @@ struct Get: AsyncParsableCommand {
         }
     }
 
+    /// A trace that cannot be written stops no download.
+    private static func trace(_ path: String) -> DownloadTrace? {
+        do throws(DownloadError) { return try DownloadTrace(path: path) } catch {
+            Output.error("No trace is recorded. \(error.message)")
+            return nil
+        }
+    }
+
     private func configuration(_ readList: () throws -> Void) throws -> Downloader.Configuration {
         try readList()
         var configuration = try network.configuration()
@@ -79,6 +93,7 @@ struct Get: AsyncParsableCommand {
             let command = RefreshCommand(path: try HookOptions.program(refreshCommand))
             configuration.sources.provider = { try await command.source($0) }
         }
+        configuration.telemetry.trace = trace.flatMap(Self.trace)
         configuration.queue.maxConcurrentDownloads = queue.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, queue.jobs)
         return configuration

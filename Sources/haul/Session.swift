@@ -57,16 +57,20 @@ struct Session {
         do {
             status = try await work(Session(downloader: downloader, display: display))
         } catch {
-            await downloader.shutDown()
-            Interruption.end()
+            await close(downloader, configuration.telemetry.trace)
             throw error
         }
-        await downloader.shutDown()
-        Interruption.end()
+        await close(downloader, configuration.telemetry.trace)
         if Interruption.hasHappened, status == .interrupted {
             Output.error("Interrupted. Received bytes are kept: run the same command again to resume.")
         }
         return status
+    }
+
+    private static func close(_ downloader: Downloader, _ trace: DownloadTrace?) async {
+        await downloader.shutDown()
+        Interruption.end()
+        if let sentence = await trace?.close() { Output.error(sentence) }
     }
 
     private static func display(_ style: Style, _ advice: ErrorAdvice) -> any Display {

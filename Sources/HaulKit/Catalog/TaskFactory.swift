@@ -66,10 +66,9 @@ final class TaskFactory {
         RateLimiter(request.bytesPerSecond, under: speed.limiter, now: services.time.now)
     }
 
-    /// Takes over the present configuration, for runs that start later.
-    func refresh(_ settings: inout DownloadMachine.Settings) {
-        (settings.retry, settings.waitsForSpace) = (configuration.retry, configuration.storage.waitsForSpace)
-        settings.limits = limits
+    /// What machines are told of the present configuration.
+    var reconfiguration: DownloadMachine.Event {
+        .reconfigured(retry: configuration.retry, waitsForSpace: configuration.storage.waitsForSpace, limits: limits)
     }
 
     private var limits: Transfer.Limits {

@@ -36,6 +36,9 @@ extension Downloader.Configuration {
             set { assignedLogger = Assigned(newValue) }
         }
 
+        /// Records every event of every download, for a replay; `nil`: nothing is recorded.
+        package var trace: DownloadTrace?
+
         var assignedMetrics = Assigned<(any MetricsFactory)?>(initial: nil)
         var assignedLogger = Assigned(initial: Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() })
 

@@ -69,7 +69,7 @@ extension Engine {
         scheduler.queue.limits = limits
         environment.space.setLimits(reserve: new.storage.reservedDiskSpace, quota: new.storage.diskQuota)
         for task in catalog.tasks.values where !task.hasOpenWork && !scheduler.queue.runs(task.id) {
-            catalog.factory.refresh(&task.machine.settings)
+            task.send(catalog.factory.reconfiguration)
         }
         if old.hooks.actions != new.hooks.actions { environment.notifications.setHooks(new.hooks.actions) }
         if old.network.bytesPerSecond != new.network.bytesPerSecond {

@@ -34,7 +34,7 @@ struct Transfer: Sendable, Equatable {
         var limits = Limits()
     }
 
-    struct Limits: Sendable, Equatable {
+    struct Limits: Sendable, Equatable, Codable {
         /// Most connections of a download.
         var connections = 1
         /// How many to have from the beginning, without waiting for what their number brings.

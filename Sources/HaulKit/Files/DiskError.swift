@@ -1,7 +1,7 @@
 /// What the disk refused, in terms a person can act on.
-struct DiskError: Error, Sendable, Hashable {
+struct DiskError: Error, Sendable, Hashable, Codable {
     /// The kinds that Haul treats differently or has a sentence of its own for.
-    enum Kind: String, Sendable, Hashable, CaseIterable {
+    enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         case full, quotaExceeded, readOnly, inputOutput, tooManyOpenFiles, nameTooLong, permissionDenied
         case notFound, alreadyExists, isSymbolicLink, notAFolder, notAFile, fileTooLarge, replaced, cutShort, other
     }

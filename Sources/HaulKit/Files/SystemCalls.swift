@@ -18,14 +18,21 @@ enum SystemCalls {
         try retrying { haul_open(path, flags, UInt32(mode)) }
     }
 
-    static func close(_ descriptor: Int32) {
+    /// - Returns: false when the system reports that something was not written.
+    @discardableResult
+    static func close(_ descriptor: Int32) -> Bool {
         #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
+            Glibc.close(descriptor) == 0
         #elseif canImport(Musl)
-            _ = Musl.close(descriptor)
+            Musl.close(descriptor) == 0
         #else
-            _ = Darwin.close(descriptor)
+            Darwin.close(descriptor) == 0
         #endif
+    }
+
+    /// Appends what the kernel takes of the bytes; may be less than all.
+    static func write(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) throws(Errno) -> Int {
+        try retrying { bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) } }
     }
 
     /// Writes what the kernel takes of the vectors; may be less than all.

@@ -1,7 +1,7 @@
 /// What a request asks for, and what is already known about the answer.
-struct RangeRequest: Sendable, Equatable {
+struct RangeRequest: Sendable, Equatable, Codable {
     /// How the server is told to send the range only if nothing changed.
-    enum Condition: Sendable, Equatable {
+    enum Condition: Sendable, Equatable, Codable {
         case none
         /// The range if it is still this version, else the whole (RFC 9110 §13.1.5).
         case ifRange(String)

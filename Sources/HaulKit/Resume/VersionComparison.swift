@@ -3,7 +3,7 @@ internal import Foundation
 /// How far the comparison of blocks has come that precedes a resume over a version without a strong name.
 struct VersionComparison: Sendable, Equatable {
     /// Names one choice of blocks, as a connection's id names a request.
-    struct ChoiceID: Sendable, Hashable { let number: Int }
+    struct ChoiceID: Sendable, Hashable, Codable { let number: Int }
 
     /// Blocks that are still to be compared; nil before they have been chosen.
     private(set) var left: [Range<Int64>]?

@@ -14,6 +14,9 @@ extension DownloadMachine {
             knownLimit = limit
             if let expiry { link.setExpiry(expiresAt: expiry, at: now) }
             return []
+        case .reconfigured(let retry, let waitsForSpace, let limits):
+            (settings.retry, settings.waitsForSpace, settings.limits) = (retry, waitsForSpace, limits)
+            return []
         case .retargeted(let settings, let isFromReplacedSource):
             retarget(settings, isFromReplacedSource: isFromReplacedSource)
             return []

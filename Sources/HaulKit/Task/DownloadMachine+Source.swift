@@ -6,10 +6,10 @@ internal import NIOHTTP1
 /// Whoever brings bytes over an old link goes on; only further requests, and those after an interruption, use the new one.
 extension DownloadMachine {
     /// Names one question to the application, as ``TimerID`` names a timer.
-    struct AskID: Sendable, Hashable { let number: Int }
+    struct AskID: Sendable, Hashable, Codable { let number: Int }
 
     /// A link that the application named.
-    struct Link: Sendable, Equatable {
+    struct Link: Sendable, Equatable, Codable {
         var url: URL
         /// Nil where nobody knows.
         var expiresAt: Instant?

@@ -2,9 +2,9 @@ internal import Foundation
 
 extension DownloadMachine {
     /// Names one request; a late event of an earlier one is told apart by it.
-    struct ConnectionID: Sendable, Hashable { let number: Int }
+    struct ConnectionID: Sendable, Hashable, Codable { let number: Int }
 
-    enum State: Sendable, Equatable {
+    enum State: Sendable, Equatable, Codable {
         /// Wants a slot.
         case queued
         /// Has one; what is on disk is being looked at.
@@ -36,7 +36,7 @@ extension DownloadMachine {
     }
 
     /// What the file has to be ready for.
-    struct Preparation: Sendable, Equatable {
+    struct Preparation: Sendable, Equatable, Codable {
         var resource: Resource
         /// Where the body goes.
         var offset: Int64
@@ -58,7 +58,7 @@ extension DownloadMachine {
     }
 
     /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
-    enum ConnectionEnd: Sendable, Equatable {
+    enum ConnectionEnd: Sendable, Equatable, Codable {
         /// The body was whole by its own framing.
         case finished(PersistedRanges)
         /// The mark is nil when no body was let in.
@@ -70,12 +70,14 @@ extension DownloadMachine {
         case noRoom
     }
 
-    enum Event: Sendable, Equatable {
+    enum Event: Sendable, Equatable, Codable {
         case slotGranted
         /// What is known before a run: connections that the host was seen to allow, and when the link expires.
         case hostKnown(limit: Int?, linkExpiresAt: Instant?)
         /// What the download is to be was changed between two runs; while it runs nothing changes.
         case retargeted(Settings, isFromReplacedSource: Bool)
+        /// The configuration was changed: what it says of attempts, room and connections.
+        case reconfigured(retry: RetryPolicy, waitsForSpace: Bool, limits: Transfer.Limits)
         /// A download of higher priority gets the slot: this one waits again.
         case slotWithdrawn
         case pauseRequested
@@ -117,27 +119,27 @@ extension DownloadMachine {
     }
 
     /// What the store says of the representation.
-    struct StoredVersion: Sendable, Equatable {
+    struct StoredVersion: Sendable, Equatable, Codable {
         var resource: Resource?
     }
 
     /// What the machine cannot know: how many connections each source may have beside those that it has, and whether a speed limit
     /// holds, since how fast the connections are then says nothing about them.
-    struct Surroundings: Sendable, Equatable {
+    struct Surroundings: Sendable, Equatable, Codable {
         var room: [Origin: Int] = [:]
         var isHeldBack = false
     }
 
-    struct TimerID: Sendable, Hashable { let number: Int }
+    struct TimerID: Sendable, Hashable, Codable { let number: Int }
 
-    enum Decision: Sendable, Equatable {
+    enum Decision: Sendable, Equatable, Codable {
         case right
         /// Nothing to compare with.
         case unchecked
         case mismatch(expected: Checksum, actual: Checksum)
     }
 
-    enum Action: Sendable, Equatable {
+    enum Action: Sendable, Equatable, Codable {
         /// Look at the partial file: lock it, and say what it holds.
         case recover
         case open(ConnectionID, RangeRequest)

@@ -40,6 +40,8 @@ struct DownloadMachine: Sendable, Equatable {
     /// Connections that the host was seen to allow.
     var knownLimit: Int?
     var timers = 0
+    /// Where its random numbers begin.
+    let seed: UInt64
 
     /// - Parameters:
     ///   - resource: what an earlier run learned.
@@ -58,6 +60,7 @@ struct DownloadMachine: Sendable, Equatable {
         self.resource = resource
         self.persisted = persisted
         if state == .paused { self.hold = hold }
+        self.seed = seed
         self.isFromReplacedSource = isFromReplacedSource
         self.patience = RetryBudget(seed: seed)
         comparison = VersionComparison(seed: seed)

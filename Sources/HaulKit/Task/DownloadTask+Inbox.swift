@@ -12,7 +12,9 @@ extension DownloadTask {
         // An event that an action causes at once is handled after the other actions.
         while next < inbox.count {
             let surroundings = machine.needsSurroundings ? surroundings : nil
-            let actions = machine.handle(inbox[next], at: environment.services.time.now(), in: surroundings)
+            let (event, now) = (inbox[next], environment.services.time.now())
+            let actions = machine.handle(event, at: now, in: surroundings)
+            trace?.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
             if machine.wantsRoom { environment.pool.waitForRoom(id) }
             next += 1
             for action in actions { perform(action) }

@@ -12,6 +12,8 @@ final class DownloadTask {
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventBroadcaster
+    /// Records its events; nil: they are not recorded.
+    let trace: DownloadTrace?
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
@@ -78,9 +80,11 @@ final class DownloadTask {
         self.speedLimit = speedLimit
         self.machine = machine
         self.record = record
+        trace = environment.configuration.telemetry.trace
         hub = environment.notifications.hubs.hub(id) {
             (DownloadSnapshot(id, record, receivedBytes: machine.persisted.count), DownloadOutcome(id, record))
         }
+        trace?.record(id, machine.initial)
         onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
     }
 

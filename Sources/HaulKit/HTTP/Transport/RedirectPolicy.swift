@@ -41,7 +41,7 @@ struct RedirectPolicy: Sendable, Equatable {
 }
 
 /// Scheme, host and port: where secrets may go (RFC 6454).
-struct Origin: Sendable, Hashable {
+struct Origin: Sendable, Hashable, Codable {
     let scheme: String
     let host: String
     let port: Int

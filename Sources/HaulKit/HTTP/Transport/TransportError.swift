@@ -1,6 +1,6 @@
 /// How an exchange with a server failed, in the kinds that retrying tells apart.
-package struct TransportError: Error, Sendable, Hashable {
-    package enum Kind: String, Sendable, Hashable, CaseIterable {
+package struct TransportError: Error, Sendable, Hashable, Codable {
+    package enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// The URL cannot be asked at all: no host, a scheme that is not HTTP.
         case invalidURL
         /// The interface or local address to connect from is not there; the detail is a sentence.

@@ -112,9 +112,9 @@ struct StoreFixtureTests {
     @Test(arguments: folders)
     func listsEveryDownload(_ name: String) async throws {
         let expected = try copy(name)
-        var configuration = HaulKit.Configuration()
-        (configuration.stateFolder, configuration.name) = (folder("state"), StoreFixture.name)
-        (configuration.restoration, configuration.movingRoot) = (.onRequest, nil)
+        var configuration = Downloader.Configuration()
+        (configuration.storage.stateFolder, configuration.storage.name) = (folder("state"), StoreFixture.name)
+        (configuration.storage.restoration, configuration.storage.movingRoot) = (.onRequest, nil)
         let downloader = try await Downloader(configuration)
         let found = try await downloader.list()
         #expect(found == expected.downloads.map(\.snapshot))

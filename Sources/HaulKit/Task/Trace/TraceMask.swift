@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// Replaces the parts of URLs that may be secrets by numbers: user info, values of the query, the fragment. Equal values get
+/// equal numbers, so that a machine takes the same decisions with the masked URLs.
+///
+/// Scheme, host, port, path and the names in the query stay.
+struct TraceMask {
+    private var numbers: [String: Int] = [:]
+
+    /// `*1`, `*2` and so on: characters that a URL may have in each of its parts.
+    private mutating func mask(_ value: some StringProtocol) -> String {
+        let value = String(value)
+        let number = numbers[value] ?? numbers.count + 1
+        numbers[value] = number
+        return "*\(number)"
+    }
+
+    mutating func masked(_ url: URL) -> URL {
+        let text = url.absoluteURL.absoluteString
+        // What is masked remains a URL; without the parts that may be secrets it is one in any case.
+        return URL(string: maskedText(text)) ?? url.place
+    }
+
+    /// Path and query as they are sent.
+    mutating func masked(target: String) -> String {
+        let parts = Self.cut(target, at: "#")
+        let (path, query) = Self.cut(parts.0, at: "?")
+        return path + (query.map { "?" + maskedQuery($0) } ?? "") + (parts.1.map { "#" + mask($0) } ?? "")
+    }
+
+    private mutating func maskedText(_ text: String) -> String {
+        guard let scheme = text.range(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased())
+        else {
+            // In place of a URL, the application's name for the download.
+            let (scheme, name) = Self.cut(text[...], at: ":")
+            return scheme + ":" + (name.map { mask($0) } ?? "")
+        }
+        let rest = text[scheme.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let authority = rest[..<end]
+        var host = String(authority)
+        if let at = authority.lastIndex(of: "@") {
+            host = mask(authority[..<at]) + authority[at...]
+        }
+        return text[..<scheme.upperBound] + host + masked(target: String(rest[end...]))
+    }
+
+    private mutating func maskedQuery(_ query: String) -> String {
+        query.split(separator: "&", omittingEmptySubsequences: false).map { part in
+            guard !part.isEmpty else { return "" }
+            let (name, value) = Self.cut(part, at: "=")
+            // A token in place of a name: alone, as Base64 with its padding, or long.
+            guard let value, !value.allSatisfy({ $0 == "=" }), name.utf8.count <= Self.longestName else {
+                return mask(part)
+            }
+            return name + "=" + mask(value)
+        }.joined(separator: "&")
+    }
+
+    private static let longestName = 32
+
+    private static func cut(_ text: some StringProtocol, at separator: Character) -> (String, String?) {
+        guard let index = text.firstIndex(of: separator) else { return (String(text), nil) }
+        return (String(text[..<index]), String(text[text.index(after: index)...]))
+    }
+}

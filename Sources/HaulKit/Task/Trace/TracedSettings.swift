@@ -1,0 +1,62 @@
+internal import Foundation
+
+/// Of the settings of a machine, what it decides by: nothing of where the file goes, of header fields and of what the application
+/// keeps with the request is in a trace.
+private struct TracedSettings: Codable {
+    var url: URL
+    var target: String?
+    var mirrors: [Metalink.Source]
+    var retry: RetryPolicy
+    var checksum: Checksum?
+    var size: Int64?
+    var pieces: PieceHashes?
+    var isRepair: Bool
+    var resumesUnverified: Bool
+    var failsOnChange: Bool
+    var waitsForSpace: Bool
+    var limits: Transfer.Limits
+    var canAskForSource: Bool
+    var isLinkVouchedFor: Bool
+}
+
+extension DownloadMachine.Settings: Codable {
+    init(from decoder: any Decoder) throws {
+        let traced = try TracedSettings(from: decoder)
+        var request = DownloadRequest(traced.url, to: .folder(path: "/"))
+        request.target = traced.target
+        request.mirrors = traced.mirrors
+        request.checksum = traced.checksum
+        request.size = traced.size
+        request.pieces = traced.pieces
+        request.resumesUnverified = traced.resumesUnverified
+        request.failsOnChange = traced.failsOnChange
+        self.init(
+            request: request,
+            retry: traced.retry,
+            isRepair: traced.isRepair,
+            waitsForSpace: traced.waitsForSpace,
+            limits: traced.limits,
+            canAskForSource: traced.canAskForSource,
+            isLinkVouchedFor: traced.isLinkVouchedFor
+        )
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try TracedSettings(
+            url: url,
+            target: target,
+            mirrors: mirrors,
+            retry: retry,
+            checksum: checksum,
+            size: size,
+            pieces: pieces,
+            isRepair: isRepair,
+            resumesUnverified: resumesUnverified,
+            failsOnChange: failsOnChange,
+            waitsForSpace: waitsForSpace,
+            limits: limits,
+            canAskForSource: canAskForSource,
+            isLinkVouchedFor: isLinkVouchedFor
+        ).encode(to: encoder)
+    }
+}

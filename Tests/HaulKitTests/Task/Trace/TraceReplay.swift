@@ -1,0 +1,38 @@
+import Foundation
+
+@testable import HaulKit
+
+/// Hands the events of a trace to new machines.
+enum TraceReplay {
+    struct Result {
+        var steps = 0
+        /// The first step with other actions than the trace has, in words.
+        var difference: String?
+    }
+
+    static func run(_ lines: [TraceLine]) -> Result {
+        var machines: [DownloadID: DownloadMachine] = [:]
+        var result = Result()
+        for (index, line) in lines.enumerated() {
+            if let initial = line.machine { machines[line.id] = DownloadMachine(initial) }
+            guard let step = line.step else { continue }
+            result.steps += 1
+            let before = machines[line.id]?.state
+            let actions = machines[line.id]?.handle(step.event, at: step.at, in: step.surroundings) ?? []
+            guard actions != step.actions else { continue }
+            // The header is the first line.
+            result.difference = """
+                line \(index + 2): in \(before.map { "\($0)" } ?? "no state")
+                event: \(step.event)
+                recorded: \(step.actions)
+                replayed: \(actions)
+                """
+            return result
+        }
+        return result
+    }
+
+    static func run(contentsOf path: String) throws -> Result {
+        run(try TraceReader.lines(try Data(contentsOf: URL(fileURLWithPath: path))))
+    }
+}
