@@ -61,13 +61,13 @@ import HaulKit
         print("memory after adding, MiB\t\(residentMiB())")
         try await pages(downloader, measure)
         try await measure("pause all") { try await downloader.pause(.all) }
-        print("paused\t\(try await downloader.count(DownloadQuery(states: [.paused])))")
+        print("paused\t\(try await downloader.count(DownloadFilter(states: [.paused])))")
         try await measure("resume all") { try await downloader.resume(.all) }
         await downloader.shutDown()
         handles = []
         try await measure("open again") { downloader = try await Downloader(configuration) }
         print(
-            "waiting or running\t\(try await downloader.count(DownloadQuery(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
+            "waiting or running\t\(try await downloader.count(DownloadFilter(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
         )
         try await pages(downloader, measure)
         print("memory at the end, MiB\t\(residentMiB())")
@@ -82,11 +82,11 @@ import HaulKit
         async throws
     {
         for (name, query) in [
-            ("page by state", DownloadQuery(states: [.queued], limit: 50)),
-            ("page by state, far", DownloadQuery(states: [.queued], offset: 50_000, limit: 50)),
-            ("page by group", DownloadQuery(group: "group 7", limit: 50)),
-            ("page by group and state", DownloadQuery(states: [.queued], group: "group 7", limit: 50)),
-            ("page of what failed", DownloadQuery(states: [.failed], limit: 50)),
+            ("page by state", DownloadFilter(states: [.queued], limit: 50)),
+            ("page by state, far", DownloadFilter(states: [.queued], offset: 50_000, limit: 50)),
+            ("page by group", DownloadFilter(group: "group 7", limit: 50)),
+            ("page by group and state", DownloadFilter(states: [.queued], group: "group 7", limit: 50)),
+            ("page of what failed", DownloadFilter(states: [.failed], limit: 50)),
         ] {
             try await measure(name) { _ = try await downloader.list(query) }
         }
@@ -133,10 +133,10 @@ import HaulKit
         print("added")
         fflush(nil)
         let open: Set<DownloadSnapshot.State> = [.queued, .connecting, .transferring, .waiting, .verifying, .paused]
-        while try await downloader.count(DownloadQuery(states: open)) > 0 {
+        while try await downloader.count(DownloadFilter(states: open)) > 0 {
             try await Task.sleep(for: .milliseconds(50))
         }
-        print("completed\t\(try await downloader.count(DownloadQuery(states: [.completed])))")
+        print("completed\t\(try await downloader.count(DownloadFilter(states: [.completed])))")
         print("all\t\(try await downloader.count())")
         await downloader.shutDown()
     }

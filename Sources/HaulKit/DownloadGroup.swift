@@ -10,29 +10,29 @@ public struct DownloadGroup: Sendable {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as
     ///   every other call of a group.
     public func summary() async throws(DownloadError) -> DownloadSummary {
-        try await downloader.summary(DownloadQuery(group: name))
+        try await downloader.summary(.group(name))
     }
 
     /// The events of the group's downloads from now on; ``DownloaderEvent/finished(_:)`` when no download of the group
     /// waits or runs any more.
-    public var events: DownloaderEvents { downloader.events(ofGroup: name) }
+    public var events: DownloaderEvents { downloader.events(.group(name)) }
 
-    /// The group's downloads that match a query; ``DownloadQuery/group`` is replaced by this group's name.
+    /// The group's downloads that match a filter; ``DownloadFilter/group`` is replaced by this group's name.
     ///
     /// - Throws: as ``summary()``.
-    public func list(_ query: DownloadQuery = DownloadQuery()) async throws(DownloadError) -> [DownloadSnapshot] {
-        var query = query
-        query.group = name
-        return try await downloader.list(query)
+    public func list(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [DownloadSnapshot] {
+        var filter = filter
+        filter.group = name
+        return try await downloader.list(filter)
     }
 
-    /// Pauses the downloads of the group that wait or run; see ``Downloader/pause(_:)-(DownloadSelection)``.
+    /// Pauses the downloads of the group that wait or run; see ``Downloader/pause(_:)-(DownloadFilter)``.
     ///
     /// - Returns: the number of downloads paused.
     /// - Throws: as ``summary()``.
     @discardableResult
     public func pause() async throws(DownloadError) -> Int { try await downloader.pause(.group(name)) }
-    /// Queues the paused downloads of the group; see ``Downloader/resume(_:)-(DownloadSelection)``.
+    /// Queues the paused downloads of the group; see ``Downloader/resume(_:)-(DownloadFilter)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``summary()``.
@@ -45,7 +45,7 @@ public struct DownloadGroup: Sendable {
     @discardableResult
     public func retry() async throws(DownloadError) -> Int { try await downloader.retry(.group(name)) }
     /// Deletes the unfinished downloads of the group with their bytes; see
-    /// ``Downloader/cancel(_:)-(DownloadSelection)``.
+    /// ``Downloader/cancel(_:)-(DownloadFilter)``.
     ///
     /// - Returns: the number of downloads cancelled.
     /// - Throws: as ``summary()``.

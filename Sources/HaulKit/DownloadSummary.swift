@@ -1,4 +1,4 @@
-/// Number, bytes and progress of several downloads: of a whole downloader, a group, or a query.
+/// Number, bytes and progress of several downloads: of a whole downloader, a group, or a filter.
 public struct DownloadSummary: Sendable, Hashable, Codable {
     /// The state of several downloads together.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {

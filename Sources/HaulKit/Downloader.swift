@@ -230,7 +230,7 @@ public actor Downloader {
     /// - Throws: as ``download(_:)``.
     public func download(key: String) async throws(DownloadError) -> Download? {
         try checkIsOpen()
-        guard let id = try await store.ids(StoreCondition(DownloadQuery(keys: [key]), live: [:])).first else {
+        guard let id = try await store.ids(StoreCondition(DownloadFilter(keys: [key]), live: [:])).first else {
             return nil
         }
         return try await download(id)

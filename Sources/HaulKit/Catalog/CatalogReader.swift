@@ -13,9 +13,36 @@ final class CatalogReader {
         self.scheduler = scheduler
     }
 
-    func condition(_ query: DownloadQuery) -> StoreCondition {
-        StoreCondition(query, live: query.states == nil ? [:] : live)
+    func condition(_ filter: DownloadFilter) -> StoreCondition {
+        StoreCondition(filter, live: filter.states == nil ? [:] : live)
     }
+
+    /// The same downloads as a filter without a predicate: the predicate is asked of each download that matches its other
+    /// conditions.
+    func resolved(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> DownloadFilter
+    {
+        guard let isWanted = filter.predicate else { return filter }
+        var (rest, ids) = (filter, Set<DownloadID>())
+        (rest.predicate, rest.order, rest.isDescending, rest.offset, rest.limit) = (
+            nil, .added, false, 0, Self.pageSize
+        )
+        while true {
+            let page = try await environment.services.store.page(condition(rest))
+            ids.formUnion(snapshots(of: page.rows).filter(isWanted).map(\.id))
+            rest.offset += page.count
+            if page.count < Self.pageSize { break }
+        }
+        return DownloadFilter(
+            ids: ids,
+            order: filter.order,
+            isDescending: filter.isDescending,
+            offset: filter.offset,
+            limit: filter.limit
+        )
+    }
+
+    private static let pageSize = 1000
 
     /// The running downloads and their states.
     private var live: [DownloadID: DownloadSnapshot.State] {
@@ -38,16 +65,19 @@ final class CatalogReader {
         }
     }
 
-    /// Number, bytes and progress of the downloads that match a query, with the speed of those of its group and owner.
-    func sum(_ query: DownloadQuery = DownloadQuery(), isolation: isolated (any Actor)? = #isolation)
+    /// Number, bytes and progress of the downloads that match a filter, with the speed of those of its group, owner, ids and
+    /// predicate.
+    func sum(_ filter: DownloadFilter = .all, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> DownloadSummary
     {
-        var summary = try await environment.services.store.summary(condition(query))
+        let found = try await resolved(filter)
+        var summary = try await environment.services.store.summary(condition(found))
         let now = time.now()
         for task in scheduler.running
-        where (query.group == nil || task.record.groupName == query.group)
-            && (query.owner == nil || task.record.belongsTo == query.owner)
+        where (filter.group == nil || task.record.groupName == filter.group)
+            && (filter.owner == nil || task.record.belongsTo == filter.owner)
+            && (found.ids?.contains(task.id) ?? true)
         {
             summary.bytesPerSecond += task.snapshot(at: now).bytesPerSecond
         }

@@ -85,14 +85,14 @@ extension Downloader {
 
     // MARK: Many
 
-    /// Pauses the downloads of a selection that wait, run or are held, and keeps their bytes.
+    /// Pauses the downloads of a filter that wait, run or are held, and keeps their bytes.
     ///
     /// - Returns: the number of downloads paused.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
-    public func pause(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
+    public func pause(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
-            var (present, rest) = try await downloader.resolve(selection)
+            var (present, rest) = try await downloader.resolve(filter)
             present.removeAll { !$0.isUnderWay }
             await downloader.tellAll(.pauseRequested, present)
             rest = rest.onlyQueuedOrHeld()
@@ -113,30 +113,30 @@ extension Downloader {
         }
     }
 
-    /// Queues the paused downloads of a selection. Failed downloads do not change: see ``retry(_:)``.
+    /// Queues the paused downloads of a filter. Failed downloads do not change: see ``retry(_:)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
-    public func resume(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
-        try await resume(selection, from: [.paused])
+    public func resume(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
+        try await resume(filter, from: [.paused])
     }
 
-    /// Queues the failed downloads of a selection.
+    /// Queues the failed downloads of a filter.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
-    public func retry(_ selection: DownloadSelection = .all) async throws(DownloadError) -> Int {
-        try await resume(selection, from: [.failed])
+    public func retry(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Int {
+        try await resume(filter, from: [.failed])
     }
 
-    private func resume(_ selection: DownloadSelection, from statuses: Set<DownloadRecord.Status>)
+    private func resume(_ filter: DownloadFilter, from statuses: Set<DownloadRecord.Status>)
         async throws(DownloadError)
         -> Int
     {
         try await withCatalogLock { downloader throws(DownloadError) in
-            var (present, rest) = try await downloader.resolve(selection)
+            var (present, rest) = try await downloader.resolve(filter)
             present.removeAll { $0.statusAtRest.map { !statuses.contains($0) } ?? true }
             await downloader.tellAll(.resumeRequested, present)
             let stopped = rest.only(statuses)
@@ -151,14 +151,14 @@ extension Downloader {
         }
     }
 
-    /// Deletes the unfinished downloads of a selection, with their bytes. Finished downloads do not change.
+    /// Deletes the unfinished downloads of a filter, with their bytes. Finished downloads do not change.
     ///
     /// - Returns: the number of downloads cancelled.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
-    public func cancel(_ selection: DownloadSelection) async throws(DownloadError) -> Int {
+    public func cancel(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let (present, rest) = try await downloader.resolve(selection)
+            let (present, rest) = try await downloader.resolve(filter)
             return try await downloader.cancel(present, rest)
         }
     }
@@ -185,18 +185,18 @@ extension Downloader {
         return told.count + max(removed.count, ids.count) - ids.count { told.contains($0) }
     }
 
-    /// Removes the downloads of a selection from the store in any state; unfinished downloads are cancelled first.
+    /// Removes the downloads of a filter from the store in any state; unfinished downloads are cancelled first.
     ///
     /// - Parameters:
-    ///   - selection: the downloads.
+    ///   - filter: the downloads.
     ///   - deletingFiles: also deletes finished files that are unchanged.
     /// - Returns: the number of downloads removed.
     /// - Throws: ``DownloadError`` when a file or the records cannot be removed, and the downloads not reached by then
     ///   stay; ``DownloadError/Code/shutDown``.
     @discardableResult
-    public func remove(_ selection: DownloadSelection, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
+    public func remove(_ filter: DownloadFilter, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
-            var condition = StoreCondition.ids(try await downloader.ids(of: selection))
+            var condition = StoreCondition.ids(try await downloader.ids(of: filter))
             try await downloader.leaveOthers(&condition)
             let ids = try await downloader.store.ids(condition)
             let present = ids.compactMap { downloader.tasks[$0] }
@@ -220,16 +220,12 @@ extension Downloader {
         try await services.onDisk { () throws(DiskError) in try disk.remove(path) }
     }
 
-    // MARK: Selections
+    // MARK: Filters
 
-    /// The downloads of a selection that are in memory, and the condition that matches all others.
-    private func resolve(_ selection: DownloadSelection) async throws(DownloadError) -> ([DownloadTask], StoreCondition)
-    {
-        var all: StoreCondition
-        switch selection.kind {
-        case .query(let query) where query.limit == nil && query.offset == 0: all = engine.reader.condition(query)
-        default: all = .ids(try await ids(of: selection))
-        }
+    /// The downloads of a filter that are in memory, and the condition that matches all others.
+    private func resolve(_ filter: DownloadFilter) async throws(DownloadError) -> ([DownloadTask], StoreCondition) {
+        let filter = try await engine.reader.resolved(filter)
+        var all = filter.isWhole ? engine.reader.condition(filter) : .ids(try await ids(of: filter))
         all.order = ""
         try await leaveOthers(&all)
         var inMemory = all
@@ -246,20 +242,8 @@ extension Downloader {
         condition = condition.onlyFree(for: store.owner)
     }
 
-    func ids(of selection: DownloadSelection) async throws(DownloadError) -> [DownloadID] {
-        switch selection.kind {
-        case .ids(let ids): return ids
-        case .query(let query): return try await store.ids(engine.reader.condition(query))
-        case .predicate(let isWanted):
-            var ids: [DownloadID] = []
-            var query = DownloadQuery(limit: 1000)
-            while true {
-                let page = try await store.page(engine.reader.condition(query))
-                ids += engine.reader.snapshots(of: page.rows).filter(isWanted).map(\.id)
-                query.offset += page.count
-                if page.count < 1000 { return ids }
-            }
-        }
+    func ids(of filter: DownloadFilter) async throws(DownloadError) -> [DownloadID] {
+        try await store.ids(engine.reader.condition(try await engine.reader.resolved(filter)))
     }
 
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async {

@@ -152,9 +152,19 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
 
     private let subscription: Subscription<DownloaderEvent>
 
-    init(_ broadcast: Broadcast, group: String?) {
-        let listener = broadcast.listen(group: group)
-        subscription = Subscription(read: listener.next, finish: listener.leave, leave: listener.leave)
+    init(_ broadcast: Broadcast, _ filter: DownloadFilter) {
+        let listener = broadcast.listen(group: filter.group)
+        let isGroupAlone = filter.hasOnlyGroup
+        subscription = Subscription(
+            read: {
+                while let event = await listener.next() {
+                    if isGroupAlone || filter.includes(event) { return event }
+                }
+                return nil
+            },
+            finish: listener.leave,
+            leave: listener.leave
+        )
     }
 
     /// An iterator that reads from the queue of this sequence.
@@ -174,6 +184,18 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
         /// As ``next()``, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
             await subscription.next()
+        }
+    }
+}
+
+extension DownloadFilter {
+    /// Whether an event of the filter's group is one of its downloads.
+    fileprivate func includes(_ event: DownloaderEvent) -> Bool {
+        switch event {
+        case .added(let snapshot), .changed(let snapshot), .progressed(let snapshot), .ended(let snapshot, _):
+            matches(snapshot)
+        case .removed(let id, _): ids?.contains(id) ?? true
+        case .changedTogether, .addedTogether, .removedTogether, .finished: true
         }
     }
 }

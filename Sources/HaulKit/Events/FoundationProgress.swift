@@ -49,17 +49,16 @@ extension Downloader {
         let progress = Progress(totalUnitCount: Self.wholeProgress)
         progress.isPausable = true
         progress.isCancellable = true
-        let selection: DownloadSelection = group.map { .group($0) } ?? .all
-        progress.pausingHandler = { Task { try? await self.pause(selection) } }
-        progress.resumingHandler = { Task { try? await self.resume(selection) } }
-        progress.cancellationHandler = { Task { try? await self.cancel(selection) } }
+        let filter = DownloadFilter(group: group)
+        progress.pausingHandler = { Task { try? await self.pause(filter) } }
+        progress.resumingHandler = { Task { try? await self.resume(filter) } }
+        progress.cancellationHandler = { Task { try? await self.cancel(filter) } }
         let follower = Follower(progress)
-        let query = DownloadQuery(group: group)
         let sleep = time.sleep
         Task { [weak self] in
             while follower.isHeld {
                 do {
-                    guard let summary = try await self?.summary(query) else { return }
+                    guard let summary = try await self?.summary(filter) else { return }
                     follower.set(Int64(summary.fraction * Double(Self.wholeProgress)), of: Self.wholeProgress)
                     if summary.state == .completed { return }
                 } catch let error as DownloadError where error.code == .shutDown {

@@ -22,19 +22,20 @@ final class FinishedFiles {
 
     /// The finished files that are missing or have changed.
     ///
-    /// - Parameter query: the downloads to examine; its states are ignored.
-    func missing(_ query: DownloadQuery, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+    /// - Parameter filter: the downloads to examine; its states are ignored.
+    func missing(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> [StoredFile]
     {
-        var (query, missing) = (query, [StoredFile]())
-        query.states = [.completed]
-        var left = query.limit ?? .max
+        var (filter, missing) = (filter, [StoredFile]())
+        filter.states = [.completed]
+        filter = try await reader.resolved(filter)
+        var left = filter.limit ?? .max
         while left > 0 {
-            query.limit = min(left, Self.filesAtOnce)
-            let page = try await services.store.page(reader.condition(query))
+            filter.limit = min(left, Self.filesAtOnce)
+            let page = try await services.store.page(reader.condition(filter))
             missing += await look(at: page.rows).map(\.file).filter { $0.state != .unchanged }
-            if page.count < query.limit ?? 0 { break }
-            query.offset += page.count
+            if page.count < filter.limit ?? 0 { break }
+            filter.offset += page.count
             left -= page.count
         }
         return missing

@@ -14,9 +14,9 @@ extension Downloader {
     /// Gives downloads another priority; see ``DownloadRequest/priority``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func setPriority(_ priority: Int, of selection: DownloadSelection) async throws(DownloadError) {
+    public func setPriority(_ priority: Int, of filter: DownloadFilter) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let ids = try await downloader.ids(of: selection)
+            let ids = try await downloader.ids(of: filter)
             try await downloader.store.setPriority(priority, of: ids)
             for row in try await downloader.store.places(ids) {
                 downloader.tasks[row.id]?.place(priority: priority, position: row.position)
@@ -85,10 +85,10 @@ extension Downloader {
 
     /// Sorts the whole queue once; downloads added later are appended. Priorities take precedence over positions.
     ///
-    /// - Throws: as ``setPriority(_:of:)-(_,DownloadSelection)``.
-    public func sort(by order: DownloadQuery.Order, isDescending: Bool = false) async throws(DownloadError) {
+    /// - Throws: as ``setPriority(_:of:)-(_,DownloadFilter)``.
+    public func sort(by order: DownloadFilter.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let sorted = StoreCondition(DownloadQuery(order: order, isDescending: isDescending), live: [:])
+            let sorted = StoreCondition(DownloadFilter(order: order, isDescending: isDescending), live: [:])
             try await downloader.store.spread(DownloadCatalog.positionStep, in: sorted.order)
             try await downloader.readPlaces()
             downloader.scheduler.startQueuedDownloads()

@@ -99,7 +99,7 @@ final class IdleMonitor: IdleWatchDelegate {
     {
         // What stops for the shut-down will run again.
         guard !environment.isShuttingDown, try await isIdle(group) else { return nil }
-        let summary = try await reader.sum(DownloadQuery(group: group))
+        let summary = try await reader.sum(DownloadFilter(group: group))
         // Something may have been added meanwhile.
         guard try await isIdle(group), !environment.isShuttingDown else { return nil }
         return summary

@@ -54,7 +54,7 @@ final class SpaceHolds {
         do throws(DownloadError) {
             var missingBytes: Int64?
             if space.isRecountDue {
-                missingBytes = try await files.missing(DownloadQuery()).reduce(Int64(0)) { $0.addingClamped($1.bytes) }
+                missingBytes = try await files.missing(DownloadFilter()).reduce(Int64(0)) { $0.addingClamped($1.bytes) }
             }
             let ready = try await space.ready(missingBytes: missingBytes)
             for reason in [HoldReason.diskFull, .quota] {

@@ -18,32 +18,35 @@ struct StoreCondition: Sendable {
         return condition
     }
 
+    /// All conditions of a filter but its predicate.
+    ///
     /// - Parameter live: the downloads that do something now, with what they do; their rows say only that they want to run.
-    init(_ query: DownloadQuery, live: [DownloadID: DownloadSnapshot.State]) {
-        if let states = query.states { add(states, live: live) }
-        if let group = query.group { add("groupName = ?", group) }
-        if let owner = query.owner { add("belongsTo = ?", owner) }
-        if let keys = query.keys { add(isIn: keys.sorted(), "key") }
-        if let text = query.text {
+    init(_ filter: DownloadFilter, live: [DownloadID: DownloadSnapshot.State]) {
+        if let states = filter.states { add(states, live: live) }
+        if let group = filter.group { add("groupName = ?", group) }
+        if let owner = filter.owner { add("belongsTo = ?", owner) }
+        if let ids = filter.ids { add(isIn: ids.map(\.description).sorted(), "id") }
+        if let keys = filter.keys { add(isIn: keys.sorted(), "key") }
+        if let text = filter.text {
             let pattern =
                 "%" + text.replacing("\\", with: "\\\\").replacing("%", with: "\\%").replacing("_", with: "\\_") + "%"
             let like = ["url", "finalPath", "file", "key"].map { "\($0) LIKE ? ESCAPE '\\'" }.joined(separator: " OR ")
             add("(\(like))", pattern, pattern, pattern, pattern)
         }
-        if let added = query.added { add(added, "createdAt") }
-        if let ended = query.ended { add(ended, "finishedAt") }
-        let direction = query.isDescending ? "DESC" : "ASC"
-        let opposite = query.isDescending ? "ASC" : "DESC"
+        if let added = filter.added { add(added, "createdAt") }
+        if let ended = filter.ended { add(ended, "finishedAt") }
+        let direction = filter.isDescending ? "DESC" : "ASC"
+        let opposite = filter.isDescending ? "ASC" : "DESC"
         order =
-            switch query.order {
+            switch filter.order {
             case .added: "download.rowid \(direction)"
             case .queue: "priority \(opposite), position \(direction), download.rowid \(direction)"
             case .ended: "finishedAt \(direction), download.rowid \(direction)"
             case .path: "coalesce(finalPath, file, url) COLLATE NOCASE \(direction), download.rowid \(direction)"
             case .size: "total \(direction), download.rowid \(direction)"
             }
-        if query.limit != nil || query.offset > 0 {
-            page = " LIMIT \(max(0, query.limit ?? .max)) OFFSET \(max(0, query.offset))"
+        if filter.limit != nil || filter.offset > 0 {
+            page = " LIMIT \(max(0, filter.limit ?? .max)) OFFSET \(max(0, filter.offset))"
         }
     }
 

@@ -122,7 +122,7 @@ enum DocumentationSnippets {
         let downloader = try await Downloader(configuration)
         if let damaged = downloader.quarantinedStore { print("The store was damaged, and is now \(damaged).") }
 
-        for snapshot in try await downloader.list(DownloadQuery(states: [.paused, .failed])) {
+        for snapshot in try await downloader.list(DownloadFilter(states: [.paused, .failed])) {
             print(snapshot.path ?? snapshot.url.masked, snapshot.receivedBytes)
         }
         try await downloader.resume(.all)
@@ -258,8 +258,8 @@ enum DocumentationSnippets {
 
     static func readBack(downloader: Downloader) async throws {
         // snippet: Groups-5
-        let query = DownloadQuery(states: [.completed], group: "swift", order: .ended, limit: 50)
-        for snapshot in try await downloader.list(query) {
+        let filter = DownloadFilter(states: [.completed], group: "swift", order: .ended, limit: 50)
+        for snapshot in try await downloader.list(filter) {
             let lesson = try snapshot.metadata?.decoded(as: Lesson.self)
             print(lesson?.title ?? "", snapshot.path ?? "")
         }
@@ -270,7 +270,7 @@ enum DocumentationSnippets {
         // snippet: Groups-6
         try await downloader.pause(.owner("ada"))
         try await downloader.setPriority(10, of: .keys(["swift/1"]))
-        try await downloader.retry(.matching(DownloadQuery(group: "swift", limit: 10)))
+        try await downloader.retry(DownloadFilter(group: "swift", limit: 10))
         try await downloader.remove(.group("swift"), deletingFiles: true)
         // end
     }
@@ -329,12 +329,12 @@ enum DocumentationSnippets {
 
     static func keepHouse(downloader: Downloader) async throws {
         // snippet: OnAServer-5
-        let removal = try await downloader.removeFinished(olderThan: .seconds(30 * 86_400))
+        let removal = try await downloader.files.removeFinished(olderThan: .seconds(30 * 86_400))
         print("\(removal.removed.count) files removed, \(removal.freedBytes) bytes freed, \(removal.left.count) left")
-        for file in try await downloader.missingFiles() {
+        for file in try await downloader.files.missing() {
             try await downloader.fetchAgain(file.id)
         }
-        print(try await downloader.storedBytes().total)
+        print(try await downloader.files.storedBytes().total)
         // end
     }
 

@@ -89,7 +89,7 @@ struct IdentityTests {
             let download = try await rig.downloader.add(request)
             _ = try await download.result()
             try await rig.reopened { next async throws in
-                let found = try #require(try await next.list(DownloadQuery(owner: "ada")).first)
+                let found = try #require(try await next.list(DownloadFilter(owner: "ada")).first)
                 #expect(try found.metadata?.decoded(as: Episode.self) == episode)
                 #expect(throws: DecodingError.self) { try found.metadata?.decoded(as: [Int].self) }
             }

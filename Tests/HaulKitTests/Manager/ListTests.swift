@@ -30,36 +30,36 @@ struct ListTests {
         }
     }
 
-    private func numbers(_ rig: FaultRig, _ downloads: [Download], _ query: DownloadQuery) async throws -> [Int] {
+    private func numbers(_ rig: FaultRig, _ downloads: [Download], _ query: DownloadFilter) async throws -> [Int] {
         try await rig.downloader.list(query).compactMap { found in downloads.firstIndex { $0.id == found.id } }
     }
 
     @Test func listsByStateGroupOwnerAndText() async throws {
         try await run { rig, downloads async throws in
-            func list(_ query: DownloadQuery) async throws -> [Int] { try await numbers(rig, downloads, query) }
-            #expect(try await list(DownloadQuery()) == [0, 1, 2, 3, 4, 5])
-            #expect(try await list(DownloadQuery(states: [.completed])) == [0])
-            #expect(try await list(DownloadQuery(states: [.transferring])) == [1, 3])
-            #expect(try await list(DownloadQuery(states: [.failed])) == [2])
-            #expect(try await list(DownloadQuery(states: [.queued])) == [4, 5])
-            #expect(try await list(DownloadQuery(states: [.queued, .transferring, .failed])) == [1, 2, 3, 4, 5])
-            #expect(try await list(DownloadQuery(states: [])) == [])
-            #expect(try await list(DownloadQuery(group: "first")) == [0, 1, 2])
-            #expect(try await list(DownloadQuery(owner: "odd")) == [1, 3, 5])
-            #expect(try await list(DownloadQuery(text: "FILE3")) == [3])
-            #expect(try await list(DownloadQuery(text: "%_FILE")) == [0, 1, 2, 3, 4, 5])
-            #expect(try await list(DownloadQuery(text: "100__")) == [])
-            #expect(try await list(DownloadQuery(states: [.queued], order: .queue)) == [5, 4])
+            func list(_ query: DownloadFilter) async throws -> [Int] { try await numbers(rig, downloads, query) }
+            #expect(try await list(DownloadFilter()) == [0, 1, 2, 3, 4, 5])
+            #expect(try await list(DownloadFilter(states: [.completed])) == [0])
+            #expect(try await list(DownloadFilter(states: [.transferring])) == [1, 3])
+            #expect(try await list(DownloadFilter(states: [.failed])) == [2])
+            #expect(try await list(DownloadFilter(states: [.queued])) == [4, 5])
+            #expect(try await list(DownloadFilter(states: [.queued, .transferring, .failed])) == [1, 2, 3, 4, 5])
+            #expect(try await list(DownloadFilter(states: [])) == [])
+            #expect(try await list(DownloadFilter(group: "first")) == [0, 1, 2])
+            #expect(try await list(DownloadFilter(owner: "odd")) == [1, 3, 5])
+            #expect(try await list(DownloadFilter(text: "FILE3")) == [3])
+            #expect(try await list(DownloadFilter(text: "%_FILE")) == [0, 1, 2, 3, 4, 5])
+            #expect(try await list(DownloadFilter(text: "100__")) == [])
+            #expect(try await list(DownloadFilter(states: [.queued], order: .queue)) == [5, 4])
         }
     }
 
     @Test func pagesAndCounts() async throws {
         try await run { rig, downloads async throws in
-            let page = DownloadQuery(isDescending: true, offset: 1, limit: 2)
+            let page = DownloadFilter(isDescending: true, offset: 1, limit: 2)
             #expect(try await numbers(rig, downloads, page) == [4, 3])
-            #expect(try await rig.downloader.count(DownloadQuery(owner: "even", limit: 1)) == 3)
-            #expect(try await numbers(rig, downloads, DownloadQuery(offset: 9)) == [])
-            #expect(try await numbers(rig, downloads, DownloadQuery(offset: -1, limit: -1)) == [])
+            #expect(try await rig.downloader.count(DownloadFilter(owner: "even", limit: 1)) == 3)
+            #expect(try await numbers(rig, downloads, DownloadFilter(offset: 9)) == [])
+            #expect(try await numbers(rig, downloads, DownloadFilter(offset: -1, limit: -1)) == [])
         }
     }
 
@@ -67,13 +67,13 @@ struct ListTests {
         try await run { rig, downloads async throws in
             let added = downloads[3].snapshot.addedAt
             let later = added.addingTimeInterval(3600)
-            #expect(try await numbers(rig, downloads, DownloadQuery(added: later..<later + 1)) == [])
+            #expect(try await numbers(rig, downloads, DownloadFilter(added: later..<later + 1)) == [])
             #expect(
-                try await numbers(rig, downloads, DownloadQuery(added: added.addingTimeInterval(-3600)..<later)).count
+                try await numbers(rig, downloads, DownloadFilter(added: added.addingTimeInterval(-3600)..<later)).count
                     == 6
             )
             #expect(
-                try await numbers(rig, downloads, DownloadQuery(ended: added.addingTimeInterval(-3600)..<later)) == [
+                try await numbers(rig, downloads, DownloadFilter(ended: added.addingTimeInterval(-3600)..<later)) == [
                     0, 2,
                 ]
             )

@@ -69,7 +69,7 @@ struct QueueOrderTests {
             try await rig.downloader.move([id[4]], to: .last)  // 4 1 2 3 5
             try await rig.downloader.move([id[0]], to: .after(id[2]))  // 4 2 3 1 5
             try await rig.downloader.move([id[2]], to: .before(id[1]))  // 4 3 2 1 5
-            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            let listed = try await rig.downloader.list(DownloadFilter(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == [id[3], id[2], id[1], id[0], id[4]])
             try await evict(holder)
             #expect(try await order(rig, [holder] + waiting) == [0, 4, 3, 2, 1, 5])
@@ -84,7 +84,7 @@ struct QueueOrderTests {
                 middle.reverse()
                 try await rig.downloader.move([middle[0]], to: .after(waiting[0].id))
             }
-            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            let listed = try await rig.downloader.list(DownloadFilter(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == [waiting[0].id] + middle + [waiting[3].id])
         }
     }
@@ -93,11 +93,11 @@ struct QueueOrderTests {
         try await run(waiting: 3) { rig, running, waiting in
             try await waiting[2].move(to: .first)
             try await waiting[1].setPriority(5)
-            var listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            var listed = try await rig.downloader.list(DownloadFilter(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == [waiting[1].id, waiting[2].id, waiting[0].id])
             try await waiting[0].startNow()
             await waiting[0].reaches(1000)
-            listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            listed = try await rig.downloader.list(DownloadFilter(states: [.queued], order: .queue)).map(\.id)
             #expect(!listed.contains(waiting[0].id))
         }
     }
@@ -108,7 +108,7 @@ struct QueueOrderTests {
                 try await rig.downloader.move([waiting[1].id], to: .before(DownloadID()))
             }
             #expect(error?.code == .notFound)
-            let listed = try await rig.downloader.list(DownloadQuery(states: [.queued], order: .queue)).map(\.id)
+            let listed = try await rig.downloader.list(DownloadFilter(states: [.queued], order: .queue)).map(\.id)
             #expect(listed == waiting.map(\.id))
         }
     }
@@ -154,7 +154,7 @@ struct QueueOrderTests {
                 ($0.queue.maxConcurrentDownloads, $0.network.waitsForNetwork) = (1, false)
                 $0.storage.resumesAtStart = false
             }
-            let listed = try await next.downloader.list(DownloadQuery(order: .queue)).map(\.id)
+            let listed = try await next.downloader.list(DownloadFilter(order: .queue)).map(\.id)
             #expect(
                 listed.filter { Set(waiting.map(\.id)).contains($0) } == [waiting[1].id, waiting[2].id, waiting[0].id]
             )

@@ -22,7 +22,7 @@ struct SelectionTests {
     }
 
     private func count(_ rig: FaultRig, _ states: Set<DownloadSnapshot.State>) async throws -> Int {
-        try await rig.downloader.count(DownloadQuery(states: states))
+        try await rig.downloader.count(DownloadFilter(states: states))
     }
 
     @Test func keepsOnlyTheNextOnesInMemory() async throws {
@@ -116,7 +116,7 @@ struct SelectionTests {
                 for download in downloads.dropFirst() where download.id != downloads[5].id {
                     _ = try await #require(try await next.download(download.id)).result()
                 }
-                #expect(try await next.list(DownloadQuery(states: [.paused])).map(\.id) == [downloads[5].id])
+                #expect(try await next.list(DownloadFilter(states: [.paused])).map(\.id) == [downloads[5].id])
                 #expect(try rig.names().count == Self.count - 2)
             }
         }
@@ -127,7 +127,7 @@ struct SelectionTests {
             var configuration = rig.configuration
             configuration.storage.resumesAtStart = false
             try await rig.reopened(configuration) { next async throws in
-                #expect(try await next.count(DownloadQuery(states: [.paused])) == Self.count)
+                #expect(try await next.count(DownloadFilter(states: [.paused])) == Self.count)
                 try await next.resume(downloads[1].id)
                 _ = try await #require(try await next.download(downloads[1].id)).result()
             }

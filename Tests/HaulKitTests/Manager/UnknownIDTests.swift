@@ -24,7 +24,7 @@ struct UnknownIDTests {
         "priority": { downloader, id throws(DownloadError) in try await downloader.setPriority(7, of: id) },
         "start now": { downloader, id throws(DownloadError) in try await downloader.startNow(id) },
         "move": { downloader, id throws(DownloadError) in try await downloader.move([id], to: .first) },
-        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.fileState(id) },
+        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.files.state(of: id) },
         "fetch again": { downloader, id throws(DownloadError) in try await downloader.fetchAgain(id) },
     ]
 
@@ -82,13 +82,13 @@ struct UnknownIDTests {
 
     @Test func selectionsThatFindNothingAreSilent() async throws {
         try await ManagerRig.run { rig async throws in
-            let selection = DownloadSelection.ids([DownloadID()])
-            #expect(try await rig.downloader.pause(selection) == 0)
-            #expect(try await rig.downloader.resume(selection) == 0)
-            #expect(try await rig.downloader.retry(selection) == 0)
-            #expect(try await rig.downloader.cancel(selection) == 0)
-            #expect(try await rig.downloader.remove(selection) == 0)
-            try await rig.downloader.setPriority(3, of: selection)
+            let filter = DownloadFilter.ids([DownloadID()])
+            #expect(try await rig.downloader.pause(filter) == 0)
+            #expect(try await rig.downloader.resume(filter) == 0)
+            #expect(try await rig.downloader.retry(filter) == 0)
+            #expect(try await rig.downloader.cancel(filter) == 0)
+            #expect(try await rig.downloader.remove(filter) == 0)
+            try await rig.downloader.setPriority(3, of: filter)
             #expect(try await rig.downloader.group("none").pause() == 0)
             #expect(try await rig.downloader.download(DownloadID())?.id == nil)
         }

@@ -83,7 +83,7 @@ struct OddRowTests {
         _ = try await store.unfinishedPublications()
         _ = try await store.queueItems(.all)
         _ = try await store.list(.all)
-        _ = try await store.list(StoreCondition(DownloadQuery(group: "group"), live: [:]))
+        _ = try await store.list(StoreCondition(DownloadFilter(group: "group"), live: [:]))
         _ = try await store.ids(.all)
         _ = try await store.count(.all)
         _ = try await store.summary(.all)
