@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// The files of finished downloads: listing them, checking them, fetching them again and removing them.
 extension Downloader {
@@ -6,11 +6,7 @@ extension Downloader {
 
     // MARK: Asking
 
-    /// A page of finished files, each compared with the disk.
-    ///
-    /// - Parameter filter: the downloads; its states are ignored.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func storedFiles(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
+    func storedFiles(_ filter: DownloadFilter) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
         var filter = filter
         filter.states = [.completed]
@@ -19,10 +15,7 @@ extension Downloader {
         ).map(\.file)
     }
 
-    /// Disk usage of finished and unfinished files, in bytes. Read from the store; the disk is not examined.
-    ///
-    /// - Throws: as ``storedFiles(_:)``.
-    public func storedBytes() async throws(DownloadError) -> StoredBytes {
+    func storedBytes() async throws(DownloadError) -> StoredBytes {
         try checkIsOpen()
         let sums = try await store.storedBytes()
         return StoredBytes(
@@ -33,30 +26,18 @@ extension Downloader {
         )
     }
 
-    /// The finished files that are missing or have changed. ``fetchAgain(_:)`` fetches such a file.
-    ///
-    /// - Parameter filter: the downloads to examine; its states are ignored.
-    /// - Throws: as ``storedFiles(_:)``.
-    public func missingFiles(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [StoredFile] {
+    func missingFiles(_ filter: DownloadFilter) async throws(DownloadError) -> [StoredFile] {
         try checkIsOpen()
         return try await engine.files.missing(filter)
     }
 
-    /// What has become of the file of a download; nil while it has none that is finished.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; with that of the
-    ///   disk's failure when the file cannot be looked at; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
+    func fileState(_ id: DownloadID) async throws(DownloadError) -> FileState? {
         try checkIsOpen()
         guard let record = try await store.find(id: id.description)?.record else { throw .notFound(id) }
         return record.status == .completed ? try await services.fileState(record) : nil
     }
 
-    /// Bytes that this user can still write at a path, which need not exist; `nil` when the file system does not report
-    /// it.
-    ///
-    /// - Throws: ``DownloadError`` with a disk code, or ``DownloadError/Code/shutDown``.
-    public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
+    func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
         try checkIsOpen()
         let (disk, path) = (disk, Self.absolute(path))
         return try await services.onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
@@ -84,25 +65,13 @@ extension Downloader {
 
     // MARK: Removing
 
-    /// Removes completed downloads that ended more than a time ago, and deletes their files as far as they are
-    /// unchanged.
-    ///
-    /// - Parameters:
-    ///   - age: time since the end of the download.
-    ///   - deletingFiles: `false` removes only the records and keeps all files.
-    /// - Returns: the files removed, and the files that were kept because they have changed or could not be deleted.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    @discardableResult
-    public func removeFinished(olderThan age: Duration, deletingFiles: Bool = true) async throws(DownloadError)
+    func removeFinished(olderThan age: Duration, deletingFiles: Bool) async throws(DownloadError)
         -> CacheRemoval
     {
         try await removeFinished(before: time.date() - age.seconds, deletingFiles: deletingFiles)
     }
 
-    /// Removes completed downloads that ended before a date, and deletes their files; otherwise as
-    /// ``removeFinished(olderThan:deletingFiles:)``.
-    @discardableResult
-    public func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
+    func removeFinished(before date: Date, deletingFiles: Bool) async throws(DownloadError)
         -> CacheRemoval
     {
         try checkIsOpen()
@@ -115,14 +84,7 @@ extension Downloader {
         return result
     }
 
-    /// Cancels every unfinished download and removes every completed download with its file. Completed downloads whose
-    /// files have changed or cannot be deleted stay: see ``CacheRemoval/left``.
-    ///
-    /// - Parameter deletingFiles: `false` removes the records of completed downloads and keeps all their files.
-    /// - Returns: as ``removeFinished(olderThan:deletingFiles:)``.
-    /// - Throws: as ``removeFinished(olderThan:deletingFiles:)``.
-    @discardableResult
-    public func clear(deletingFiles: Bool = true) async throws(DownloadError) -> CacheRemoval {
+    func clear(deletingFiles: Bool) async throws(DownloadError) -> CacheRemoval {
         try await cancel(.all)
         return try await removeFinished(before: .distantFuture, deletingFiles: deletingFiles)
     }
@@ -178,6 +140,6 @@ extension Downloader {
 extension Download {
     /// The state of the finished file; `nil` while the download is not complete. See ``Downloader/fetchAgain(_:)``.
     ///
-    /// - Throws: as ``Downloader/fileState(_:)``.
+    /// - Throws: as ``Downloader/Files/state(of:)``.
     public func fileState() async throws(DownloadError) -> FileState? { try await downloader.fileState(id) }
 }

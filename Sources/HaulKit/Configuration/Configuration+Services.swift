@@ -49,7 +49,8 @@ extension Downloader.Configuration {
     /// Where URLs come from that the requests do not have. ``Downloader/update(_:)`` changes both values.
     public struct Sources: Sendable {
         /// Called for a URL when a download has none, when a server refuses the URL, and before the URL expires. `nil`,
-        /// the default: an expired URL ends the download like any refusal.
+        /// the default: an expired URL ends the download like any refusal. A provider where there was none is called for downloads that
+        /// start later; one that is taken away is as one that throws.
         public var provider: SourceProvider?
         /// Time limit for one call of ``provider``. Zero or less: every call times out. Default: 30 s.
         public var timeout = Duration.seconds(30)

@@ -16,7 +16,7 @@ struct RememberedSetting: Sendable {
 
     private init<Value: Codable & Equatable & Sendable>(
         _ name: String,
-        _ path: WritableKeyPath<Configuration, Value> & Sendable,
+        _ path: any WritableKeyPath<Configuration, Value> & Sendable,
         isPlausible: @escaping @Sendable (Value) -> Bool = { _ in true }
     ) {
         self.name = name

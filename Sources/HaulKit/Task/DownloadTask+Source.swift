@@ -27,7 +27,8 @@ extension DownloadTask {
         _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
     ) {
         sourceAsk?.cancel()
-        guard let provider = environment.configuration.sources.provider else { return }
+        // The settings may have changed since the machine was made: it waits for an answer.
+        let provider = environment.configuration.sources.provider ?? { _ in throw Self.hasNoProvider }
         let query = SourceQuery(
             id: self.id,
             key: record.request.key,
@@ -62,6 +63,8 @@ extension DownloadTask {
             }
         )
     }
+
+    private static let hasNoProvider = DownloadError(.sourceFailed, "There is no source provider any more.")
 
     func cancelSource(_ id: DownloadMachine.AskID) {
         guard sourceAsk?.id == id else { return }

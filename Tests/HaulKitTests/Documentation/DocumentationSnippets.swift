@@ -338,12 +338,12 @@ enum DocumentationSnippets {
 
     static func keepHouse(downloader: Downloader) async throws {
         // snippet: OnAServer-5
-        let removal = try await downloader.removeFinished(olderThan: .seconds(30 * 86_400))
+        let removal = try await downloader.files.removeFinished(olderThan: .seconds(30 * 86_400))
         print("\(removal.removed.count) files removed, \(removal.freedBytes) bytes freed, \(removal.left.count) left")
-        for file in try await downloader.missingFiles() {
+        for file in try await downloader.files.missing() {
             try await downloader.fetchAgain(file.id)
         }
-        print(try await downloader.storedBytes().total)
+        print(try await downloader.files.storedBytes().total)
         // end
     }
 

@@ -27,18 +27,18 @@ struct CacheTests {
     @Test func saysWhatIsStoredAndHowMuch() async throws {
         try await run { rig in
             let downloads = try await fetch(rig, "a", "b")
-            let files = try await rig.downloader.storedFiles()
+            let files = try await rig.downloader.files.list()
             #expect(files.map(\.path) == ["a", "b"].map { rig.folder + "/" + $0 })
             #expect(
                 files.allSatisfy { $0.state == .unchanged && $0.bytes == Int64(content.count) && $0.finishedAt != nil }
             )
-            let sums = try await rig.downloader.storedBytes()
+            let sums = try await rig.downloader.files.storedBytes()
             #expect(sums.finishedFiles == 2 && sums.finished == 2 * Int64(content.count) && sums.unfinished == 0)
             #expect(
-                try await rig.downloader.storedFiles(DownloadFilter(offset: 1, limit: 1)).map(\.id) == [downloads[1].id]
+                try await rig.downloader.files.list(DownloadFilter(offset: 1, limit: 1)).map(\.id) == [downloads[1].id]
             )
-            #expect(try await rig.downloader.missingFiles().isEmpty)
-            let free = try await rig.downloader.freeDiskSpace(at: rig.folder + "/not/there/yet")
+            #expect(try await rig.downloader.files.missing().isEmpty)
+            let free = try await rig.downloader.files.freeDiskSpace(at: rig.folder + "/not/there/yet")
             #expect(free ?? 0 > 0)
         }
     }
@@ -51,7 +51,7 @@ struct CacheTests {
             var states: [FileState?] = []
             for download in downloads { states.append(try await download.fileState()) }
             #expect(states == [.unchanged, .missing, .changed])
-            #expect(try await rig.downloader.missingFiles().map(\.id) == [downloads[1].id, downloads[2].id])
+            #expect(try await rig.downloader.files.missing().map(\.id) == [downloads[1].id, downloads[2].id])
 
             let again = try await rig.downloader.fetchAgain(downloads[1].id)
             #expect(again.id == downloads[1].id)
@@ -74,8 +74,8 @@ struct CacheTests {
             let downloads = try await fetch(rig, "kept", "gone", "changed")
             try FileManager.default.removeItem(atPath: rig.folder + "/gone")
             try rig.put("mine", at: rig.folder + "/changed")
-            #expect(try await rig.downloader.removeFinished(olderThan: .seconds(3600)) == CacheRemoval())
-            let result = try await rig.downloader.removeFinished(olderThan: .zero)
+            #expect(try await rig.downloader.files.removeFinished(olderThan: .seconds(3600)) == CacheRemoval())
+            let result = try await rig.downloader.files.removeFinished(olderThan: .zero)
             #expect(result.removed.map(\.id) == [downloads[0].id, downloads[1].id])
             #expect(result.left.map(\.reason) == [.changed])
             #expect(result.freedBytes == Int64(content.count))
@@ -87,7 +87,7 @@ struct CacheTests {
     @Test func forgetsRecordsAndLeavesTheFiles() async throws {
         try await run { rig in
             _ = try await fetch(rig, "a", "b")
-            let result = try await rig.downloader.removeFinished(before: .distantFuture, deletingFiles: false)
+            let result = try await rig.downloader.files.removeFinished(before: .distantFuture, deletingFiles: false)
             #expect(result.removed.count == 2 && result.freedBytes == 0)
             #expect(try rig.names() == ["a", "b"])
             #expect(try await rig.downloader.count() == 0)
@@ -99,9 +99,9 @@ struct CacheTests {
             _ = try await fetch(rig, "a")
             for seconds in [-1e300, -1e11, .nan, -.infinity] {
                 let date = Date(timeIntervalSince1970: seconds)
-                #expect(try await rig.downloader.removeFinished(before: date) == CacheRemoval())
+                #expect(try await rig.downloader.files.removeFinished(before: date) == CacheRemoval())
             }
-            #expect(try await rig.downloader.removeFinished(olderThan: .seconds(Int64.max)) == CacheRemoval())
+            #expect(try await rig.downloader.files.removeFinished(olderThan: .seconds(Int64.max)) == CacheRemoval())
         }
     }
 
@@ -115,7 +115,7 @@ struct CacheTests {
                 try rig.request("/half") { $0.destination = .file(path: rig.folder + "/half") }
             )
             await half.reaches(1000)
-            let result = try await rig.downloader.clear()
+            let result = try await rig.downloader.files.clear()
             #expect(result.removed.count == 1 && result.left.isEmpty)
             #expect(try rig.names().isEmpty)
             #expect(try await rig.downloader.count() == 0)

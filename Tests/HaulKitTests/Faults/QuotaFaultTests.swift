@@ -15,11 +15,11 @@ struct QuotaFaultTests {
             let second = try await rig.add(2)
             let log = StateLog(second)
             #expect(await second.isHeld(for: .quota).error?.code == .diskFull)
-            #expect(try await rig.downloader.storedBytes().total == SpaceRig.size)
+            #expect(try await rig.downloader.files.storedBytes().total == SpaceRig.size)
             try await first.remove(deletingFile: true)
             _ = try await second.result()
             #expect(await log.all.pauses == (1, 1))
-            #expect(try await rig.downloader.storedBytes().finished == SpaceRig.size)
+            #expect(try await rig.downloader.files.storedBytes().finished == SpaceRig.size)
             #expect(await rig.downloader.quotaInUse == SpaceRig.size)
         }
     }

@@ -60,16 +60,16 @@ struct AfterShutDownTests {
         "move": { rig, download in try await rig.downloader.move([download.id], to: .last) },
         "move none": { rig, _ in try await rig.downloader.move([], to: .last) },
         "sort": { rig, _ in try await rig.downloader.sort(by: .path, isDescending: true) },
-        "stored files": { rig, _ in _ = try await rig.downloader.storedFiles() },
-        "stored bytes": { rig, _ in _ = try await rig.downloader.storedBytes() },
-        "missing files": { rig, _ in _ = try await rig.downloader.missingFiles(DownloadFilter(limit: 0)) },
-        "free disk space": { rig, _ in _ = try await rig.downloader.freeDiskSpace(at: rig.folder) },
+        "stored files": { rig, _ in _ = try await rig.downloader.files.list() },
+        "stored bytes": { rig, _ in _ = try await rig.downloader.files.storedBytes() },
+        "missing files": { rig, _ in _ = try await rig.downloader.files.missing(DownloadFilter(limit: 0)) },
+        "free disk space": { rig, _ in _ = try await rig.downloader.files.freeDiskSpace(at: rig.folder) },
         "fetch again": { rig, download in _ = try await rig.downloader.fetchAgain(download.id) },
-        "remove finished": { rig, _ in _ = try await rig.downloader.removeFinished(before: .distantFuture) },
+        "remove finished": { rig, _ in _ = try await rig.downloader.files.removeFinished(before: .distantFuture) },
         "remove finished before the past": { rig, _ in
-            _ = try await rig.downloader.removeFinished(before: .distantPast)
+            _ = try await rig.downloader.files.removeFinished(before: .distantPast)
         },
-        "clear": { rig, _ in _ = try await rig.downloader.clear() },
+        "clear": { rig, _ in _ = try await rig.downloader.files.clear() },
         "repair": { rig, _ in _ = try await rig.downloader.repair(rig.folder + "/done", from: rig.named("done")) },
         "wait until idle": { rig, _ in _ = try await rig.downloader.waitUntilIdle() },
         "download by URL": { rig, _ in _ = try await rig.downloader.download(url: rig.server.url("/fast/done")) },
@@ -185,7 +185,7 @@ struct AfterShutDownTests {
                 let next = try await Downloader(configuration)
                 let before = try await rows(next)
                 for handle in handles { try? await handle.cancel() }
-                _ = try? await rig.downloader.clear()
+                _ = try? await rig.downloader.files.clear()
                 #expect(try await rows(next) == before)
                 await next.shutDown()
             }

@@ -94,7 +94,7 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func aDownloadThatWaitsForTheQuotaRunsWhenItIsLifted() async throws {
-        try await SpaceRig.run(configure: { $0.storage.diskQuota = SpaceRig.size }) { rig in
+        try await SpaceRig.run(configure: { $0.storage.diskQuota = SpaceRig.size }) { rig async throws in
             _ = try await rig.add(1).result()
             let held = try await rig.add(2)
             _ = await held.isHeld(for: .quota)
@@ -105,6 +105,27 @@ struct ConfigurationUpdateTests {
             let last = try await rig.add(3)
             let error = await #expect(throws: DownloadError.self) { try await last.result() }
             #expect(error?.code == .diskFull)
+        }
+    }
+
+    @Test func callsTheProviderThatWasSetLast() async throws {
+        try await ManagerRig.run { rig async throws in
+            let url = try #require(URL(string: rig.server.url("/fast/a")))
+            let (first, second) = (
+                DownloadRequest(key: "first", to: .folder(path: rig.folder)),
+                DownloadRequest(key: "second", to: .folder(path: rig.folder))
+            )
+            await #expect(throws: DownloadError.self) { try await rig.downloader.add(first) }
+            try await rig.downloader.update { $0.sources.provider = { _ in DownloadSource(url) } }
+            #expect(try await rig.downloader.add(first).result().bytes == Int64(ManagerRig.content.count))
+            try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
+            let waiting = try await rig.downloader.add(second)
+            try await rig.downloader.update { settings in
+                settings.sources.provider = nil
+                settings.queue.timetable = nil
+            }
+            let error = await #expect(throws: DownloadError.self) { try await waiting.result() }
+            #expect(error?.code == .sourceFailed)
         }
     }
 

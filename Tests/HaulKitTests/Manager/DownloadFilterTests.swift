@@ -31,7 +31,7 @@ struct DownloadFilterTests {
     }
 
     @Test func theStoreAnswersAsTheConditionsSay() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             let all = try await rig.downloader.list()
             let ids = [downloads[0].id, downloads[4].id, downloads[5].id]
             let date = try #require(all.first).addedAt
@@ -54,7 +54,7 @@ struct DownloadFilterTests {
     }
 
     @Test func aPredicateGoesWithEverythingElse() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             var filter = DownloadFilter(group: "second", isDescending: true)
             filter.predicate = { $0.owner == "odd" }
             #expect(numbers(try await rig.downloader.list(filter), downloads) == [5, 3])
@@ -69,7 +69,7 @@ struct DownloadFilterTests {
     }
 
     @Test func aPageIsChangedAlone() async throws {
-        try await run { rig, downloads in
+        try await run { rig, downloads async throws in
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             #expect(
                 try await rig.downloader.retry(DownloadFilter(states: [.failed], isDescending: true, limit: 1)) == 1

@@ -174,8 +174,8 @@ struct EarlierRunTests {
                 ("a", { try await $0.remove(deletingFile: true) }),
                 ("b", { try await rig.downloader.remove(.ids([$0.id]), deletingFiles: true) }),
                 ("c", { _ in try await rig.downloader.remove(.group("g"), deletingFiles: true) }),
-                ("d", { _ in try await rig.downloader.removeFinished(before: .distantFuture) }),
-                ("e", { _ in try await rig.downloader.clear() }),
+                ("d", { _ in try await rig.downloader.files.removeFinished(before: .distantFuture) }),
+                ("e", { _ in try await rig.downloader.files.clear() }),
             ]
             for (name, remove) in removals {
                 let download = try await rig.downloader.add(try rig.named(name) { $0.group = "g" })
@@ -188,7 +188,7 @@ struct EarlierRunTests {
                 #expect(try await rig.downloader.download(download.id) == nil)
                 // And the same request begins anew.
                 #expect(try await !rig.download(try rig.named(name)).alreadyExisted)
-                try await rig.downloader.clear()
+                try await rig.downloader.files.clear()
             }
         }
     }

@@ -24,7 +24,7 @@ struct UnknownIDTests {
         "priority": { downloader, id throws(DownloadError) in try await downloader.setPriority(7, of: id) },
         "start now": { downloader, id throws(DownloadError) in try await downloader.startNow(id) },
         "move": { downloader, id throws(DownloadError) in try await downloader.move([id], to: .first) },
-        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.fileState(id) },
+        "file state": { downloader, id throws(DownloadError) in _ = try await downloader.files.state(of: id) },
         "fetch again": { downloader, id throws(DownloadError) in try await downloader.fetchAgain(id) },
     ]
 
