@@ -1,8 +1,8 @@
 /// What decides whether bytes of an answer may be joined to those on disk: where the answer comes from, and what proves that both are
 /// of one file. ``decision(from:to:overlap:isSameLength:)`` is the table in docs/design.md, "May these bytes be joined".
-struct JoinTerms: Sendable, Equatable {
+struct JoinTerms: Sendable, Equatable, Codable {
     /// Where the answer comes from, seen from the bytes on disk.
-    enum Source: Sendable, Equatable {
+    enum Source: String, Sendable, Equatable, Codable {
         /// The URL that they came from, or one that differs from it in its query only.
         case sameURL
         /// Another place, of which the application says that it has the same file.

@@ -25,7 +25,7 @@ struct TraceFaultTests {
     @discardableResult
     private func traced(
         _ handler: @escaping FaultRig.Handler,
-        configure: (inout Configuration) -> Void = { _ in },
+        configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (FaultRig) async throws -> Void
     ) async throws -> String {
         var text = ""
@@ -119,7 +119,7 @@ struct TraceFaultTests {
                 request.target.hasSuffix("\(secret)2") ? resource.reply(to: request) : .empty(403, "Forbidden")
             },
             configure: { configuration in
-                configuration.sourceProvider = { _ in
+                configuration.sources.provider = { _ in
                     let text = server() + "/file.bin?token=\(secret)\(links.next())"
                     guard let url = URL(string: text) else { throw CancellationError() }
                     return DownloadSource(url)

@@ -3,7 +3,7 @@ struct TraceHeader: Sendable, Equatable, Codable {
     /// The version of the format; a reader refuses another.
     var haulTrace = 1
     /// The version of Haul that recorded the trace.
-    var version = haulVersion
+    var version = Downloader.version
 }
 
 /// A line of a trace after the first: a new machine, or an event with the actions that the machine returned for it.

@@ -47,6 +47,7 @@ extension TraceMask {
 
     private mutating func masked(_ event: Machine.Event) -> Machine.Event {
         switch event {
+        case .reconfigured: event
         case .retargeted(let settings, let isReplaced):
             .retargeted(masked(settings), isFromReplacedSource: isReplaced)
         case .spaceMissing(let reason, let error): .spaceMissing(reason, masked(error))
