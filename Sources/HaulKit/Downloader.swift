@@ -113,7 +113,7 @@ public actor Downloader {
     ) async throws(DownloadError) {
         var configuration = configuration
         if configuration.storage.remembersSettings {
-            for name in configuration.apply(try await store.settings()) {
+            for name in configuration.assign(try await store.settings()) {
                 configuration.telemetry.logger.debug("store: the setting \(name) cannot be read")
                 configuration.storage.onOddRow?("setting \(name)")
             }
@@ -265,23 +265,5 @@ public actor Downloader {
             return (present, DownloadOutcome(id, record))
         }
         return Download(id, self, hub)
-    }
-
-    // MARK: Speed
-
-    /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
-    /// download.
-    ///
-    /// - Parameters:
-    ///   - bytesPerSecond: `nil`, 0 or a negative number for no limit of its own.
-    ///   - id: the download.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?, of id: DownloadID) async throws(DownloadError) {
-        try await withCatalogLock { downloader throws(DownloadError) in
-            guard let task = try await downloader.catalog.load(id) else { throw .notFound(id) }
-            task.setSpeedLimit(bytesPerSecond)
-            downloader.scheduler.evict(task)
-        }
     }
 }

@@ -49,42 +49,4 @@ extension Downloader {
         try checkIsOpen()
         try await store.forgetSettings()
     }
-
-    /// Limits the speed of all downloads together from now on: ``update(_:)`` of ``Configuration/Network/bytesPerSecond``.
-    ///
-    /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
-    /// - Throws: as ``update(_:)``.
-    public func setSpeedLimit(_ bytesPerSecond: Int64?) async throws(DownloadError) {
-        try await update { $0.network.bytesPerSecond = bytesPerSecond }
-    }
-}
-
-extension Engine {
-    /// Applies other settings to everything that is under way.
-    func apply(_ new: Downloader.Configuration) {
-        let old = environment.configuration
-        environment.configuration = new
-        var limits = new.queueLimits
-        limits.active = min(limits.active, environment.services.descriptors.downloads)
-        scheduler.queue.limits = limits
-        environment.space.setLimits(reserve: new.storage.reservedDiskSpace, quota: new.storage.diskQuota)
-        for task in catalog.tasks.values where !task.hasOpenWork && !scheduler.queue.runs(task.id) {
-            task.send(catalog.factory.reconfiguration)
-        }
-        if old.hooks.actions != new.hooks.actions { environment.notifications.setHooks(new.hooks.actions) }
-        if old.network.bytesPerSecond != new.network.bytesPerSecond {
-            speed.ownLimit = new.network.bytesPerSecond
-            speed.limit(environment.conditions.conditions.bytesPerSecond)
-        }
-        if old.queue.timetable != new.queue.timetable { scheduler.setTimetable(new.queue.timetable) }
-        let (before, after) = (old.network, new.network)
-        if before.waitsForNetwork != after.waitsForNetwork || before.allowsMetered != after.allowsMetered {
-            scheduler.setNetworkPolicy(waitsForNetwork: after.waitsForNetwork, allowsMetered: after.allowsMetered)
-        }
-        if old.connections.maxPerHost != new.connections.maxPerHost {
-            environment.pool.setLimit(new.connections.maxPerHost)
-            broker.limitChanged()
-        }
-        scheduler.startQueuedDownloads()
-    }
 }

@@ -71,7 +71,7 @@ extension Downloader.Configuration {
     /// Takes over settings that a store remembers.
     ///
     /// - Returns: the names of those that are unknown or have no plausible value; they are left as they are.
-    mutating func apply(_ settings: [StoredSetting]) -> [String] {
+    mutating func assign(_ settings: [StoredSetting]) -> [String] {
         settings.filter { stored in
             guard let json = stored.value, let setting = RememberedSetting.all.first(where: { $0.name == stored.name })
             else { return true }

@@ -47,7 +47,7 @@ struct ConfigurationUpdateTests {
         let changes = settings.changes(from: Settings(stateFolder: "/nowhere"))
         #expect(changes.map(\.name) == RememberedSetting.all.map(\.name))
         var read = Settings(stateFolder: "/nowhere")
-        #expect(read.apply(changes) == [])
+        #expect(read.assign(changes) == [])
         Self.expectChanged(read)
     }
 

@@ -15,7 +15,7 @@ import Testing
         let url = try #require(URL(string: "http://files.example/a.iso"))
         return TraceLine(
             id: try #require(DownloadID(Self.id)),
-            machine: DownloadMachine(.init(request: DownloadRequest(url, to: .folder(path: "/d"))), seed: .max).initial
+            machine: DownloadMachine(.init(request: DownloadRequest(url, to: .folder(path: "/"))), seed: .max).initial
         )
     }
 

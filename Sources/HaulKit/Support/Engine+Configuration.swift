@@ -1,0 +1,30 @@
+/// Settings that change while downloads run.
+extension Engine {
+    /// Applies other settings to everything that is under way.
+    func apply(_ new: Downloader.Configuration) {
+        let old = environment.configuration
+        environment.configuration = new
+        var limits = new.queueLimits
+        limits.active = min(limits.active, environment.services.descriptors.downloads)
+        scheduler.queue.limits = limits
+        environment.space.setLimits(reserve: new.storage.reservedDiskSpace, quota: new.storage.diskQuota)
+        for task in catalog.tasks.values where !task.hasOpenWork && !scheduler.queue.runs(task.id) {
+            task.send(catalog.factory.reconfiguration)
+        }
+        if old.hooks.actions != new.hooks.actions { environment.notifications.setHooks(new.hooks.actions) }
+        if old.network.bytesPerSecond != new.network.bytesPerSecond {
+            speed.ownLimit = new.network.bytesPerSecond
+            speed.limit(environment.conditions.conditions.bytesPerSecond)
+        }
+        if old.queue.timetable != new.queue.timetable { scheduler.setTimetable(new.queue.timetable) }
+        let (before, after) = (old.network, new.network)
+        if before.waitsForNetwork != after.waitsForNetwork || before.allowsMetered != after.allowsMetered {
+            scheduler.setNetworkPolicy(waitsForNetwork: after.waitsForNetwork, allowsMetered: after.allowsMetered)
+        }
+        if old.connections.maxPerHost != new.connections.maxPerHost {
+            environment.pool.setLimit(new.connections.maxPerHost)
+            broker.limitChanged()
+        }
+        scheduler.startQueuedDownloads()
+    }
+}
