@@ -142,7 +142,7 @@ extension Transfer {
         if let culprit = decision.culprit, let closing = ban(culprit, &sources) {
             actions += closing
             pieces?.resetAttempts(index)
-        } else if decision.times >= Self.mostWrongTimes {
+        } else if decision.times >= Self.mostWrongTimes * max(1, sources.sources.count { !$0.isDropped }) {
             return (actions + closeAll(), .wrongPiece(index))
         }
         if sources.sources[sources.home].isDropped { return (actions + closeAll(), .primaryRejected) }
@@ -150,6 +150,7 @@ extension Transfer {
         return (actions, outcome)
     }
 
+    /// For each source: a piece whose parts came from several shows of none that it was wrong.
     static let mostWrongTimes = 3
 
     /// A source sent wrong bytes: nothing more comes from it. Nil where there is no other.
