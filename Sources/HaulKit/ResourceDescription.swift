@@ -22,9 +22,7 @@ public struct ResourceDescription: Sendable, Hashable {
     /// The value of `Last-Modified` (RFC 9110 §8.8.2); `nil` without a valid one.
     public let lastModified: Date?
 
-    /// A description for tests and previews; a downloader makes its own. Nothing is checked.
-    ///
-    /// - Parameter totalBytes: complete length in bytes.
+    /// A description for tests and previews; a downloader makes its own. Nothing is checked. `totalBytes` is in bytes.
     public init(
         url: URL,
         fileName: String,

@@ -23,9 +23,7 @@ public struct StoredFile: Sendable, Hashable, Identifiable {
     /// The state of the file when this value was made.
     public let state: FileState
 
-    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked.
-    ///
-    /// - Parameter bytes: length in bytes.
+    /// A stored file for tests and previews; a downloader makes its own. Nothing is checked. `bytes` is its length in bytes.
     public init(
         id: DownloadID = DownloadID(),
         path: String,
@@ -54,11 +52,8 @@ public struct StoredBytes: Sendable, Hashable {
     /// Bytes of all files, finished and unfinished.
     public var total: Int64 { finished.addingClamped(unfinished) }
 
-    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked.
-    ///
-    /// - Parameters:
-    ///   - finished: in bytes.
-    ///   - unfinished: in bytes.
+    /// A disk usage for tests and previews; a downloader makes its own. Nothing is checked. `finished` and `unfinished` are in
+    /// bytes.
     public init(finishedFiles: Int, finished: Int64, unfinishedFiles: Int, unfinished: Int64) {
         self.finishedFiles = finishedFiles
         self.finished = finished
@@ -97,9 +92,7 @@ public struct CacheRemoval: Sendable, Hashable {
     /// Bytes of the deleted files.
     public internal(set) var freedBytes: Int64 = 0
 
-    /// A result for tests and previews; a downloader makes its own. Nothing is checked.
-    ///
-    /// - Parameter freedBytes: in bytes.
+    /// A result for tests and previews; a downloader makes its own. Nothing is checked. `freedBytes` is in bytes.
     public init(removed: [StoredFile] = [], left: [Left] = [], freedBytes: Int64 = 0) {
         self.removed = removed
         self.left = left
