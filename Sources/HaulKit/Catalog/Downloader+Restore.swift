@@ -20,8 +20,8 @@ extension Downloader {
         for item in try await store.queueItems(.all) { scheduler.queue.enqueue(item) }
     }
 
-    /// The task with which a request goes on, in a state to run or complete already; nil when the stored download is of
-    /// no use for it.
+    /// The task that continues a stored download for a request, queued or complete; nil when the stored download cannot
+    /// serve it.
     func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved

@@ -35,7 +35,7 @@ extension Downloader {
             cookies: CookieJar(cookieCollection)
         )
         let answer = await receiver.answer(to: call, over: transport)
-        engine.connectionGone(host)
+        engine.broker.gone(host)
         if case .success(let head) = answer { return try ResourceDescription(head, to: request) }
         try checkIsOpen()
         if Task.isCancelled { throw Self.isProbeCancelled }

@@ -1,6 +1,6 @@
 /// Calls of the disk, made where they may block.
 extension EngineServices {
-    /// Runs a blocking call on a thread where it holds up nobody.
+    /// Runs a blocking call on a thread that may block.
     func runBlocking<Value: Sendable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ call: @escaping @Sendable () throws(Failure) -> Value

@@ -37,9 +37,6 @@ final class Engine {
         scheduler.watchConditions()
     }
 
-    /// A connection that belongs to no task has ended.
-    func connectionGone(_ host: Origin) { broker.gone(host) }
-
     /// Ends what runs by itself.
     func stop() {
         ticker.stop()

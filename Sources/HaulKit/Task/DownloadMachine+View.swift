@@ -1,5 +1,5 @@
-/// What others look at, beside ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``. Nobody but the machine
-/// writes any of it.
+/// What others look at, beside ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``. Only the machine
+/// writes these.
 extension DownloadMachine {
     var isTransferring: Bool {
         if case .transferring = state { return true }
