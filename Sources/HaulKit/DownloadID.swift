@@ -34,22 +34,28 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
     ///
     /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
-        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-        var digits = 0
-        let isRead = withUnsafeMutableBytes(of: &bytes) { bytes in
-            for (index, character) in text.utf8.enumerated() {
-                if Self.isHyphen(index) {
-                    guard character == UInt8(ascii: "-") else { return false }
-                    continue
-                }
-                guard let value = character.hexadecimalValue, digits < 32 else { return false }
-                bytes[digits / 2] = bytes[digits / 2] << 4 | value
-                digits += 1
+        var text = text
+        guard let id = text.withUTF8({ Self.read($0) }) else { return nil }
+        rawValue = id
+    }
+
+    private static func read(_ text: UnsafeBufferPointer<UInt8>) -> UUID? {
+        guard text.count == 36 else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        for index in 0..<36 {
+            if isHyphen(index) {
+                guard text[index] == UInt8(ascii: "-") else { return nil }
+                continue
             }
-            return digits == 32
+            guard let value = text[index].hexadecimalValue else { return nil }
+            if index < 18 { halves.0 = halves.0 << 4 | UInt64(value) } else { halves.1 = halves.1 << 4 | UInt64(value) }
         }
-        guard isRead else { return nil }
-        rawValue = UUID(uuid: bytes)
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) {
+            $0.storeBytes(of: halves.0.bigEndian, as: UInt64.self)
+            $0.storeBytes(of: halves.1.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
+        return UUID(uuid: bytes)
     }
 
     /// The UUID in lower-case hexadecimal, 8-4-4-4-12. Hand-written for speed, like the parser: each record of the

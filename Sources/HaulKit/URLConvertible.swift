@@ -45,7 +45,7 @@ package struct SpelledURL: Sendable, Hashable {
     }
 
     /// A line of a list as text. Bytes that are no UTF-8 are escaped one by one: a server knows what they mean.
-    package static func text(_ line: some Collection<UInt8>) -> String {
+    package static func text(_ line: ArraySlice<UInt8>) -> String {
         let escaped = FieldText.utf8(line, of: "location".utf8)
         return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)
     }

@@ -37,8 +37,8 @@ struct InputList {
         var lines: [Line] = []
         var number = 0
         let mark = Data([0xEF, 0xBB, 0xBF])
-        let data = data.starts(with: mark) ? data.dropFirst(mark.count) : data
-        for line in data.split(separator: newline, omittingEmptySubsequences: false) {
+        let bytes = [UInt8](data.starts(with: mark) ? data.dropFirst(mark.count) : data)
+        for line in bytes.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
             for part in line.split(separator: returned) {
                 let front = part.drop { $0 == space || $0 == tab }

@@ -41,8 +41,8 @@ final class IdleMonitor: IdleWatchDelegate {
 
     /// Reports once that no download waits or runs any more, after the end of each has been reported.
     func mayBeIdle() {
-        tellHooksWhenIdle()
         let isBusy = !isIdle
+        if notifications.hooks.isWanted { tellHooksWhenIdle() }
         defer { wasBusy = isBusy }
         guard wasBusy, !isBusy, !environment.isShuttingDown else { return }
         notifications.tell(self) { monitor, _ in await monitor.reportEnd() }
@@ -132,7 +132,12 @@ final class IdleMonitor: IdleWatchDelegate {
 
     /// No download waits, runs, is held or is being added.
     private var isIdle: Bool {
-        catalog.pendingAdditions == 0 && scheduler.queue.waitingCount == 0 && scheduler.queue.runningCount == 0
-            && environment.space.isEmpty && !tasks.values.contains { $0.machine.hold != nil }
+        scheduler.queue.runningCount == 0 && scheduler.queue.waitingCount == 0 && catalog.pendingAdditions == 0
+            && environment.space.isEmpty && !isAnyHeldByConditions
+    }
+
+    /// Conditions hold nothing while the queue is open: the tasks are not looked at one by one.
+    private var isAnyHeldByConditions: Bool {
+        scheduler.queue.isShut && tasks.values.contains { $0.machine.hold != nil }
     }
 }

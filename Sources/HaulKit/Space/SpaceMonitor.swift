@@ -35,12 +35,15 @@ final class SpaceMonitor {
     }
 
     /// Changes the bytes that are to stay free, and those that files may take; nil for no quota.
-    func setLimits(reserve: Int64, quota: Int64?) {
+    ///
+    /// - Parameter tasks: those in memory, of which the running ones are counted from now on if there was no quota.
+    func setLimits(reserve: Int64, quota: Int64?, _ tasks: some Collection<DownloadTask>) {
         rule = SpaceRule(reserve: reserve)
         let quota = quota.map { max(0, $0) }
         guard quota != self.quota else { return }
         self.quota = quota
-        usage.invalidate()
+        usage = QuotaUsage()
+        for task in tasks { count(task) }
     }
 
     /// Bytes of the quota that are in use.
@@ -223,14 +226,22 @@ final class SpaceMonitor {
 
     /// Takes over what a change of state means for the room on the disk.
     func stateChanged(_ task: DownloadTask) {
+        switch task.machine.state {
+        case .completed, .cancelled: waitList.forgetSurprises(task.id)
+        default: break
+        }
+        count(task)
+    }
+
+    /// Counts what a download takes of the quota, if there is one.
+    private func count(_ task: DownloadTask) {
+        guard quota != nil else { return }
         let (received, before) = (task.machine.persisted.count, task.bytesAtRest)
         switch task.machine.state {
         case .completed:
-            waitList.forgetSurprises(task.id)
             let size = task.existingFile == nil ? task.record.finished?.size ?? received : 0
             usage.end(task.id, leaving: size, had: before)
         case .cancelled:
-            waitList.forgetSurprises(task.id)
             usage.end(task.id, leaving: 0, had: before)
         case .queued, .paused, .failed:
             usage.end(task.id, leaving: before, had: before)

@@ -7,7 +7,11 @@ extension Engine {
         var limits = new.queueLimits
         limits.active = min(limits.active, environment.services.descriptors.downloads)
         scheduler.queue.limits = limits
-        environment.space.setLimits(reserve: new.storage.reservedDiskSpace, quota: new.storage.diskQuota)
+        environment.space.setLimits(
+            reserve: new.storage.reservedDiskSpace,
+            quota: new.storage.diskQuota,
+            catalog.tasks.values
+        )
         for task in catalog.tasks.values where !task.hasOpenWork && !scheduler.queue.runs(task.id) {
             task.send(catalog.factory.reconfiguration)
         }

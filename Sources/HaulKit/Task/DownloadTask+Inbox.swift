@@ -1,29 +1,34 @@
+internal import DequeModule
+
 /// The way in: events for the machine, one after another, and steps, one after another.
 extension DownloadTask {
     /// Passes an event to the machine and performs the actions that it returns.
     func send(_ event: DownloadMachine.Event) {
         environment.spawner.assertIsolated()
-        inbox.append(event)
-        guard !isHandling else { return }
+        // An event that an action causes at once is handled after the other actions.
+        guard !isHandling else { return inbox.append(event) }
         isHandling = true
         let wasTransferring = machine.isTransferring
-        var hasActed = false
-        var next = 0
-        // An event that an action causes at once is handled after the other actions.
-        while next < inbox.count {
-            let surroundings = machine.needsSurroundings ? surroundings : nil
-            let (event, now) = (inbox[next], environment.services.time.now())
-            let actions = machine.handle(event, at: now, in: surroundings)
-            trace?.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
-            if machine.wantsRoom { environment.pool.waitForRoom(id) }
-            next += 1
-            for action in actions { perform(action) }
-            if !actions.isEmpty { hasActed = true }
+        var hasActed = handle(event)
+        while let next = inbox.popFirst() {
+            if handle(next) { hasActed = true }
         }
-        inbox.removeAll(keepingCapacity: true)
         isHandling = false
         if wasTransferring, !machine.isTransferring { noteLast() }
         if hasActed { environment.delegate?.taskDidAct(self) }
+    }
+
+    /// - Returns: whether there was anything to do.
+    private func handle(_ event: DownloadMachine.Event) -> Bool {
+        let surroundings = machine.needsSurroundings ? surroundings : nil
+        let now = environment.services.time.now()
+        let actions = machine.handle(event, at: now, in: surroundings)
+        if let trace {
+            trace.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
+        }
+        if machine.wantsRoom { environment.pool.waitForRoom(id) }
+        for action in actions { perform(action) }
+        return !actions.isEmpty
     }
 
     /// Passes on an event of a connection, with what is known now of the bytes. A connection that was closed before has nothing

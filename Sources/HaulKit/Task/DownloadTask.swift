@@ -32,7 +32,7 @@ final class DownloadTask {
     var lastStep: Task<Void, Never>?
     var pendingSteps = 0
     /// Events that came while one is being handled.
-    var inbox: [DownloadMachine.Event] = []
+    var inbox: Deque<DownloadMachine.Event> = []
     var isHandling = false
     /// Added by this downloader, and nothing of it has been on the disk yet: the store has its record as it was added.
     var hasNoDiskState = false
