@@ -198,7 +198,7 @@ struct ConnectionController: Sendable, Equatable {
             return decide(window, isWorthMore: isWorthMore, at: now)
         }
         if window.isIdling, target < most, isWorthMore {
-            // Nothing is proven, but there is room: on, and compare with the same count as now.
+            // Nothing is proven, but more are possible: on, and compare with the same count as now.
             return aim(at: min(2 * target, most), at: now)
         }
         guard window.duration >= Self.windows.none else { return }
@@ -226,7 +226,7 @@ struct ConnectionController: Sendable, Equatable {
         climbWait = Self.firstClimbWait
         let isWholeShare = gain * Double(trial.count) >= 0.75
         if isWholeShare, trial.count <= Self.few, 2 * target <= most {
-            // It brought as much as those before it: there is room for more than one.
+            // It brought as much as those before it: more than one is possible.
             phase = .growing
             self.window = nil
         } else {

@@ -2,7 +2,7 @@
 extension Transfer {
     /// Opens as many connections as are wanted and can be of use.
     mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        wantsRoom = false
+        wantsConnectionSlot = false
         guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
             now >= quietUntil
         else {
@@ -47,13 +47,13 @@ extension Transfer {
             mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
             mayAskFirst: sources.link.need(at: now) == nil
         ) { host in
-            // A host that became known a moment ago has room as far as anybody knows.
-            let hasRoom = room?[host].map { $0 > 0 } ?? true
-            if !hasRoom { isCrowded = true }
-            return hasRoom
+            // A host that became known a moment ago has a slot as far as is known.
+            let hasSlot = connectionSlots?[host].map { $0 > 0 } ?? true
+            if !hasSlot { isCrowded = true }
+            return hasSlot
         }
         guard let source = next else {
-            wantsRoom = isCrowded
+            wantsConnectionSlot = isCrowded
             return nil
         }
         let isForeign = isForeign(source, sources)
@@ -79,7 +79,7 @@ extension Transfer {
             range = range.lowerBound..<range.lowerBound + most
         }
         self.plan = plan
-        room?[sources.sources[source].origin, default: 1] -= 1
+        connectionSlots?[sources.sources[source].origin, default: 1] -= 1
         var actions: [Action] = []
         if let narrowed = claim.narrowed {
             active[narrowed.id]?.isShortened = true

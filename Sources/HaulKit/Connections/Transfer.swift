@@ -65,11 +65,11 @@ struct Transfer: Sendable, Equatable {
     /// Further connections that failed without having brought a byte, in a row.
     var stumbles = 0
     var quietUntil = Instant.start
-    /// Connections that each host may have beside those that it has; nil while nobody counts them.
-    var room: [Origin: Int]?
-    /// Another connection would be opened if there were room on a host.
-    var wantsRoom = false
-    /// A connection was given up for another download, or found no room: none is asked for before the next tick.
+    /// Free connection slots of each host; nil while they are not counted.
+    var connectionSlots: [Origin: Int]?
+    /// Another connection would be opened if a host had a free connection slot.
+    var wantsConnectionSlot = false
+    /// A connection was given up for another download, or found no connection slot: none is asked for before the next tick.
     var hostIsFull = false
     /// We are the ones who make it slow.
     var isHeldBack = false

@@ -114,9 +114,9 @@ final class PrintedText: Sendable {
             state.bytes = Array((state.bytes + bytes).suffix(most))
             return false
         case .beginning(let most):
-            let room = most - state.bytes.count
-            state.bytes += bytes.prefix(room)
-            guard bytes.count > room, state.isWhole else { return false }
+            let left = most - state.bytes.count
+            state.bytes += bytes.prefix(left)
+            guard bytes.count > left, state.isWhole else { return false }
             state.isWhole = false
             return true
         }

@@ -30,7 +30,7 @@ package struct ProgramOutput: Sendable {
                 outputs: (output.writeEnd, complaint.writeEnd)
             )
         } catch {
-            let isForFiles = SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
+            let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
             let reason = SystemCalls.describe(errno: error.code)
             throw DownloadError(isForFiles ? .tooManyOpenFiles : .sourceFailed, "\(path) cannot be run.", cause: reason)
         }

@@ -24,9 +24,9 @@ extension Downloader {
             case .tooLarge: throw .metalinkTooLarge
             case .refused(let head):
                 hasAnswered = true
-                retryAfter = head.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, now: time.date()) }
+                retryAfter = head.headers.retryAfter(now: time.date())
                 decision = RetryClassifier.decision(
-                    on: .status(head.status, retryAfter: nil),
+                    on: .status(head.status),
                     host: host,
                     isRedirected: head.isRedirected
                 )

@@ -97,7 +97,7 @@ struct MetalinkFile {
     mutating func add(_ source: Metalink.Source?) {
         guard let source else { return }
         sources.append(source)
-        // A document has room for hundreds of thousands.
+        // A document can hold hundreds of thousands.
         if sources.count >= 8 * Metalink.maximumSources { sources = sortedSources() }
     }
 

@@ -27,7 +27,7 @@ enum RangeResponse: Sendable, Equatable {
     }
 
     enum Refusal: Sendable, Equatable {
-        case status(Int, retryAfter: String?)
+        case status(Int)
         /// A web page came where the file was expected: a login page, a captive portal.
         case webPage
         case malformed(String)
@@ -52,7 +52,7 @@ enum RangeResponse: Sendable, Equatable {
         case 206: part(head, to: question)
         case 416 where question.goesOn: unsatisfied(head, to: question)
         case 412 where question.goesOn: .startOver(.changed)
-        default: .refuse(.status(head.status, retryAfter: head.headers.first(name: "Retry-After")))
+        default: .refuse(.status(head.status))
         }
     }
 

@@ -130,7 +130,7 @@ extension DownloadStore {
     /// The place behind every other.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            // One that was put there by hand must leave room behind it.
+            // One that was put there by hand must leave a gap behind it.
             try Int64.fetchOne(
                 database.cachedStatement(
                     sql: """

@@ -21,17 +21,6 @@ extension DownloadMachine {
         return [.report]
     }
 
-    /// A step found no room, or bytes that arrive come too near to what is to be kept free.
-    mutating func spaceMissing(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
-        switch state {
-        case .inspectingDisk, .publishing: settleOr { $0.wait(reason, error) }
-        case .preparing(let id, _, let ended):
-            (ended == nil ? [.close(id)] : []) + settleOr { $0.wait(reason, error) }
-        case .transferring: transfer.closeAll() + wait(reason, error)
-        default: []
-        }
-    }
-
     /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
     mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
         var closing: [Action] = []
@@ -47,20 +36,5 @@ extension DownloadMachine {
                 return machine.link.stopAsking() + [.checkpoint, .releaseFile]
                     + machine.rest(Self.waitForFiles, because: error, at: now)
             }
-    }
-
-    private mutating func wait(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
-        guard let reason, settings.waitsForSpace else { return giveUp(error) }
-        return settle(.hold(reason))
-    }
-}
-
-extension HoldReason {
-    /// Whether it is room that is missing.
-    var isOfDisk: Bool {
-        switch self {
-        case .diskFull, .quota: true
-        case .offline, .metered, .outsideHours: false
-        }
     }
 }

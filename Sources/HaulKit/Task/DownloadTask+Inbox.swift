@@ -15,7 +15,7 @@ extension DownloadTask {
             let (event, now) = (inbox[next], environment.services.time.now())
             let actions = machine.handle(event, at: now, in: surroundings)
             trace?.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
-            if machine.wantsRoom { environment.pool.waitForRoom(id) }
+            if machine.wantsConnectionSlot { environment.pool.waitForSlot(id) }
             next += 1
             for action in actions { perform(action) }
             if !actions.isEmpty { hasActed = true }
@@ -71,6 +71,6 @@ extension DownloadTask {
     }
 
     private var surroundings: DownloadMachine.Surroundings {
-        .init(room: environment.pool.room(machine.sources), isHeldBack: speedLimit.isEffective)
+        .init(connectionSlots: environment.pool.freeSlots(machine.sources), isHeldBack: speedLimit.isEffective)
     }
 }

@@ -91,7 +91,7 @@ enum RetryClassifier {
                     "The file at \(host) has \(actual) bytes, not \(expected) as it should."
                 )
             )
-        case .status(let status, _):
+        case .status(let status):
             Decision(
                 isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),
                 error: DownloadError(refusedWith: status)

@@ -64,7 +64,7 @@ protocol DownloadTaskDelegate: AnyObject {
     func taskIsQueued(_ task: DownloadTask) -> Bool
     /// The task neither waits nor runs any more.
     func taskLeavesQueue(_ task: DownloadTask)
-    /// The task is paused until the disk has room.
+    /// The task is paused until the disk has space.
     func taskWaitsForSpace(_ task: DownloadTask)
     /// Bytes are about to arrive.
     func taskStartsBody(_ task: DownloadTask)

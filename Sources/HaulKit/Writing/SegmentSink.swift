@@ -37,7 +37,7 @@ final class SegmentSink: Sendable {
         /// Nothing more is handed to the write thread: the file may soon hold another version.
         var isShut = false
         var flushIsDue = false
-        /// A flush found no room; the next write that ends makes some.
+        /// A flush found the queue of writes full; the next write that ends frees a place.
         var flushIsOwed = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?

@@ -96,7 +96,7 @@ enum DocumentationSnippets {
             print(try await download.result().path)
         } catch {
             switch error.code {
-            case .diskFull: print("Make room, and resume it.")
+            case .diskFull: print("Free some space, and resume it.")
             case .refusedByServer: print("The server answered \(error.status ?? 0).")
             default: print(error.message)
             }
