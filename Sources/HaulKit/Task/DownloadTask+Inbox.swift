@@ -55,7 +55,7 @@ extension DownloadTask {
 
     /// Returns when no step is running any more.
     func settled(isolation: isolated (any Actor)? = #isolation) async {
-        while bytesInGroup != nil { await withCheckedContinuation { waitingForGroup.append($0) } }
+        while bytesInBatch != nil { await withCheckedContinuation { waitingForBatch.append($0) } }
         while let step = lastStep {
             await step.value
             if lastStep == step { return }

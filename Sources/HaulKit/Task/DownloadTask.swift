@@ -37,9 +37,9 @@ final class DownloadTask {
     /// Added by this downloader, and nothing of it has been on the disk yet: the store has its record as it was added.
     var hasNoDiskState = false
     /// Bytes of it that wait to be brought to the disk with others.
-    var bytesInGroup: Int?
+    var bytesInBatch: Int?
     /// Callers who want to know when they are there.
-    var waitingForGroup: [CheckedContinuation<Void, Never>] = []
+    var waitingForBatch: [CheckedContinuation<Void, Never>] = []
     var lastSync = Instant.start
     var isSyncing = false
     /// What the store was told last of how far the bytes have come, while this file is open; nil when it was told nothing.
