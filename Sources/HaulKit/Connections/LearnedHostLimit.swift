@@ -19,7 +19,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     private static let proof: Duration = .seconds(2)
     private static let firstProbeWait: Duration = .seconds(60)
     private static let longestProbeWait: Duration = .seconds(3600)
-    /// So many requests may be refused at once, for they are on their way before the first answer is back.
+    /// Requests that may be refused at once, for they are on their way before the first answer is back.
     private static let mostUntested = 3
 
     /// No count beyond this is taken at its word.
@@ -45,7 +45,7 @@ struct LearnedHostLimit: Sendable, Equatable {
         }
     }
 
-    /// The host refused a connection while so many others got bytes.
+    /// The host refused a connection while `flowing` others got bytes.
     mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         let flowing = min(max(flowing, 1), Self.sane)
         // Several that were asked for together are refused together: that is one piece of news.
@@ -67,7 +67,7 @@ struct LearnedHostLimit: Sendable, Equatable {
     }
 
     /// Whether one more than `count` may be asked for.
-    /// - Parameter sure: as long as no limit is known, so many are asked for without feeling the way.
+    /// - Parameter sure: the number that is asked for without testing while no limit is known.
     func mayOpen(count: Int, sure: Int, at now: Instant) -> Bool {
         if let pause, now < pause.until { return count < pause.allowed }
         return count < max(seen + Self.mostUntested, limit ?? sure)

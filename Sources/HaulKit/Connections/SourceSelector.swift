@@ -32,7 +32,7 @@ struct SourceSelector: Sendable, Equatable {
     var link = ExpiringURL()
     /// The one that is asked first after every interruption, and whose words on the version count.
     private(set) var home: Int
-    /// Set when the whole came out wrong and nobody knows whose bytes they were: only the home source is asked from then on.
+    /// Set when the whole came out wrong and it is unknown whose bytes they were: only the home source is asked from then on.
     private var keepsToHome = false
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.

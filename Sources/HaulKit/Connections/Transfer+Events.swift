@@ -107,7 +107,7 @@ extension Transfer {
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             stumble(at: now)
         case .failed:
-            // It never came to an answer: the host may allow only so many.
+            // It never came to an answer: the host may allow no more.
             if sources.isMirror(connection.source) {
                 sources.noteFailure(of: connection.source)
             } else {

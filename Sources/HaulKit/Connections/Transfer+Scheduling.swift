@@ -37,7 +37,7 @@ extension Transfer {
     }
 
     mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
-        // With nobody left, the machine asks by the whole ladder.
+        // With no connection left, the machine asks by the whole ladder.
         guard var plan, !active.isEmpty else { return nil }
         let open = active.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
@@ -86,7 +86,7 @@ extension Transfer {
             actions.append(.shorten(narrowed.id, to: narrowed.newEnd))
         }
         if claim.isHedge {
-            // Whoever brings the last of it first makes the other one needless.
+            // The connection that brings the last of it first makes the other one needless.
             for (other, segment) in plan.segments
             where other != id && segment.end > claim.range.lowerBound
                 && segment.position < claim.range.upperBound
@@ -128,7 +128,7 @@ extension Transfer {
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
-        // The last two have too few beside them to be compared with, and share the link with nobody.
+        // The last two have too few beside them to be compared with, and share the link with no other.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }

@@ -49,7 +49,7 @@ struct Transfer: Sendable, Equatable {
     var terms = Terms(resource: Resource(total: nil))
     /// Set when only one connection can be had, whatever the limits say.
     var isSolitary = false
-    /// The first connection, while the bytes that come again have not been compared: until then nobody knows whether it
+    /// The first connection, while the bytes that come again have not been compared: until then it is unknown whether it
     /// brings the version that is here, and nothing of it may join that.
     var uncompared: ConnectionID?
     /// What is known of the file once they have.

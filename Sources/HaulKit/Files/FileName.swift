@@ -31,7 +31,7 @@ enum FileName {
         return name.isEmpty ? nil : name
     }
 
-    /// The same for a title that is no path: a slash in it separates nothing, and becomes an underscore.
+    /// The same for a title, which is not a path: a slash in it separates nothing, and becomes an underscore.
     static func safeTitle(_ title: String) -> String? {
         let separators = title.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return safe(separators ? title.replacingScalars(["/", "\\"], with: "_") : title)

@@ -84,8 +84,8 @@ final class PrintedText: Sendable {
         }
     }
 
-    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: whoever it left running
-    ///   in the background keeps nobody waiting.
+    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: a program that it left running
+    ///   in the background is not waited for.
     private func next(_ buffer: inout [UInt8], _ rest: inout Int) -> Int? {
         while true {
             let hasEnded = state.withLock { $0.hasProgramEnded }

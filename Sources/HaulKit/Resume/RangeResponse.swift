@@ -132,7 +132,7 @@ enum RangeResponse: Sendable, Equatable {
             // A part of a block compares nothing of the rest of it.
             if range.upper < question.offset { return .startOver(.noUsableRange) }
         } else if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
-            // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
+            // A range that ends where we are, in a longer whole: asking again would only bring the same again.
             return .startOver(.noUsableRange)
         }
 

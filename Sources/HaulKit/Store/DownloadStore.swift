@@ -250,7 +250,7 @@ final class DownloadStore: Sendable {
                     database.cachedStatement(sql: "SELECT * FROM download WHERE id = ?"),
                     arguments: [id]
                 )
-                // One that cannot be read is nobody's.
+                // One that cannot be read has no owner.
                 var requests = RequestReader()
                 guard let row, let record = try? DownloadRecord(row, &requests), record.isPlausible else { return true }
                 if let other = record.ownerNumber, other != store.owner.number, store.owner.isAlive(other) {

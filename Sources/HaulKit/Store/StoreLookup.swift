@@ -14,7 +14,7 @@ extension DownloadStore {
         }
     }
 
-    /// The newest download that a request goes on with: that of its key, or else the same named file, or the same URL into the
+    /// The newest download that a request continues: that of its key, or else the same named file, or the same URL into the
     /// same folder.
     func find(_ request: DownloadRequest) async throws(DownloadError) -> Saved? {
         try await find([request]).first ?? nil

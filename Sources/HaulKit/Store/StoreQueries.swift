@@ -14,7 +14,7 @@ extension DownloadStore {
         try await page(condition).rows
     }
 
-    /// The rows that can be read, and how many there are with those that cannot: who asks page by page goes on behind all of
+    /// The rows that can be read, and how many there are with those that cannot: a caller that asks page by page continues behind all of
     /// them.
     func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
         try await reading { database in

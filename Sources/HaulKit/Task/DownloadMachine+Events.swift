@@ -22,7 +22,7 @@ extension DownloadMachine {
             return []
         case .slotWithdrawn:
             switch state {
-            // As good as done, or in no slot.
+            // About to be done, or in no slot.
             case .verifying, .publishing, .queued, .paused, .failed: return []
             default: return stop(.yield)
             }

@@ -1,6 +1,6 @@
 /// Pauses that heal themselves: begun and ended by what happens around the download, and never against the user's wish.
 extension DownloadMachine {
-    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: whoever ends a hold looks at
+    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: what ends a hold looks at
     /// what else is in the way.
     mutating func held(_ reason: HoldReason) -> [Action] {
         switch state {
@@ -11,7 +11,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Goes on with what this reason holds.
+    /// Queues what this reason holds.
     mutating func holdEnded(_ reason: HoldReason) -> [Action] {
         if wish == .hold(reason) { wish = .yield }
         guard state == .paused, hold == reason else { return [] }

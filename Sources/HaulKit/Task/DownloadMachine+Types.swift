@@ -42,7 +42,7 @@ extension DownloadMachine {
         var offset: Int64
         /// Nothing on disk is of use: the store forgets it before the file does.
         var startsOver: Bool
-        /// So many bytes before `offset` come again and must equal those on disk.
+        /// Bytes before `offset` that come again and must equal those on disk.
         var compare: Int64
         /// Where the answer said that its range ends, or bytes follow that are here already.
         var end: Int64?
@@ -159,7 +159,7 @@ extension DownloadMachine {
         case checkPiece(Int)
         /// These bytes are wrong: the store forgets them.
         case forget(Range<Int64>)
-        /// The host showed that it allows only so many connections.
+        /// The host showed that it allows no more connections than this.
         case learnLimit(Int)
         /// Sync and record how far the bytes have come.
         case checkpoint

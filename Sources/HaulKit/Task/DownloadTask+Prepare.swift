@@ -25,7 +25,7 @@ extension DownloadTask {
             if preparation.startsOver {
                 uncheckedPieces.removeAll()
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
-                // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
+                // in between must leave neither claims about bytes of another version nor bytes without an owner.
                 try await services.store.commit(record, .zero, durably: true)
                 notedMark = .zero
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }

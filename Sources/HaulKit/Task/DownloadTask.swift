@@ -61,7 +61,7 @@ final class DownloadTask {
     var ownsRecord = true
     /// Another's file at the final name, which was left alone as asked.
     var existingFile: FileStatus?
-    /// For the partial file, from any thread: so many bytes have arrived that they should be recorded.
+    /// For the partial file, from any thread: enough bytes have arrived to be recorded.
     private(set) var onMark: @Sendable () -> Void = {}
     /// Bytes that the metrics know of.
     var countedBytes: Int64 = 0

@@ -74,7 +74,7 @@ protocol DownloadTaskDelegate: AnyObject {
     ///
     /// - Returns: false when the file must be published alone.
     func taskPublishesWithOthers(_ task: DownloadTask) -> Bool
-    /// Bytes that one write of a body may gather, now that so many connections are open.
+    /// Bytes that one write of a body may gather, with the present number of open connections.
     var writeBatchBytes: Int { get }
 }
 

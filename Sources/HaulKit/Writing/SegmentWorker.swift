@@ -209,7 +209,7 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        // First: whoever is begun because this one has ended may need its connection.
+        // First: a request that begins because this one has ended may need its connection.
         onGone()
         bodyEnded(failure)
     }
