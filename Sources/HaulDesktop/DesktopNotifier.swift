@@ -32,7 +32,7 @@ public struct DesktopNotifier: Notifier {
 
     /// Takes two seconds at most.
     ///
-    /// - Returns: whether a desktop took it. On a server there is none, which is no failure.
+    /// - Returns: whether a desktop took it. On a server there is none, which does not count as a failure.
     @discardableResult
     func notify(_ title: String, body: String = "", urgency: Urgency = .normal) async -> Bool {
         let deadline = NIODeadline.now() + patience

@@ -20,7 +20,7 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case refusedByServer, unexpectedWebPage, contentChanged
         /// The ``SourceProvider`` returned no usable URL.
         case sourceFailed
-        /// The file system refused: no room or no quota left, an error of the disk, no permission, a read-only file
+        /// The file system refused: no space or no quota left, an error of the disk, no permission, a read-only file
         /// system, a name that is too long, or too many open files.
         case diskFull, diskFailed, permissionDenied, readOnly, nameTooLong, tooManyOpenFiles
         case fileExists, inUse, alreadyAdded, checksumMismatch, storeFailed

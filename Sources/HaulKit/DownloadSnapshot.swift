@@ -206,7 +206,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         (bytesPerSecond, connections, receivedRanges) = (0, [], [])
     }
 
-    /// The file's name for display: that of ``path``, or else the one in the URL, or else the URL's host. It is no promise of what
+    /// The file's name for display: that of ``path``, or else the one in the URL, or else the URL's host. It does not promise what
     /// the file will be called while ``path`` is nil.
     public var name: String {
         if let path, !path.isEmpty { return FilePaths.name(of: path) }

@@ -3,7 +3,7 @@ import HaulKit
 
 /// How much of the disk downloads may use, and what they do when it is full.
 struct DiskOptions: ParsableArguments {
-    @Flag(help: "When the disk is full, wait until it has room instead of failing.")
+    @Flag(help: "When the disk is full, wait until it has space instead of failing.")
     var waitForSpace = false
 
     @Option(help: "Bytes of each disk to leave free: 800000, 500M, 2G, 1.5GiB.")

@@ -141,7 +141,7 @@ struct CommandTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
-    func exitsFourWhenTheDiskFillsUpAndGoesOnOnceThereIsRoom() async throws {
+    func exitsFourWhenTheDiskFillsUpAndResumesOnceThereIsSpace() async throws {
         // No length is announced, so nothing can be checked beforehand.
         let server = try await TestServer.start { request in
             var resource = FileResource(content: Self.content, etag: "\"v1\"")

@@ -2,7 +2,7 @@ import Foundation
 import HaulTesting
 import Testing
 
-/// `haul get` on a disk that has no room for a while.
+/// `haul get` on a disk that has no space for a while.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: geteuid() == 0, "mounting needs root"))
 struct WaitForSpaceTests {
     private static let content = TestContent(seed: 3, count: 3_000_000)
@@ -23,7 +23,7 @@ struct WaitForSpaceTests {
         }
     }
 
-    /// Runs `haul get` on a disk of four megabytes that is full at six tenths of the file, and makes room once it says that
+    /// Runs `haul get` on a disk of four megabytes that is full at six tenths of the file, and frees space once it says that
     /// it waits.
     private func run(_ words: String) async throws -> (result: ChildProcess.Result, printed: String) {
         let server = try await server()

@@ -43,7 +43,7 @@ int haul_open_at(int folder, const char *name, int flags, unsigned int mode);
 // an output below 0. Returns 0 or an errno; both lists end with a null pointer.
 int haul_spawn(const char *path, char *const arguments[], char *const environment[], const int32_t outputs[2],
                int32_t *process);
-// Waits until a child has ended, and leaves it to haul_reap: until then nobody else gets its number.
+// Waits until a child has ended, and leaves it to haul_reap: until then no other process gets its number.
 int haul_await_end(int32_t process);
 // The exit status of a child that has ended, or 256 and the signal that ended it; -1 when somebody else has asked already.
 int haul_reap(int32_t process);

@@ -4,7 +4,7 @@ internal import HaulKit
 /// Where a bus listens: a socket of this machine.
 enum DBusAddress: Sendable, Hashable {
     case path(String)
-    /// A name that is no file, on Linux.
+    /// A name in the abstract namespace, not a file, on Linux.
     case abstract(String)
 
     /// Reads a list of addresses, `unix:path=/run/bus;unix:abstract=name,guid=…`. Other transports are left out.

@@ -6,7 +6,7 @@ internal import Foundation
 ///
 /// Confined to the actor of its downloader.
 final class DownloadCatalog {
-    /// Between two places of the queue's order: room for those that are moved there by hand.
+    /// Between two places of the queue's order: a gap for those that are moved there by hand.
     static let positionStep: Int64 = 1 << 16
 
     let factory: TaskFactory

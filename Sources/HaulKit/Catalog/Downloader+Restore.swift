@@ -46,7 +46,7 @@ extension Downloader {
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()
-            // The file is gone or has become another one: it is fetched anew, and whatever stands in its place is left alone.
+            // The file is gone or has become another one: it is fetched again, and whatever stands in its place is left alone.
             saved.record.startOver()
             saved.progress = nil
         }

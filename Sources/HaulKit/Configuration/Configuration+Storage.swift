@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Downloader.Configuration {
-    /// Where state is kept, and how much room downloads may take. ``Downloader/update(_:)`` changes ``waitsForSpace``,
+    /// Where state is kept, and how much disk space downloads may take. ``Downloader/update(_:)`` changes ``waitsForSpace``,
     /// ``reservedDiskSpace``, ``diskQuota``, ``progressInterval`` and ``syncInterval``; the others are read when the
     /// downloader opens.
     public struct Storage: Sendable {
@@ -20,7 +20,7 @@ extension Downloader.Configuration {
         /// Whether downloads that ran when an earlier process ended are queued again, with ``Restoration/everything``;
         /// otherwise they are paused. Downloads that the user paused stay paused in either case. Default: `true`.
         public var resumesAtStart = true
-        /// Whether a download that finds no room on the disk is held until there is some (``HoldReason/diskFull``,
+        /// Whether a download that finds no space on the disk is held until there is some (``HoldReason/diskFull``,
         /// ``HoldReason/quota``). Otherwise it fails with ``DownloadError/Code/diskFull``. A file that is larger than
         /// the disk or the quota fails in either case. A change applies to runs that start later. Default: `true`.
         public var waitsForSpace = true

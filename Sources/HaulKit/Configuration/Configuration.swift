@@ -19,7 +19,7 @@ extension Downloader {
         public var connections = Connections()
         /// The networks and servers that downloads use, and how they identify themselves.
         public var network = Network()
-        /// Where state is kept, and how much room downloads may take.
+        /// Where state is kept, and how much disk space downloads may take.
         public var storage: Storage
         /// Number of attempts of a download, and the delays between them. The defaults are those of ``RetryPolicy``.
         /// ``Downloader/update(_:)`` changes it for runs that start later.

@@ -11,7 +11,7 @@ struct RememberedSetting: Sendable {
     let name: String
     /// The value as JSON; nil when it is the same in both configurations, or cannot be written.
     let change: @Sendable (_ old: Configuration, _ new: Configuration) -> String?
-    /// - Returns: false, and nothing is changed, for what is no plausible value.
+    /// - Returns: false, and nothing is changed, for an implausible value.
     let apply: @Sendable (_ json: String, inout Configuration) -> Bool
 
     private init<Value: Codable & Equatable & Sendable>(

@@ -10,7 +10,7 @@ struct ActiveConnection: Sendable, Equatable {
     private(set) var answered: Instant?
     /// Where the answer ends, or what was asked for does, whatever of it was left to others since.
     var reach: Int64
-    /// Its answer goes on beyond what it still owes: it has to be cut there.
+    /// Its answer is longer than what it still owes: it has to be cut there.
     var isShortened = false
     /// When it had brought everything that it owed.
     var doneSince: Instant?

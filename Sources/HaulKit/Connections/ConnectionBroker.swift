@@ -1,4 +1,4 @@
-/// Opens the connections of all downloads within what each host may have: one that finds no room waits for it, and the download
+/// Opens the connections of all downloads within what each host may have: one that finds no free connection slot waits for it, and the download
 /// that has the most connections is asked to give one up.
 ///
 /// Confined to the actor of its downloader.
@@ -24,15 +24,15 @@ final class ConnectionBroker {
             task.connect(id, request, host)
         } else if case .connecting = task.machine.state {
             pool.wait(id, request, of: task.id, for: host)
-            makeRoom(host)
+            requestSlot(host)
         } else {
             // Not at once: the machine is still in the middle of what it decided.
-            environment.spawner.start(task) { task, _ in task.send(.connectionEnded(id, .noRoom)) }
+            environment.spawner.start(task) { task, _ in task.send(.connectionEnded(id, .noConnectionSlot)) }
         }
     }
 
-    /// Asks the download that has the most connections to a host to give one up.
-    private func makeRoom(_ host: Origin) {
+    /// Frees a slot: asks the download that has the most connections to a host to give one up.
+    private func requestSlot(_ host: Origin) {
         let hosts = pool.isFull ? nil : host
         let counts = scheduler.running
             .map { task in
@@ -57,19 +57,19 @@ final class ConnectionBroker {
     func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
-        offerRoom { $0.hasRoom(host) }
+        offerSlots { $0.hasSlot(host) }
     }
 
     /// Hosts may have more connections, or fewer.
-    func limitChanged() { offerRoom { _ in true } }
+    func limitChanged() { offerSlots { _ in true } }
 
-    private func offerRoom(_ hasRoom: (ConnectionPool) -> Bool) {
+    private func offerSlots(_ hasSlot: (ConnectionPool) -> Bool) {
         // Where the connections of all hosts together are few, one to another host may be waited for.
         while let other = pool.nextHost { serve(other) }
         // And if none waits for its first one, a download that could use one more.
-        for id in pool.waitingForRoom where hasRoom(pool) {
-            guard let task = tasks[id], task.machine.wantsRoom else {
-                pool.stopWaitingForRoom(id)
+        for id in pool.waitingForSlot where hasSlot(pool) {
+            guard let task = tasks[id], task.machine.wantsConnectionSlot else {
+                pool.stopWaitingForSlot(id)
                 continue
             }
             task.recordProgress()

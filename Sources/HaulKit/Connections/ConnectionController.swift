@@ -38,7 +38,7 @@ struct ConnectionController: Sendable, Equatable {
 
     private struct Settled: Sendable, Equatable {
         var nextClimb: Instant
-        /// Bytes a second of so many, slowly following; nil before the first measurement.
+        /// Bytes a second of this number of connections, slowly following; nil before the first measurement.
         var speed: Double?
         /// A higher count that did not seem to help, and what it brought.
         var rejected: Rejected?
@@ -55,7 +55,7 @@ struct ConnectionController: Sendable, Equatable {
     }
 
     private static let patience: Duration = .milliseconds(1500)
-    /// Nobody cuts them off: what they bring is then as good a measure as any.
+    /// They are not cut off: what they bring is then a valid measure.
     private static let runningOut: Duration = .seconds(5)
     /// The shortest window that can show a clear gain, the shortest that can show a gain, and the shortest that can
     /// show that there is none. A server may send in bursts a second apart.
@@ -89,8 +89,8 @@ struct ConnectionController: Sendable, Equatable {
         count < target && host.mayOpen(count: count, sure: start, at: now)
     }
 
-    /// A further connection was refused (429, 503, reset, refused) while `flowing` others got bytes. Nobody asks for
-    /// more until `retryAfter` or a pause has passed.
+    /// A further connection was refused (429, 503, reset, refused) while `flowing` others got bytes. No more are
+    /// opened until `retryAfter` or a pause has passed.
     mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         host.refused(flowing: flowing, retryAfter: retryAfter, at: now)
         window = nil
@@ -198,7 +198,7 @@ struct ConnectionController: Sendable, Equatable {
             return decide(window, isWorthMore: isWorthMore, at: now)
         }
         if window.isIdling, target < most, isWorthMore {
-            // Nothing is proven, but there is room: on, and compare with the same count as now.
+            // Nothing is proven, but more are possible: on, and compare with the same count as now.
             return aim(at: min(2 * target, most), at: now)
         }
         guard window.duration >= Self.windows.none else { return }
@@ -226,7 +226,7 @@ struct ConnectionController: Sendable, Equatable {
         climbWait = Self.firstClimbWait
         let isWholeShare = gain * Double(trial.count) >= 0.75
         if isWholeShare, trial.count <= Self.few, 2 * target <= most {
-            // It brought as much as those before it: there is room for more than one.
+            // It brought as much as those before it: more than one is possible.
             phase = .growing
             self.window = nil
         } else {

@@ -3,7 +3,7 @@ internal import DequeModule
 /// How many connections there are to each host across all downloads: never more than the limit, and never more in all than the
 /// process may have.
 struct ConnectionLimiter: Sendable {
-    /// A first connection that waits for room.
+    /// A first connection that waits for a slot.
     struct Waiter: Sendable, Equatable {
         let download: DownloadID
         let connection: DownloadMachine.ConnectionID
@@ -28,8 +28,8 @@ struct ConnectionLimiter: Sendable {
 
     func count(_ host: Origin) -> Int { open[host, default: 0] }
 
-    /// Connections that the host may have beside those that it has; none while others wait for one.
-    func room(_ host: Origin) -> Int { waiting[host] == nil ? max(0, min(limit - count(host), spare)) : 0 }
+    /// Connection slots of the host that are free; none while others wait for one.
+    func freeSlots(_ host: Origin) -> Int { waiting[host] == nil ? max(0, min(limit - count(host), spare)) : 0 }
 
     /// What those that wait for their first one leave.
     private var spare: Int {

@@ -13,8 +13,8 @@ final class ConnectionPool {
     private var limiter: ConnectionLimiter
     /// Connections that a host was seen to allow.
     private var learnedLimits: [Origin: Int]
-    /// Downloads that found no room for an additional connection; some may not want it any more.
-    private(set) var waitingForRoom: Set<DownloadID> = []
+    /// Downloads that found no slot for an additional connection; some may not want it any more.
+    private(set) var waitingForSlot: Set<DownloadID> = []
     /// Those who wait for any connection to end.
     private var releaseWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
     private var lastReleaseWaiter = 0
@@ -29,31 +29,31 @@ final class ConnectionPool {
         self.learnedLimits = learnedLimits
     }
 
-    // MARK: Room
+    // MARK: Connection slots
 
     /// Whether no host may have another connection, whatever its own limit.
     var isFull: Bool { limiter.isFull }
 
     /// Whether a host may have another connection.
-    func hasRoom(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
+    func hasSlot(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
 
     /// Changes how many connections each host may have; open ones continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
 
-    /// What each source of a download may have beside the connections that it has.
-    func room(_ selector: SourceSelector) -> [Origin: Int] {
-        selector.sources.reduce(into: [:]) { $0[$1.origin] = limiter.room($1.origin) }
+    /// The free slots of each host that the sources of a download are on.
+    func freeSlots(_ selector: SourceSelector) -> [Origin: Int] {
+        selector.sources.reduce(into: [:]) { $0[$1.origin] = limiter.freeSlots($1.origin) }
     }
 
     /// - Returns: false when the host has all the connections that it may have.
     func reserve(_ host: Origin) -> Bool { limiter.take(host) }
 
-    /// The first connection of a download waits for room.
+    /// The first connection of a download waits for a slot.
     func wait(_ id: ConnectionID, _ request: RangeRequest, of download: DownloadID, for host: Origin) {
         limiter.wait(.init(download: download, connection: id, question: request), for: host)
     }
 
-    /// The next one that waited, which has room from now on.
+    /// The next one that waited, which has its slot from now on.
     func nextWaiting(_ host: Origin) -> ConnectionLimiter.Waiter? { limiter.next(host) }
 
     /// A host for which a first connection waits and may be opened.
@@ -83,8 +83,8 @@ final class ConnectionPool {
     /// The download waits for no connection any more.
     func forget(_ id: DownloadID) { limiter.forget(id) }
 
-    func waitForRoom(_ id: DownloadID) { waitingForRoom.insert(id) }
-    func stopWaitingForRoom(_ id: DownloadID) { waitingForRoom.remove(id) }
+    func waitForSlot(_ id: DownloadID) { waitingForSlot.insert(id) }
+    func stopWaitingForSlot(_ id: DownloadID) { waitingForSlot.remove(id) }
 
     // MARK: What hosts allow
 
@@ -104,16 +104,15 @@ final class ConnectionPool {
 
     // MARK: Workers
 
-    /// Sends a request over a connection for which there is room.
+    /// Sends a request over a connection that has its slot.
     ///
-    /// - Parameter host: the one that has room. The source may have moved to another one since.
+    /// - Parameter host: the one that the slot is for. The source may have moved to another one since.
     func start(_ id: ConnectionID, _ call: TransportRequest, _ host: Origin, of download: DownloadID) -> SegmentWorker {
         let (date, mailbox, onArrival) = (services.time.date, mailbox, onArrival)
         let worker = SegmentWorker(
             id,
             headEvent: { id, head in
-                let wait = head.headers["Retry-After"].first.flatMap { RetryAfter.delay($0, now: date()) }
-                return .headReceived(id, head, retryAfter: wait)
+                .headReceived(id, head, retryAfter: head.headers.retryAfter(now: date()))
             },
             send: { event in
                 if mailbox.put(.event(event, of: download)) { onArrival() }

@@ -13,7 +13,7 @@ package struct DescriptorBudget: Sendable, Equatable {
     /// Descriptors without which nothing can be downloaded: the store's, those of the event loops and one download's.
     package static func least(eventLoops: Int) -> Int { store + 3 * eventLoops + steps + download }
 
-    /// Descriptors that this many downloads with so many connections each will never exceed.
+    /// Descriptors that this number of downloads, with this number of connections each, will never exceed.
     package static func most(downloads: Int, connections: Int, eventLoops: Int) -> Int {
         let (each, isTooMany) = max(1, connections).multipliedReportingOverflow(by: 2)
         let (all, isTooMuch) = downloads.multipliedReportingOverflow(by: each.addingClamped(1))

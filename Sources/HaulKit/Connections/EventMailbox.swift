@@ -5,7 +5,7 @@ internal import Synchronization
 final class EventMailbox: Sendable {
     enum Arrival: Sendable {
         case event(DownloadMachine.Event, of: DownloadID)
-        /// A connection to this host is no more.
+        /// A connection to this host has ended.
         case connectionGone(Origin)
     }
 

@@ -13,7 +13,7 @@ struct ExpiringURL: Sendable, Equatable {
     private(set) var isUntried: Bool
     /// How many there have been: a request keeps the number of the one that it was made over.
     private(set) var number = 0
-    /// From here on it is of no use for another request; nil where nobody knows.
+    /// From here on it is of no use for another request; nil where unknown.
     private(set) var expiresAt: Instant?
     /// From here on a fresh one is asked for while this one still works; nil when that has been done, or nothing is known.
     private var renewsAt: Instant?
@@ -37,7 +37,7 @@ struct ExpiringURL: Sendable, Equatable {
         if let earlier { (asks, number) = (earlier.asks, earlier.number + 1) }
     }
 
-    /// Why no request can be made before a fresh one is here; nil when one can. Where nobody can be asked, what there is has to do.
+    /// Why no request can be made before a fresh one is here; nil when one can. Where the application cannot be asked, the present link is used.
     func need(at now: Instant) -> SourceQuery.Reason? {
         if isMissing { return .noneYet }
         guard canAsk else { return nil }
@@ -62,7 +62,7 @@ struct ExpiringURL: Sendable, Equatable {
         return [.askForSource(id, reason)]
     }
 
-    /// Nobody waits for an answer any more.
+    /// An answer is not waited for any more.
     mutating func stopAsking() -> [DownloadMachine.Action] {
         guard let asked else { return [] }
         self.asked = nil

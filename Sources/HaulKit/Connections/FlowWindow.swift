@@ -39,7 +39,7 @@ struct FlowWindow: Sendable, Equatable {
     var bytesPerSecond: Double { duration > .zero ? Double(bytes) / duration.seconds : 0 }
 
     /// Whether the link lay idle for part of the time although connections were open: then it is the server that sets
-    /// their pace (nginx lets each have so many bytes at once and then none for most of a second), and more of them
+    /// their pace (nginx lets each have a number of bytes at once and then none for most of a second), and more of them
     /// would bring more, whatever the total says just now.
     var isIdling: Bool {
         guard bytes >= 512 << 10 else { return false }

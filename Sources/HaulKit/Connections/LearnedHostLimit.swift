@@ -8,28 +8,18 @@ struct LearnedHostLimit: Sendable, Equatable {
     private var flowingSince: [Instant] = []
     /// The most that have got bytes at once since the last refusal.
     private var seen = 0
-    private var pause: Pause?
+    private var pause: RetryAfterPause?
     /// Refusals in a row of what had worked before.
     private var doubts = 0
     private var isProbing = false
     private var probeWait = Self.firstProbeWait
     private var nextProbe: Instant?
 
-    /// Nobody asks for more than `allowed` connections until then.
-    private struct Pause: Sendable, Equatable {
-        var until: Instant
-        var length: Duration
-        var allowed: Int
-    }
-
     /// What has flowed this long is allowed.
     private static let proof: Duration = .seconds(2)
-    private static let firstPause: Duration = .seconds(1)
-    private static let longestPause: Duration = .seconds(60)
-    private static let longestRetryAfter: Duration = .seconds(3600)
     private static let firstProbeWait: Duration = .seconds(60)
     private static let longestProbeWait: Duration = .seconds(3600)
-    /// So many requests may be refused at once, for they are on their way before the first answer is back.
+    /// Requests that may be refused at once, for they are on their way before the first answer is back.
     private static let mostUntested = 3
 
     /// No count beyond this is taken at its word.
@@ -55,12 +45,14 @@ struct LearnedHostLimit: Sendable, Equatable {
         }
     }
 
-    /// The host refused a connection while so many others got bytes.
+    /// The host refused a connection while `flowing` others got bytes.
     mutating func refused(flowing: Int, retryAfter: Duration?, at now: Instant) {
         let flowing = min(max(flowing, 1), Self.sane)
         // Several that were asked for together are refused together: that is one piece of news.
         let isNews = pause.map { now >= $0.until } ?? true
-        pauses(allowing: flowing, retryAfter: retryAfter, isNews: isNews, at: now)
+        var next = pause ?? RetryAfterPause(allowed: flowing, at: now)
+        next.refused(flowing: flowing, retryAfter: retryAfter, isNews: isNews && pause != nil, at: now)
+        pause = next
         seen = min(seen, flowing)
         if isNews, isProbing { probeWait = min(probeWait * 2, Self.longestProbeWait) }
         isProbing = false
@@ -74,21 +66,8 @@ struct LearnedHostLimit: Sendable, Equatable {
         limit = max(flowing, proven)
     }
 
-    private mutating func pauses(allowing flowing: Int, retryAfter: Duration?, isNews: Bool, at now: Instant) {
-        var next = pause ?? Pause(until: now, length: Self.firstPause, allowed: flowing)
-        if isNews, let last = pause {
-            let isRecent = now - last.until < Self.firstProbeWait
-            next.length = isRecent ? min(last.length * 2, Self.longestPause) : Self.firstPause
-            next.allowed = flowing
-        }
-        let wait = retryAfter.map { min(max($0, .zero), Self.longestRetryAfter) } ?? next.length
-        next.until = max(next.until, now + wait)
-        next.allowed = min(next.allowed, flowing)
-        pause = next
-    }
-
     /// Whether one more than `count` may be asked for.
-    /// - Parameter sure: as long as no limit is known, so many are asked for without feeling the way.
+    /// - Parameter sure: the number that is asked for without testing while no limit is known.
     func mayOpen(count: Int, sure: Int, at now: Instant) -> Bool {
         if let pause, now < pause.until { return count < pause.allowed }
         return count < max(seen + Self.mostUntested, limit ?? sure)

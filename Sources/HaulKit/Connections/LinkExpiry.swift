@@ -21,7 +21,7 @@ enum LinkExpiry {
     /// From the year 2000 to the year 9999, in seconds since 1970.
     private static let plausible: Range<Int64> = 946_684_800..<253_402_300_800
 
-    /// Names in lower case, values decoded. A name that comes twice is not there: nobody knows which one the server looks at.
+    /// Names in lower case, values decoded. A name that comes twice is not there: it is unknown which one the server reads.
     private static func parameters(_ query: String) -> [String: String] {
         var values: [String: String] = [:]
         var doubled: Set<String> = []
@@ -36,7 +36,7 @@ enum LinkExpiry {
         return values
     }
 
-    /// `20130524T000000Z`, and so many seconds later.
+    /// `20130524T000000Z`, and that number of seconds later.
     private static func signed(at date: String?, for life: String?) -> Int64? {
         guard let date, let life, let duration = number(life), (1...longestLife).contains(duration) else { return nil }
         var digits = Digits(date)

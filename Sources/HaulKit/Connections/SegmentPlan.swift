@@ -1,6 +1,6 @@
 /// Who fetches what of a file whose length is known.
 ///
-/// Every byte has landed, or is owed by a connection, or is nobody's yet; no two connections owe the same byte, but for hedges
+/// Every byte has landed, or is owed by a connection, or is unassigned; no two connections owe the same byte, but for hedges
 /// (see `hedge`), which ask for the rest of another's segment a second time. Segments are cut only when a connection is free
 /// to take a part, as late as possible, so that all end together however their speeds differ.
 ///
@@ -45,7 +45,7 @@ struct SegmentPlan: Sendable, Equatable {
     /// What has neither landed nor is owed.
     var unassigned: ByteSet { missing.subtracting(RangeSet(segments.values.map(\.remainingRange))) }
 
-    /// The first bytes that nobody has or owes, up to where somebody does: what a first or only connection asks for.
+    /// The first bytes that have neither landed nor an owner, up to the next that have: what a first or only connection asks for.
     var firstGap: Range<Int64>? {
         let remainingRange = segments.values.map(\.remainingRange).sorted { $0.lowerBound < $1.lowerBound }
         var coveredTo: Int64 = 0
@@ -69,7 +69,7 @@ struct SegmentPlan: Sendable, Equatable {
     // MARK: Giving out
 
     /// Gives a range to a connection that has none.
-    /// - Returns: false, and nothing changes, unless the range is nobody's and the connection is free.
+    /// - Returns: false, and nothing changes, unless the range is unassigned and the connection is free.
     mutating func assign(_ range: Range<Int64>, to id: ConnectionID) -> Bool {
         guard segments[id] == nil, !range.isEmpty, range.lowerBound >= 0, range.upperBound <= total,
             !receivedRanges.intersects(range), !segments.values.contains(where: { $0.remainingRange.overlaps(range) })
@@ -128,7 +128,7 @@ struct SegmentPlan: Sendable, Equatable {
     ///
     /// All hedges of a file together ask for no more than one byte in a hundred. A small file may spend as much as a segment
     /// that is too short to be cut can hold: one that stands still can be replaced, then, in a file of any size.
-    /// - Returns: nil where it is not worth it, or too much has been asked for twice, or there are bytes that nobody fetches.
+    /// - Returns: nil where it is not worth it, or too much has been asked for twice, or there are unassigned bytes.
     mutating func hedge(
         for id: ConnectionID,
         speeds: [ConnectionID: Double],
@@ -194,13 +194,13 @@ struct SegmentPlan: Sendable, Equatable {
         receivedRanges.formUnion(written.intersection(ByteSet(0..<total)))
     }
 
-    /// Lets a connection that has just been given a segment have no more of it than `count` bytes; the rest is nobody's.
+    /// Lets a connection that has just been given a segment have no more of it than `count` bytes; the rest is unassigned.
     mutating func trim(_ id: ConnectionID, to count: Int64) {
         guard let segment = segments[id], !segment.isHedge, segment.remaining > max(1, count) else { return }
         segments[id]?.end = segment.position + max(1, count)
     }
 
-    /// Gives a connection what follows its segment and is nobody's, up to `reach` at most.
+    /// Gives a connection what follows its segment and is unassigned, up to `reach` at most.
     ///
     /// - Returns: its new end; nil when it stays as it was.
     mutating func extend(_ id: ConnectionID, to reach: Int64) -> Int64? {
@@ -215,7 +215,7 @@ struct SegmentPlan: Sendable, Equatable {
         return end
     }
 
-    /// The connection is gone. What it owed is nobody's again, unless a hedge owes it too.
+    /// The connection is gone. What it owed is unassigned again, unless a hedge owes it too.
     mutating func release(_ id: ConnectionID) {
         guard let segment = segments.removeValue(forKey: id) else { return }
         // With one of two that share bytes gone, none of them comes twice any more.
@@ -230,7 +230,7 @@ struct SegmentPlan: Sendable, Equatable {
     }
 
     /// These bytes proved wrong and are missing again. A connection that is still to bring some of them will; those behind
-    /// its position are nobody's.
+    /// its position are unassigned.
     mutating func forget(_ range: Range<Int64>) {
         let inside = range.clamped(to: 0..<total)
         if !inside.isEmpty { receivedRanges.remove(contentsOf: inside) }

@@ -4,7 +4,7 @@ struct SegmentSpeeds: Sendable, Equatable {
     /// The mean of the known speeds; nil where there is none.
     private let mean: Double?
 
-    /// What is no number, infinite or negative counts as not measured.
+    /// What is not a number, infinite or negative counts as not measured.
     init(_ speeds: [DownloadMachine.ConnectionID: Double]) {
         known = speeds.filter { $0.value.isFinite && $0.value >= 0 }
         // Sorted, for the order of a dictionary differs from run to run, and with it the last digit of a sum.
@@ -15,7 +15,7 @@ struct SegmentSpeeds: Sendable, Equatable {
     /// Nil only where no connection at all was measured.
     func of(_ id: DownloadMachine.ConnectionID) -> Double? { known[id] ?? mean }
 
-    /// Seconds that so many bytes take the connection, without limit when it stands still. Where nothing was
+    /// Seconds that this number of bytes takes the connection, without limit when it stands still. Where nothing was
     /// measured, all count as equally fast and the unit means nothing.
     func seconds(_ bytes: Int64, by id: DownloadMachine.ConnectionID) -> Double {
         guard let speed = of(id) else { return Double(bytes) }

@@ -32,7 +32,7 @@ struct SourceSelector: Sendable, Equatable {
     var link = ExpiringURL()
     /// The one that is asked first after every interruption, and whose words on the version count.
     private(set) var home: Int
-    /// Set when the whole came out wrong and nobody knows whose bytes they were: only the home source is asked from then on.
+    /// Set when the whole came out wrong and it is unknown whose bytes they were: only the home source is asked from then on.
     private var keepsToHome = false
 
     /// - Parameter mirrors: further URLs of the same file, each with its priority: 1 is the best.
@@ -146,18 +146,18 @@ struct SourceSelector: Sendable, Equatable {
     ///   - needsProof: pieces can be checked, and a mirror gets no second connection before one was right.
     ///   - mayShareHome: whether the home source takes further connections at all.
     ///   - mayAskFirst: whether the first source has a link that may be used.
-    ///   - hasRoom: whether a host may have another connection.
+    ///   - hasSlot: whether the host has a free connection slot.
     func next(
         open: [Int: Int],
         needsProof: Bool,
         mayShareHome: Bool,
         mayAskFirst: Bool = true,
-        hasRoom: (Origin) -> Bool
+        hasSlot: (Origin) -> Bool
     ) -> Int? {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
             if index == 0, !mayAskFirst { return false }
-            if !hasRoom(source.origin) { return false }
+            if !hasSlot(source.origin) { return false }
             if source.isDropped || source.failures > 1 || (keepsToHome && index != home) { return false }
             if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }
             let most = index == home ? (mayShareHome ? Int.max : 1) : Self.mostOfAMirror

@@ -79,8 +79,8 @@ extension Transfer {
     enum End: Sendable, Equatable {
         case finished
         case failed
-        /// The host has no room for it.
-        case noRoom
+        /// The host has no connection slot for it.
+        case noConnectionSlot
     }
 
     /// A connection has ended by itself.
@@ -100,14 +100,14 @@ extension Transfer {
         let isDone = plan?.segments[id] == nil
         actions += drop(id).filter { $0 != .close(id) }
         switch end {
-        case .noRoom: hostIsFull = true
+        case .noConnectionSlot: hostIsFull = true
         case .finished where isDone || hasBrought: stumbles = 0
         case .finished: stumble(at: now)
         case .failed where connection.isFlowing:
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             stumble(at: now)
         case .failed:
-            // It never came to an answer: the host may allow only so many.
+            // It never came to an answer: the host may allow no more.
             if sources.isMirror(connection.source) {
                 sources.noteFailure(of: connection.source)
             } else {

@@ -2,7 +2,7 @@
 extension Transfer {
     /// Opens as many connections as are wanted and can be of use.
     mutating func schedule(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        wantsRoom = false
+        wantsConnectionSlot = false
         guard canShare || !sources.isAlone, let plan, !plan.isComplete, !hostIsFull, uncompared == nil,
             now >= quietUntil
         else {
@@ -37,7 +37,7 @@ extension Transfer {
     }
 
     mutating func openOne(_ sources: inout SourceSelector, at now: Instant) -> [Action]? {
-        // With nobody left, the machine asks by the whole ladder.
+        // With no connection left, the machine asks by the whole ladder.
         guard var plan, !active.isEmpty else { return nil }
         let open = active.values.reduce(into: [:]) { $0[$1.source, default: 0] += 1 }
         var isCrowded = false
@@ -47,13 +47,13 @@ extension Transfer {
             mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
             mayAskFirst: sources.link.need(at: now) == nil
         ) { host in
-            // A host that became known a moment ago has room as far as anybody knows.
-            let hasRoom = room?[host].map { $0 > 0 } ?? true
-            if !hasRoom { isCrowded = true }
-            return hasRoom
+            // A host that became known a moment ago has a slot as far as is known.
+            let hasSlot = connectionSlots?[host].map { $0 > 0 } ?? true
+            if !hasSlot { isCrowded = true }
+            return hasSlot
         }
         guard let source = next else {
-            wantsRoom = isCrowded
+            wantsConnectionSlot = isCrowded
             return nil
         }
         let isForeign = isForeign(source, sources)
@@ -79,14 +79,14 @@ extension Transfer {
             range = range.lowerBound..<range.lowerBound + most
         }
         self.plan = plan
-        room?[sources.sources[source].origin, default: 1] -= 1
+        connectionSlots?[sources.sources[source].origin, default: 1] -= 1
         var actions: [Action] = []
         if let narrowed = claim.narrowed {
             active[narrowed.id]?.isShortened = true
             actions.append(.shorten(narrowed.id, to: narrowed.newEnd))
         }
         if claim.isHedge {
-            // Whoever brings the last of it first makes the other one needless.
+            // The connection that brings the last of it first makes the other one needless.
             for (other, segment) in plan.segments
             where other != id && segment.end > claim.range.lowerBound
                 && segment.position < claim.range.upperBound
@@ -128,7 +128,7 @@ extension Transfer {
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
-        // The last two have too few beside them to be compared with, and share the link with nobody.
+        // The last two have too few beside them to be compared with, and share the link with no other.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }

@@ -89,7 +89,7 @@ extension Transfer {
         sources.isMirror(source) || isHomeForeign && source == 0
     }
 
-    /// A connection that never brought a byte is gone: whoever was cut short for it still brings its part, and a server that
+    /// A connection that never brought a byte is gone: the one that was cut short for it still brings its part, and a server that
     /// serves only one connection is asked nothing twice.
     mutating func giveBack() -> [Action] {
         guard var plan else { return [] }

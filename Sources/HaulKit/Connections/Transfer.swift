@@ -49,7 +49,7 @@ struct Transfer: Sendable, Equatable {
     var terms = Terms(resource: Resource(total: nil))
     /// Set when only one connection can be had, whatever the limits say.
     var isSolitary = false
-    /// The first connection, while the bytes that come again have not been compared: until then nobody knows whether it
+    /// The first connection, while the bytes that come again have not been compared: until then it is unknown whether it
     /// brings the version that is here, and nothing of it may join that.
     var uncompared: ConnectionID?
     /// What is known of the file once they have.
@@ -65,11 +65,11 @@ struct Transfer: Sendable, Equatable {
     /// Further connections that failed without having brought a byte, in a row.
     var stumbles = 0
     var quietUntil = Instant.start
-    /// Connections that each host may have beside those that it has; nil while nobody counts them.
-    var room: [Origin: Int]?
-    /// Another connection would be opened if there were room on a host.
-    var wantsRoom = false
-    /// A connection was given up for another download, or found no room: none is asked for before the next tick.
+    /// Free connection slots of each host; nil while they are not counted.
+    var connectionSlots: [Origin: Int]?
+    /// Another connection would be opened if a host had a free connection slot.
+    var wantsConnectionSlot = false
+    /// A connection was given up for another download, or found no connection slot: none is asked for before the next tick.
     var hostIsFull = false
     /// We are the ones who make it slow.
     var isHeldBack = false

@@ -54,7 +54,7 @@ extension Download {
     }
 
     /// Calls back on the main actor once, when the run ends without a file; a cancelled one has the code
-    /// ``DownloadError/Code/cancelled``. A pause is no end.
+    /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
         onCompletion { result in if case .failure(let error) = result { body(error) } }

@@ -13,7 +13,7 @@ public enum DownloaderEvent: Sendable, Hashable {
     case progressed(DownloadSnapshot)
     /// A run of a download has ended.
     case ended(DownloadSnapshot, DownloadOutcome)
-    /// `count` changes of state are told by their number alone: lists are to be read anew. They are of downloads that waited or
+    /// `count` changes of state are told by their number alone: read lists again. They are of downloads that waited or
     /// were at rest and were changed in one call, or, for a reader that is more than 1,024 events behind, the oldest of those,
     /// ends of runs included. A listener of a group is told how many of them belong to it.
     case changedTogether(to: DownloadSnapshot.State, count: Int)

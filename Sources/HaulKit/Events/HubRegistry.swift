@@ -14,7 +14,7 @@ final class HubRegistry: Sendable {
 
     func existing(_ id: DownloadID) -> EventBroadcaster? { state.withLock { $0.hubs[id]?.hub } }
 
-    /// The hub of a download, made where nobody holds one: with its present state, and how its last run ended if none is
+    /// The hub of a download, made where there is none: with its present state, and how its last run ended if none is
     /// to come by itself.
     func hub(_ id: DownloadID, _ present: () -> (DownloadSnapshot, DownloadOutcome?)) -> EventBroadcaster {
         state.withLock { state in

@@ -23,7 +23,7 @@ package enum DescriptorLimit {
         do throws(SystemCalls.Errno) {
             SystemCalls.close(try SystemCalls.open("/dev/null", O_RDONLY))
             return false
-        } catch { return SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles }
+        } catch { return DiskError.Kind(errno: error.code) == .tooManyOpenFiles }
     }
 
     /// Raises the limit so far that these downloads lack nothing, if the system allows it. For programs, not for libraries:

@@ -22,7 +22,7 @@ protocol Disk: Sendable {
     /// Creates the folders of `path` that lie below `root`, no part of which may be a symbolic link: each is opened in the one
     /// before. With `making` false none is created, and all must be there.
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError)
-    /// How much room the file system of `path`, which must exist, has; nil when it does not say.
+    /// The space of the file system of `path`, which must exist; nil when it does not say.
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
     /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.
     var bootID: String { get }
@@ -37,7 +37,7 @@ protocol DiskFile: AnyObject, Sendable {
     func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8]
     /// Returns when everything written before the call is on disk. After an error nothing unsynced may be trusted.
     func sync() throws(DiskError)
-    /// Reserves room for `length` bytes without changing the length; no error where the file system cannot.
+    /// Reserves space for `length` bytes without changing the length; no error where the file system cannot.
     func reserve(_ length: Int64) throws(DiskError)
     func truncate(_ length: Int64) throws(DiskError)
     func setModificationTime(secondsSince1970: Double) throws(DiskError)
@@ -82,7 +82,7 @@ extension DiskFile {
     func unlock() {}
 }
 
-/// How much room a file system has.
+/// The space that a file system has.
 struct VolumeSpace: Sendable, Hashable {
     /// Bytes that this user may still write.
     var free: Int64

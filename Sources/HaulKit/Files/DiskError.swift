@@ -12,19 +12,11 @@ struct DiskError: Error, Sendable, Hashable, Codable {
     let path: String
     let errno: Int32
 
-    /// Maps an errno to its kind. See `man 3 errno`.
-    init(errno: Int32, call: String, path: String) {
-        self.kind = SystemCalls.kind(ofErrno: errno)
-        self.call = call
-        self.path = path
-        self.errno = errno
-    }
-
-    init(_ kind: Kind, call: String, path: String) {
+    init(_ kind: Kind, errno: Int32 = 0, call: String, path: String) {
         self.kind = kind
         self.call = call
         self.path = path
-        self.errno = 0
+        self.errno = errno
     }
 
     /// One sentence: what happened and what the user can do about it.

@@ -3,7 +3,7 @@ extension FileName {
     /// `a/b.iso` with every part made safe: RFC 5854, 4.1.2.1.
     ///
     /// - Returns: nil for a path that is not relative, goes up or stays (`..`, `.`, an empty part), has a part of which
-    ///   nothing is left, has a backslash, or is longer than 1024 bytes. Such a path is no slip to be mended.
+    ///   nothing is left, has a backslash, or is longer than 1024 bytes. Such a path is not repaired.
     static func safePath(_ raw: String) -> String? {
         guard raw.utf8.count <= 1024, !raw.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         // Split in bytes, because a combining mark behind a slash makes another character of it.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Makes a name that is safe to create out of whatever a header or a URL says: RFC 6266, 4.3 and 7.
 enum FileName {
-    /// Leaves room for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
+    /// Leaves bytes for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
     static let maximumBytes = 240
     /// The suffix of a file that is still being loaded; no finished file may have it.
     static let partSuffix = ".haulpart"
@@ -31,7 +31,7 @@ enum FileName {
         return name.isEmpty ? nil : name
     }
 
-    /// The same for a title that is no path: a slash in it separates nothing, and becomes an underscore.
+    /// The same for a title, which is not a path: a slash in it separates nothing, and becomes an underscore.
     static func safeTitle(_ title: String) -> String? {
         let separators = title.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return safe(separators ? title.replacingScalars(["/", "\\"], with: "_") : title)
@@ -142,8 +142,8 @@ extension FileName {
         let start = extensionStart(name)
         let suffix = name[start...]
         let base = name[..<start]
-        let room = limit - middle.utf8.count - suffix.utf8.count
-        return (base.utf8.count <= room ? base : prefix(of: base, bytes: room)) + middle + suffix
+        let left = limit - middle.utf8.count - suffix.utf8.count
+        return (base.utf8.count <= left ? base : prefix(of: base, bytes: left)) + middle + suffix
     }
 
     /// Where the extension begins, with its dot: the end of `name` when it has none, or one too long to be one.
@@ -160,17 +160,17 @@ extension FileName {
 
     /// The longest beginning of whole characters; of whole scalars when not even the first character fits.
     private static func prefix(of text: Substring, bytes: Int) -> Substring {
-        var room = bytes
+        var left = bytes
         let characters = text.prefix { character in
-            room -= character.utf8.count
-            return room >= 0
+            left -= character.utf8.count
+            return left >= 0
         }
         guard characters.isEmpty else { return characters }
-        room = bytes
+        left = bytes
         return Substring(
             text.unicodeScalars.prefix { scalar in
-                room -= scalar.utf8.count
-                return room >= 0
+                left -= scalar.utf8.count
+                return left >= 0
             }
         )
     }

@@ -12,7 +12,7 @@ struct FilePlacement: Sendable {
         case free
         /// Something stands at the final name; another one may be tried.
         case taken
-        /// A partial file stands beside it: ours, another download's, or nobody's.
+        /// A partial file stands beside it: ours, another download's, or one without an owner.
         case hasPart
     }
 
@@ -30,7 +30,7 @@ struct FilePlacement: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
-        /// Whoever had it has just published or removed it: what stands at the names now has to be looked at anew.
+        /// Its owner has just published or removed it: the names have to be looked at again.
         case gone
     }
 
@@ -140,8 +140,8 @@ struct FilePlacement: Sendable {
     private enum Hold {
         case mine(FileStatus)
         case another
-        /// It is not what stands at the path any more: between opening and locking, whoever had the lock may have published
-        /// it or begun a new one. Under its final name it is nobody's to write into.
+        /// It is not what stands at the path any more: between opening and locking, the holder of the lock may have published
+        /// it or begun a new one. Under its final name it must not be written to.
         case gone
     }
 
@@ -149,7 +149,7 @@ struct FilePlacement: Sendable {
     private func lock(_ file: any DiskFile, at path: String) throws(DiskError) -> Hold {
         guard try file.lock() else { return .another }
         let status = try file.status()
-        // As long as it is open nobody else's has its number.
+        // As long as it is open no other file has its number.
         guard let existingFile = try disk.status(path),
             (existingFile.device, existingFile.inode) == (status.device, status.inode)
         else { return .gone }
@@ -218,7 +218,7 @@ struct FilePlacement: Sendable {
         guard links == 1 else {
             throw DownloadError(.fileExists, "\(path) has \(links) names (hard links). Repair a copy of it.")
         }
-        // Whoever replaces or removes it at this moment is at it too.
+        // Another that replaces or removes it at this moment locks it too.
         guard case .mine = hold else { throw Self.inUse(path, owner: nil) }
         return file
     }

@@ -48,7 +48,7 @@ extension PosixDisk {
                 folder = next
             }
         } catch {
-            // With both flags a link is reported as what is no folder.
+            // With both flags a link is reported as not a folder.
             if error.code == ELOOP || error.code == ENOTDIR, try status(place)?.kind == .symbolicLink {
                 throw DiskError(.isSymbolicLink, call: "openat", path: place)
             }

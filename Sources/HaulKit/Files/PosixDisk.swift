@@ -5,7 +5,7 @@ internal import Synchronization
 /// The real file system.
 struct PosixDisk: Disk {
     let bootID = SystemCalls.bootID()
-    private let groupSync = GroupSync()
+    private let smallFileSync = SmallFileSync()
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
         try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -51,7 +51,7 @@ struct PosixDisk: Disk {
         }
     }
 
-    func sync(_ files: [any DiskFile]) -> [DiskError?] { groupSync.sync(files) }
+    func sync(_ files: [any DiskFile]) -> [DiskError?] { smallFileSync.sync(files) }
 
     func createFolder(_ path: String) throws(DiskError) {
         try createFolder(path, mode: 0o755)

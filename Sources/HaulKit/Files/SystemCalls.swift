@@ -312,24 +312,6 @@ enum SystemCalls {
 
     static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
-    static func kind(ofErrno code: Int32) -> DiskError.Kind {
-        switch code {
-        case ENOSPC: .full
-        case EDQUOT: .quotaExceeded
-        case EROFS: .readOnly
-        case EIO: .inputOutput
-        case EMFILE, ENFILE: .tooManyOpenFiles
-        case ENAMETOOLONG: .nameTooLong
-        case EACCES, EPERM: .permissionDenied
-        case ENOENT: .notFound
-        case EEXIST: .alreadyExists
-        case ELOOP: .isSymbolicLink
-        case ENOTDIR, EISDIR: .notAFolder
-        case EFBIG: .fileTooLarge
-        default: .other
-        }
-    }
-
     /// What a kernel or file system answers that does not have a call or a flag.
     private static let unsupported: Set = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL]
 

@@ -34,7 +34,7 @@ final class DeliveryQueue: Sendable {
 
     var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    /// - Returns: false when a delivery was dropped: the oldest for want of room, or this one since the lane is closed.
+    /// - Returns: false when a delivery was dropped: the oldest because the lane is full, or this one since the lane is closed.
     func add(_ job: @escaping Job) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

@@ -51,7 +51,7 @@ struct HookCommand: Sendable {
                 )
             } catch {
                 // Others will be closed; who closes the hooks' lane ends the wait.
-                let isForFiles = SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
+                let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
                 guard isForFiles || error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram else {
                     logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil

@@ -2,7 +2,7 @@
 struct HookEventTracker: Sendable, Equatable {
     /// Neither waiting nor paused nor at an end.
     private var running: Set<DownloadID> = []
-    /// Of which a start was told, and no end yet. Paused ones too: going on is no other run.
+    /// Of which a start was told, and no end yet. Paused ones too: resuming does not begin another run.
     private var started: Set<DownloadID> = []
     private var counts = HookCounts()
     /// More downloads are about to be added: that nothing runs is not the end of all.
@@ -26,7 +26,7 @@ struct HookEventTracker: Sendable, Equatable {
         case .completed:
             running.remove(id)
             counts.completed += 1
-            // Each start has its end; a file that only was there is no news.
+            // Each start has its end; a file that was only there is not reported.
             return started.remove(id) != nil || !alreadyExisted ? .completed : nil
         case .failed:
             running.remove(id)

@@ -11,7 +11,7 @@ extension HookMessage {
 
     /// The environment of the process with the variables of ``Hook/command(path:arguments:on:)``.
     ///
-    /// - Parameter base: the environment of this process. Variables of ours in it are another hook's, and do not stay.
+    /// - Parameter base: the environment of this process. Haul's variables in it are another hook's, and are removed.
     func environment(over base: [String: String]) -> [String: String] {
         var environment = base
         for (name, value) in variables {
@@ -23,7 +23,7 @@ extension HookMessage {
         return environment
     }
 
-    /// Every variable of ours; nil for those without a value.
+    /// Every variable of Haul; nil for those without a value.
     private var variables: [(String, String?)] {
         var (download, counts) = (nil as HookedDownload?, nil as HookCounts?)
         switch subject {

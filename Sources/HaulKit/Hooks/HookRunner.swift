@@ -68,7 +68,7 @@ final class HookRunner: Sendable {
                 return true
             }
             group.addTask {
-                // Ends early only by cancellation, and then nobody asks for the result.
+                // Ends early only by cancellation, and then the result is not used.
                 try? await sleep(HookLimits.bounded(limit))
                 return false
             }

@@ -84,8 +84,8 @@ final class PrintedText: Sendable {
         }
     }
 
-    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: whoever it left running
-    ///   in the background keeps nobody waiting.
+    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: a program that it left running
+    ///   in the background is not waited for.
     private func next(_ buffer: inout [UInt8], _ rest: inout Int) -> Int? {
         while true {
             let hasEnded = state.withLock { $0.hasProgramEnded }
@@ -114,9 +114,9 @@ final class PrintedText: Sendable {
             state.bytes = Array((state.bytes + bytes).suffix(most))
             return false
         case .beginning(let most):
-            let room = most - state.bytes.count
-            state.bytes += bytes.prefix(room)
-            guard bytes.count > room, state.isWhole else { return false }
+            let left = most - state.bytes.count
+            state.bytes += bytes.prefix(left)
+            guard bytes.count > left, state.isWhole else { return false }
             state.isWhole = false
             return true
         }

@@ -30,11 +30,11 @@ package struct ProgramOutput: Sendable {
                 outputs: (output.writeEnd, complaint.writeEnd)
             )
         } catch {
-            let isForFiles = SystemCalls.kind(ofErrno: error.code) == .tooManyOpenFiles
+            let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
             let reason = SystemCalls.describe(errno: error.code)
             throw DownloadError(isForFiles ? .tooManyOpenFiles : .sourceFailed, "\(path) cannot be run.", cause: reason)
         }
-        // Nobody waits for what it prints beyond that, nor for a program that prints without end.
+        // What it prints beyond that is not waited for, nor a program that prints without end.
         output.read { program.send(SIGKILL) }
         complaint.read {}
         let ending = await withTaskCancellationHandler {
@@ -42,7 +42,7 @@ package struct ProgramOutput: Sendable {
         } onCancel: {
             program.send(SIGTERM)
             Task.detached {
-                // Nobody cancels this; and a signal to a program that has ended goes nowhere.
+                // This is never cancelled; and a signal to a program that has ended goes nowhere.
                 try? await Task.sleep(for: .seconds(1))
                 program.send(SIGKILL)
             }

@@ -71,7 +71,7 @@ struct PieceVerifier: Sendable, Equatable {
         var times = 0
     }
 
-    /// - Returns: nil when nobody asked for this check.
+    /// - Returns: nil when this check was not asked for.
     mutating func checked(_ index: Int, isRight: Bool) -> Decision? {
         guard checking.remove(index) != nil else { return nil }
         let range = hashes.range(of: index, total: total)
@@ -84,7 +84,7 @@ struct PieceVerifier: Sendable, Equatable {
         }
         wrong[index, default: 0] += 1
         decision.times = wrong[index, default: 0]
-        // A piece of which some bytes came from nobody knows where convicts nobody.
+        // A piece with bytes of unknown origin proves nothing about a source.
         decision.culprit = sources.first { brought[$0]?.containsAll(of: range) ?? false }
         if sources.count > 1 { decision.culprit = nil }
         decision.forgotten = [range]

@@ -1,7 +1,5 @@
 internal import Foundation
-internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
 
 /// Metalinks that stand at a URL, fetched into memory: nothing of them is stored, neither on the disk nor as a download.
 extension Downloader {
@@ -24,9 +22,9 @@ extension Downloader {
             case .tooLarge: throw .metalinkTooLarge
             case .refused(let head):
                 hasAnswered = true
-                retryAfter = head.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, now: time.date()) }
+                retryAfter = head.headers.retryAfter(now: time.date())
                 decision = RetryClassifier.decision(
-                    on: .status(head.status, retryAfter: nil),
+                    on: .status(head.status),
                     host: host,
                     isRedirected: head.isRedirected
                 )
@@ -52,79 +50,31 @@ extension Downloader {
         }
     }
 
-    private func documentAnswer(_ request: DownloadRequest) async -> DocumentReceiver.Answer {
-        let receiver = DocumentReceiver(limit: Metalink.maximumBytes)
+    private enum DocumentAnswer {
+        case whole([UInt8])
+        case tooLarge
+        /// A content coding that was not asked for.
+        case coded
+        case refused(ResponseHead)
+        case failed(TransportError)
+    }
+
+    private func documentAnswer(_ request: DownloadRequest) async -> DocumentAnswer {
         let call = TransportRequest(
             url: request.url,
             target: request.target,
             headers: request.headers,
             allowsInsecureRedirects: request.allowsInsecureRedirects
         )
-        return await receiver.answer(to: call, over: transport)
-    }
-}
-
-/// Takes in one small answer.
-private final class DocumentReceiver: ResponseReceiver {
-    enum Answer: Sendable {
-        case whole([UInt8])
-        case tooLarge
-        /// A content coding that nobody asked for.
-        case coded
-        case refused(ResponseHead)
-        case failed(TransportError)
-    }
-    private struct State {
-        var bytes: [UInt8] = []
-        /// Decided before the exchange has ended.
-        var answer: Answer?
-        var continuation: CheckedContinuation<Answer, Never>?
-    }
-    private struct EnoughRead: Error {}
-
-    private let state = Mutex(State())
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    func answer(to request: TransportRequest, over transport: any Transport) async -> Answer {
-        await withCheckedContinuation { continuation in
-            state.withLock { $0.continuation = continuation }
-            _ = transport.start(request, receiver: self)
+        let isDocument = { @Sendable (head: ResponseHead) in [200, 203].contains(head.status) }
+        let collector = ResponseCollector(mostBytes: Metalink.maximumBytes) {
+            isDocument($0) && $0.contentCoding == nil
         }
-    }
-
-    func headReceived(_ head: ResponseHead, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
-        let answer: Answer? =
-            if head.status != 200, head.status != 203 {
-                .refused(head)
-            } else if head.contentCoding != nil {
-                .coded
-            } else if head.contentLength ?? 0 > limit {
-                .tooLarge
-            } else { nil }
-        state.withLock { $0.answer = answer }
-        return answer == nil ? eventLoop.makeSucceededVoidFuture() : eventLoop.makeFailedFuture(EnoughRead())
-    }
-
-    func bodyReceived(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> EventLoopFuture<Void>? {
-        let isTooLarge = state.withLock { state in
-            guard state.bytes.count + bytes.readableBytes <= limit else {
-                state.bytes = []
-                state.answer = .tooLarge
-                return true
-            }
-            state.bytes += bytes.readableBytesView
-            return false
+        switch await collector.response(to: call, over: transport) {
+        case .failure(let error): return .failed(error)
+        case .success(let response) where !isDocument(response.head): return .refused(response.head)
+        case .success(let response) where response.head.contentCoding != nil: return .coded
+        case .success(let response): return response.body.map { .whole($0) } ?? .tooLarge
         }
-        return isTooLarge ? eventLoop.makeFailedFuture(EnoughRead()) : nil
-    }
-
-    func ended(_ failure: TransportError?) {
-        let (continuation, answer) = state.withLock { state in
-            defer { state.continuation = nil }
-            return (state.continuation, state.answer ?? failure.map { .failed($0) } ?? .whole(state.bytes))
-        }
-        continuation?.resume(returning: answer)
     }
 }

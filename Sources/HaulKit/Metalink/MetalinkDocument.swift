@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
 /// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
-/// UTF-8: another encoding would hide the declaration from whoever looks for it. Hence documents in UTF-16 and in the
+/// UTF-8: another encoding would hide the declaration from a search for it. Hence documents in UTF-16 and in the
 /// ISO-8859 and Windows families are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
 /// the document's own word about its encoding is replaced.
 ///
@@ -98,7 +98,7 @@ struct MetalinkDocument {
             }
             rest = rest[opening...].dropFirst()
             switch rest.first {
-            // Even within a comment: nobody writes that into an honest document, and telling would take a parser.
+            // Even within a comment: no honest document contains that, and to tell would take a parser.
             case UInt8(ascii: "!") where rest.starts(with: "!DOCTYPE".utf8) || rest.starts(with: "!ENTITY".utf8):
                 throw .invalidMetalink("it declares a document type, which might do harm and has no use here")
             case question where isEmptyInstruction(rest.dropFirst()):

@@ -97,7 +97,7 @@ struct MetalinkFile {
     mutating func add(_ source: Metalink.Source?) {
         guard let source else { return }
         sources.append(source)
-        // A document has room for hundreds of thousands.
+        // A document can hold hundreds of thousands.
         if sources.count >= 8 * Metalink.maximumSources { sources = sortedSources() }
     }
 
@@ -129,7 +129,7 @@ extension MetalinkFile {
 
     /// White space may stand anywhere in the digits.
     private static func checksum(_ algorithm: Checksum.Algorithm, _ text: String) -> Checksum? {
-        // A digest that cannot be read is as good as none, as one of an unknown algorithm is.
+        // A digest that cannot be read counts as none, as one of an unknown algorithm is.
         try? Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
     }
 

@@ -10,7 +10,7 @@ extension Metalink.Source {
         return HTTPURL(base).flatMap { HTTPURL(text, relativeTo: $0) }
     }
 
-    /// - Returns: nil for what is no number from 1 to ``lowestPriority``: RFC 5854, 4.2.16.1, and RFC 6249, 3.1.
+    /// - Returns: nil for what is not a number from 1 to ``lowestPriority``: RFC 5854, 4.2.16.1, and RFC 6249, 3.1.
     static func priority(_ text: String) -> Int? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let priority = Int(text),
             (1...lowestPriority).contains(priority)

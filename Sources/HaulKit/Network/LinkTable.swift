@@ -1,6 +1,6 @@
 /// The machine's links, addresses and default route, kept from the kernel's messages.
 ///
-/// It begins with a dump of each and follows the news from then on. Routes alone are always dumped anew when something
+/// It begins with a dump of each and follows the news from then on. Routes alone are always dumped again when something
 /// changed: the kernel drops those of a link that goes down without a word.
 struct LinkTable: Sendable {
     /// Everything there is of a kind; the numbers are rtnetlink's.
@@ -33,7 +33,7 @@ struct LinkTable: Sendable {
     /// Something changed since they were asked.
     private var areRoutesStale = false
     private var lastSequence: UInt32 = 0
-    /// Beginnings anew in a row.
+    /// Restarts in a row.
     private var failures = 0
 
     /// The kernel does not let us look, or never lets a dump come to its end.

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Puts the two halves of a status together, and hands it to whoever listens.
+/// Puts the two halves of a status together, and hands it to the listeners.
 final class StatusHub: Sendable {
     private struct State {
         var links: NetworkStatus?
-        /// Nil as long as nobody has tried to find out.
+        /// Nil before the first attempt to find out.
         var isMetered: Bool??
         var listeners: [Int: AsyncStream<NetworkStatus>.Continuation] = [:]
         var lastListener = 0

@@ -19,7 +19,7 @@ extension DownloadQueue {
         return (granted, withdrawn)
     }
 
-    /// What this machine itself has needs no network; it waits for a free slot like any other, and takes nobody's.
+    /// What this machine itself has needs no network; it waits for a free slot like any other, and takes none away.
     private mutating func grantHere(at now: Instant) -> [DownloadID] {
         var granted: [DownloadID] = []
         while underWay.count < mostActive,

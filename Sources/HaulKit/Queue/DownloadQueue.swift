@@ -5,7 +5,7 @@ internal import DequeModule
 ///
 /// Downloads of a higher priority go first, and within a priority those of a smaller position. They wait in one line a
 /// host, and the hosts themselves in one line, by the first download of each: a host that is full or rests is set aside
-/// with all that wait for it, and comes back when it has room or has rested. So nothing costs more than the logarithm
+/// with all that wait for it, and comes back when it has a free connection slot or has rested. So nothing costs more than the logarithm
 /// of the number that wait.
 struct DownloadQueue: Sendable {
     struct Limits: Sendable, Equatable {

@@ -50,7 +50,7 @@ extension DownloadGroup {
     /// How the group ended: waits until none of its downloads waits or runs, and returns them added up. Returns at once when that is so
     /// already, also when the group is empty. A call that is still adding to the group is waited for.
     ///
-    /// A failed download is no error of the group: it is counted by ``DownloadSummary/failed``. What was paused by the user is at rest;
+    /// A failed download does not fail the group: it is counted by ``DownloadSummary/failed``. What was paused by the user is at rest;
     /// what is held for a reason that ends by itself (``HoldReason``) is waited for.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which leaves the

@@ -88,8 +88,7 @@ extension Downloader {
     /// - Throws: as ``setPriority(_:of:)-(_,DownloadFilter)``.
     public func sort(by order: DownloadFilter.Order, isDescending: Bool = false) async throws(DownloadError) {
         try await withCatalogLock { downloader throws(DownloadError) in
-            let sorted = StoreCondition(DownloadFilter(order: order, isDescending: isDescending), live: [:])
-            try await downloader.store.spread(DownloadCatalog.positionStep, in: sorted.order)
+            try await downloader.store.spread(DownloadCatalog.positionStep, by: order, isDescending: isDescending)
             try await downloader.readPlaces()
             downloader.scheduler.startQueuedDownloads()
         }

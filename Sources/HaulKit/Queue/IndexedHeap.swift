@@ -67,7 +67,7 @@ struct IndexedHeap: Sendable {
         }
     }
 
-    /// - Returns: the place up to which all that it precedes have made room.
+    /// - Returns: the place up to which all that it precedes have moved back.
     private mutating func rise(_ number: Int, from place: Int, _ precedes: Precedes, _ moved: Moved) -> Int {
         var place = place
         while place > 0 {

@@ -138,7 +138,7 @@ final class Scheduler {
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
     func evict(_ task: DownloadTask) {
         defer { idle.look() }
-        // One that waits for something to end will go on by itself; of those that wait for room there may be thousands, and
+        // One that waits for something to end will go on by itself; of those that wait for disk space there may be thousands, and
         // the wait list knows them.
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
         catalog.remove(task)

@@ -127,7 +127,7 @@ public struct Timetable: Sendable, Hashable {
         return (local % week + week) % week
     }
 
-    /// The second in which a moment lies; a moment that is no number, or far beyond all calendars, becomes another one.
+    /// The second in which a moment lies; a moment that is not a number, or far beyond all calendars, becomes another one.
     private static func whole(_ date: Date) -> Date {
         let seconds = date.timeIntervalSince1970
         return Date(timeIntervalSince1970: seconds.isNaN ? 0 : min(max(seconds, -1e11), 1e11).rounded(.down))

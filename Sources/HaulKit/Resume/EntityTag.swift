@@ -48,7 +48,7 @@ struct EntityTag: Sendable, Hashable {
     }
 }
 
-/// Stored as its text alone, and refused when that is no entity tag: a damaged store must not become a validator.
+/// Stored as its text alone, and refused when that is not an entity tag: a damaged store must not become a validator.
 extension EntityTag: Codable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -29,7 +29,7 @@ struct RangeRequest: Sendable, Equatable, Codable {
     var offset: Int64
     /// The byte after the last one wanted; nil for all that follow. From 0 on without an end no range is asked for.
     var end: Int64?
-    /// So many bytes before `offset` are asked for again and compared with those on disk.
+    /// Bytes before `offset` that are asked for again and compared with those on disk.
     var overlap: Int64
     var condition: Condition
     /// What earlier answers said; nil for the first request and when everything starts over.

@@ -27,7 +27,7 @@ enum RangeResponse: Sendable, Equatable {
     }
 
     enum Refusal: Sendable, Equatable {
-        case status(Int, retryAfter: String?)
+        case status(Int)
         /// A web page came where the file was expected: a login page, a captive portal.
         case webPage
         case malformed(String)
@@ -52,7 +52,7 @@ enum RangeResponse: Sendable, Equatable {
         case 206: part(head, to: question)
         case 416 where question.goesOn: unsatisfied(head, to: question)
         case 412 where question.goesOn: .startOver(.changed)
-        default: .refuse(.status(head.status, retryAfter: head.headers.first(name: "Retry-After")))
+        default: .refuse(.status(head.status))
         }
     }
 
@@ -132,7 +132,7 @@ enum RangeResponse: Sendable, Equatable {
             // A part of a block compares nothing of the rest of it.
             if range.upper < question.offset { return .startOver(.noUsableRange) }
         } else if let total = known.total ?? complete, range.upper <= question.offset, question.offset < total {
-            // A range that ends where we are, in a whole that goes on: asking again would only bring the same again.
+            // A range that ends where we are, in a longer whole: asking again would only bring the same again.
             return .startOver(.noUsableRange)
         }
 

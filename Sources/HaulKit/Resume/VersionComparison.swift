@@ -18,7 +18,7 @@ struct VersionComparison: Sendable, Equatable {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed ^ 0xB10C) }
 
-    /// What was compared with one place says nothing about another; a fresh link to the same place goes on.
+    /// What was compared with one place says nothing about another; a fresh link to the same place continues it.
     mutating func aim(at url: URL) {
         if place != url.place { left = nil }
         place = url.place

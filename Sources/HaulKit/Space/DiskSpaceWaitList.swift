@@ -1,4 +1,4 @@
-/// Who waits for room, and who may go on. Asked once in a while, as long as anybody waits.
+/// The downloads that wait for disk space, and which of them may resume. Asked once a second while there are any.
 struct DiskSpaceWaitList: Sendable {
     struct Waiter: Sendable, Equatable {
         let id: DownloadID
@@ -10,7 +10,7 @@ struct DiskSpaceWaitList: Sendable {
         var priority: Int
         var position: Int64
         var since: Instant
-        /// It was seen that there is no room: once there is, that is news.
+        /// It was seen that there is no space: once there is, that is news.
         var isShort = false
     }
 
@@ -19,13 +19,13 @@ struct DiskSpaceWaitList: Sendable {
         var rule: SpaceRule
         /// By folder; one that does not say is missing.
         var disks: [String: VolumeSpace]
-        /// Bytes of the quota that are left, and the whole of it; nil while nobody has counted.
+        /// Bytes of the quota that are left, and the whole of it; nil until it has been counted.
         var quota: (left: Int64, whole: Int64)?
     }
 
     private var waiters: [DownloadID: Waiter] = [:]
     private var counts: [String: Int] = [:]
-    /// Times in a row that a download found no room where there seemed to be some.
+    /// Times in a row that a download found no space where there seemed to be some.
     private var surprises: [DownloadID: Int] = [:]
     /// The last that was seen of a disk.
     private var seen: (folder: String, available: Int64, at: Instant)?
@@ -60,15 +60,15 @@ struct DiskSpaceWaitList: Sendable {
         if !surprises.isEmpty { surprises[id] = nil }
     }
 
-    // MARK: Who may go on
+    // MARK: Which may resume
 
-    /// Those for whom there is room, in the order of the queue. They go on waiting here until they are forgotten.
+    /// Those for which there is space, in the order of the queue. They stay in the list until they are forgotten.
     ///
     /// What one takes the next does not get. A large file does not keep smaller ones behind it from what is too little for it.
     mutating func ready(_ supply: Supply, at now: Instant) -> [Waiter] {
         var candidates: [Waiter] = []
         for (id, waiter) in waiters {
-            if let (_, room, least) = room(for: waiter, supply), room < max(waiter.needed ?? least, 1) {
+            if let (_, space, least) = space(for: waiter, supply), space < max(waiter.needed ?? least, 1) {
                 waiters[id]?.isShort = true
             } else if waiter.isShort || now - waiter.since >= Self.patience(surprises[id] ?? 0) {
                 candidates.append(waiter)
@@ -81,9 +81,9 @@ struct DiskSpaceWaitList: Sendable {
         var taken: [Pot: Int64] = [:]
         var ready: [Waiter] = []
         for waiter in candidates {
-            if let (pot, room, least) = room(for: waiter, supply) {
+            if let (pot, space, least) = space(for: waiter, supply) {
                 let needed = max(waiter.needed ?? least, 1)
-                let left = room - taken[pot, default: 0]
+                let left = space - taken[pot, default: 0]
                 guard left >= needed else {
                     waiters[waiter.id]?.isShort = true
                     continue
@@ -98,13 +98,13 @@ struct DiskSpaceWaitList: Sendable {
 
     private enum Pot: Hashable { case volume(UInt64), quota }
 
-    /// What there is for a download, and what is worth an attempt where its need is unknown; nil when nobody knows.
-    private func room(for waiter: Waiter, _ supply: Supply) -> (Pot, room: Int64, least: Int64)? {
+    /// What there is for a download, and what is worth an attempt where its need is unknown; nil when that is unknown.
+    private func space(for waiter: Waiter, _ supply: Supply) -> (Pot, space: Int64, least: Int64)? {
         if waiter.reason == .quota {
-            return supply.quota.map { (.quota, $0.left, SpaceRule.leastRoom(of: $0.whole)) }
+            return supply.quota.map { (.quota, $0.left, SpaceRule.leastSpace(of: $0.whole)) }
         }
         return supply.disks[waiter.folder].map {
-            (.volume($0.volume), supply.rule.available(in: $0), SpaceRule.leastRoom(of: $0.total))
+            (.volume($0.volume), supply.rule.available(in: $0), SpaceRule.leastSpace(of: $0.total))
         }
     }
 
@@ -118,7 +118,7 @@ struct DiskSpaceWaitList: Sendable {
 
     mutating func note(_ available: Int64, in folder: String, at now: Instant) { seen = (folder, available, now) }
 
-    /// Whether so much room was seen a moment ago that small files need not ask.
+    /// Whether so much space was seen a moment ago that small files need not ask.
     func hasPlenty(in folder: String, at now: Instant) -> Bool {
         guard let seen, seen.folder == folder else { return false }
         return seen.available >= Self.plenty && now - seen.at < .seconds(1)

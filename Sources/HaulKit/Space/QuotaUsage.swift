@@ -18,7 +18,7 @@ struct QuotaUsage: Sendable {
         Int64(clamping: Int128(settled ?? 0) + runningSum - Int128(running[id] ?? 0))
     }
 
-    /// A running download takes so many bytes now.
+    /// A running download takes this number of bytes now.
     ///
     /// - Parameter had: what it took while it did nothing.
     mutating func set(_ id: DownloadID, _ bytes: Int64, had: Int64) {
@@ -32,7 +32,7 @@ struct QuotaUsage: Sendable {
         runningSum += Int128(bytes)
     }
 
-    /// A download does nothing any more, and leaves so many bytes.
+    /// A download does nothing any more, and leaves this number of bytes.
     ///
     /// - Parameter had: what it took before, where it did not run.
     mutating func end(_ id: DownloadID, leaving bytes: Int64, had: Int64) {
@@ -52,7 +52,7 @@ struct QuotaUsage: Sendable {
         if let settled { self.settled = max(0, Int64(clamping: Int128(settled) + change)) }
     }
 
-    /// Something has changed that nobody counted.
+    /// Something has changed that was not counted.
     mutating func invalidate() {
         generation += 1
         settled = nil

@@ -1,4 +1,4 @@
-/// What is said where a disk has no room.
+/// The errors of disks and quotas without space.
 enum SpaceError {
     static func full(_ path: String) -> DownloadError {
         DownloadError(DiskError(.full, call: "statvfs", path: path))

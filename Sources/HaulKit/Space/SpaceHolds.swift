@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Carries out what the ``SpaceMonitor`` says: holds downloads for which there is no room, and queues them again.
+/// Carries out what the ``SpaceMonitor`` says: holds downloads for which there is no space, and queues them again.
 ///
 /// Confined to the actor of its downloader.
 final class SpaceHolds {
@@ -17,7 +17,7 @@ final class SpaceHolds {
         self.files = files
     }
 
-    /// Looks for room from now on, until no download waits for any.
+    /// Looks for space from now on, until no download waits for any.
     func startPolling() {
         let look = environment.spawner.receiver(self) { (holds, _: Void, _) in await holds.lookForSpace() }
         space.startPolling { await look(()) }

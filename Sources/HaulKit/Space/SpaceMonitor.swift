@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// Room on the disks: refuses what would take the bytes that are to stay free or exceed the quota, and keeps the downloads that wait
-/// for room.
+/// Space on the disks: refuses what would take the bytes that are to stay free or exceed the quota, and keeps the downloads that wait
+/// for space.
 ///
 /// Confined to the actor of its downloader. It reads disk and store and decides; the downloader sends what it returns.
 final class SpaceMonitor {
@@ -48,9 +48,9 @@ final class SpaceMonitor {
 
     /// Bytes of the quota that are in use.
     var usedBytes: Int64 { usage.used }
-    /// Whether no download waits for room.
+    /// Whether no download waits for space.
     var isEmpty: Bool { waitList.isEmpty }
-    /// Whether a download waits for room.
+    /// Whether a download waits for space.
     func holds(_ id: DownloadID) -> Bool { waitList.holds(id) }
     func forget(_ id: DownloadID) { waitList.forget(id) }
     func forget(_ ids: [DownloadID]) { waitList.forget(ids) }
@@ -61,8 +61,8 @@ final class SpaceMonitor {
 
     /// Checks that the rest of a file will fit, and reserves it.
     ///
-    /// - Returns: what the machine is to be told in place of success; nil where there is room.
-    func makeRoom(
+    /// - Returns: what the machine is to be told in place of success; nil where there is enough.
+    func reserveSpace(
         _ total: Int64?,
         _ part: PartFile,
         _ task: DownloadTask,
@@ -70,7 +70,7 @@ final class SpaceMonitor {
     )
         async throws(DownloadError) -> DownloadMachine.Event?
     {
-        // What is in memory finds its room when it comes to the disk.
+        // What is in memory finds its space when it comes to the disk.
         guard !part.file.isInMemory else { return nil }
         let here = max(try await allocatedBytes(of: part.file), part.persisted.count)
         if let refusal = try await refusal(total, here: here, task) { return refusal }
@@ -99,10 +99,10 @@ final class SpaceMonitor {
         } catch { throw DownloadError(error) }
     }
 
-    /// Looks for room, as far as it is known how much is needed.
+    /// Looks for space, as far as it is known how much is needed.
     ///
     /// - Parameter here: bytes of the file that the disk has, or has set aside.
-    /// - Returns: as ``makeRoom(_:_:_:)``.
+    /// - Returns: as ``reserveSpace(_:_:_:)``.
     func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
@@ -142,15 +142,15 @@ final class SpaceMonitor {
 
     // MARK: Small files
 
-    /// Whether a download that is new should look for room before it sends a request.
-    func mayLackRoom(_ task: DownloadTask) -> Bool {
+    /// Whether a download that is new should look for space before it sends a request.
+    func mayLackSpace(_ task: DownloadTask) -> Bool {
         let folder = task.record.folderOnDisk
         if waitList.isWaiting(in: folder) || (task.record.request.size ?? 0) > BufferedFile.mostBytes { return true }
         return rule.reserve > 0 && !waitList.hasPlenty(in: folder, at: time.now())
     }
 
-    /// Whether a small file may be buffered in memory without asking for room.
-    func hasPlentyOfRoom(_ task: DownloadTask) -> Bool {
+    /// Whether a small file may be buffered in memory without asking for space.
+    func hasPlentyOfSpace(_ task: DownloadTask) -> Bool {
         let folder = task.record.folderOnDisk
         if let quota, !usage.isKnown || usage.used > quota - DiskSpaceWaitList.plenty { return false }
         guard rule.reserve > 0 || waitList.isWaiting(in: folder) else { return true }
@@ -197,7 +197,7 @@ final class SpaceMonitor {
             let total = task.machine.resource?.total
             do throws(DownloadError) {
                 let allocated = try await allocatedBytes(of: part.file)
-                // What has its room takes no more.
+                // What has its space takes no more.
                 if let total, allocated >= total { continue }
             } catch { logger.debug("\(error)") }
             guard task.part === part, task.machine.state == .transferring else { continue }
@@ -224,7 +224,7 @@ final class SpaceMonitor {
 
     // MARK: Counting
 
-    /// Takes over what a change of state means for the room on the disk.
+    /// Takes over what a change of state means for disk space.
     func stateChanged(_ task: DownloadTask) {
         switch task.machine.state {
         case .completed, .cancelled: waitList.forgetSurprises(task.id)
@@ -267,7 +267,7 @@ final class SpaceMonitor {
         return usage.recountedAt.map { time.now() - $0 >= Self.recountInterval } ?? true
     }
 
-    /// Finished files that another program removed take no room, though the store remembers them.
+    /// Finished files that another program removed take no space, though the store remembers them.
     private func recount(without missingBytes: Int64, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -279,7 +279,7 @@ final class SpaceMonitor {
 
     // MARK: Waiting
 
-    /// Adds a download that waits for room.
+    /// Adds a download that waits for space.
     func wait(_ task: DownloadTask, _ reason: HoldReason) {
         let record = task.record
         // Of the quota it has its share already, once it has begun.
@@ -297,7 +297,7 @@ final class SpaceMonitor {
         )
     }
 
-    /// Looks once a second, until there is nothing to look for: no kernel tells when a disk has room.
+    /// Looks once a second, until there is nothing to look for: no kernel tells when a disk has space.
     ///
     /// - Parameter look: false to end.
     func startPolling(_ look: @escaping @Sendable () async -> Bool) {
@@ -321,7 +321,7 @@ final class SpaceMonitor {
         poll = nil
     }
 
-    /// The downloads for which there is room now.
+    /// The downloads for which there is space now.
     ///
     /// - Parameter missingBytes: the sizes of finished files that are not there any more; nil where ``isRecountDue`` was false.
     func ready(missingBytes: Int64?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)

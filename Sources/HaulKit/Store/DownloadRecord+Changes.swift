@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What becomes of a record while no task has it.
 extension DownloadRecord {
-    /// The partial file is no more, or no longer ours; a name that was only derived may be another one next time.
+    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time.
     mutating func forgetPart() {
         partPath = nil
         part = nil

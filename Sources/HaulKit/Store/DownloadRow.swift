@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Writes records as rows by statements of our own: what the library derives from `Codable` encodes every column anew
+/// Writes records as rows by statements written here: what the library derives from `Codable` encodes every column again
 /// each time, and costs as much as ten transactions of SQLite. Reading is left to the library.
 ///
 /// Belongs to the store's writer: not to be shared.

@@ -24,7 +24,7 @@ struct OddRows {
             database.cachedStatement(sql: "SELECT * FROM progress WHERE downloadID = ?"),
             arguments: [record.id]
         )
-        // What is claimed in a way that nobody understands is not claimed.
+        // A claim that cannot be read does not count.
         return .init(record: record, progress: progress.flatMap { try? ProgressRecord(row: $0) })
     }
 

@@ -66,7 +66,7 @@ enum Schema {
                 table.add(column: "proof", .text)
                 table.add(column: "linkExpiresAt", .datetime)
             }
-            // The order of adding, with room between.
+            // The order of adding, with gaps between.
             try database.execute(sql: "UPDATE download SET position = rowid * 65536")
             try database.create(index: "download_on_key", on: "download", columns: ["key"], options: .unique)
             try database.create(

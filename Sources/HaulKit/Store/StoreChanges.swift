@@ -1,6 +1,6 @@
 /// Changes of many rows at once, of downloads that are not in memory.
 extension DownloadStore {
-    /// Pauses them; none of them waits for room any more.
+    /// Pauses them; none of them waits for disk space any more.
     func pause(_ condition: StoreCondition) async throws(DownloadError) {
         try await change("status = 'paused', hold = NULL, error = NULL", condition)
     }
@@ -10,7 +10,7 @@ extension DownloadStore {
         try await change("status = 'queued', hold = NULL, error = NULL, finishedAt = NULL", condition)
     }
 
-    /// Queues again those of them that wait for room. On a full disk the store may not have been told that they do.
+    /// Queues again those of them that wait for disk space. On a full disk the store may not have been told that they do.
     func endHolds(of ids: [DownloadID]) async throws(DownloadError) {
         try await change("status = 'queued', hold = NULL, error = NULL", .ids(ids).onlyQueuedOrHeld())
     }

@@ -67,7 +67,7 @@ struct StoreCondition: Sendable {
         )
     }
 
-    /// One value, however many there are: SQLite allows only so many.
+    /// One value, however many there are: SQLite limits their number.
     private static func list(_ values: [String]) -> String { "[" + values.map(quoted).joined(separator: ",") + "]" }
 
     private mutating func add(_ range: Range<Date>, _ column: String) {

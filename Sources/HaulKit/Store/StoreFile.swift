@@ -109,7 +109,7 @@ struct StoreFile {
     }
 
     /// Reads what the store has at one moment. The library's own `read` forbids writing meanwhile, by a setting that has SQLite
-    /// compile every statement anew, those that were kept prepared as well.
+    /// compile every statement again, those that were kept prepared as well.
     func look<Value>(_ read: (Database) throws -> Value) throws -> Value {
         try queue.writeWithoutTransaction { database in
             var value: Value?

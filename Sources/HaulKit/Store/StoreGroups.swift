@@ -38,7 +38,7 @@ extension DownloadStore {
                 arguments: condition.bound
             ).compactMap { row in
                 let stored: DatabaseValue = row["id"] ?? .null
-                // A row that somebody edited may have no ID; nobody knows it.
+                // A row that was edited by hand may have no ID; no task has it.
                 guard let id = String.fromDatabaseValue(stored).flatMap({ DownloadID($0) }) else { return nil }
                 return (id, Self.group(row, "groupName"))
             }

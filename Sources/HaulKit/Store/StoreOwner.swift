@@ -9,12 +9,12 @@ internal import Synchronization
 final class StoreOwner: Sendable {
     /// Never twice the same. The lower half is the number of the process, for people to read.
     let number: Int64
-    /// Nil where there is nobody to be told apart from, or the file system has no such locks.
+    /// Nil where there is no other user, or the file system has no such locks.
     private let file: PosixFile?
     /// Knows the others, where they are simulated.
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
 
-    /// Of a store that nobody else can see.
+    /// Of a store that no other process can see.
     init() {
         number = Self.draw()
         file = nil
@@ -67,7 +67,7 @@ final class StoreOwner: Sendable {
         }
     }
 
-    /// From here on nobody takes this user for alive, also where something still holds the store.
+    /// From here on this user does not count as alive, also where something still holds the store.
     func leave() {
         if let file { SystemCalls.unlock(file.descriptor, byte: number) }
     }

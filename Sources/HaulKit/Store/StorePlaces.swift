@@ -81,10 +81,17 @@ extension DownloadStore {
         }
     }
 
-    /// Numbers all positions anew, with room between them.
-    ///
+    /// Renumbers all positions in their order, with gaps of `step` between them.
+    func spread(_ step: Int64) async throws(DownloadError) { try await spread(step, orderedBy: "position, rowid") }
+
+    /// Gives all downloads new positions in another order, with gaps of `step` between them.
+    func spread(_ step: Int64, by order: DownloadFilter.Order, isDescending: Bool) async throws(DownloadError) {
+        let filter = DownloadFilter(order: order, isDescending: isDescending)
+        try await spread(step, orderedBy: StoreCondition(filter, live: [:]).order)
+    }
+
     /// - Parameter order: SQL that names no outside value.
-    func spread(_ step: Int64, in order: String = "position, rowid") async throws(DownloadError) {
+    private func spread(_ step: Int64, orderedBy order: String) async throws(DownloadError) {
         try await writing { database in
             try database.execute(
                 sql: """

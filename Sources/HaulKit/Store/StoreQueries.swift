@@ -14,7 +14,7 @@ extension DownloadStore {
         try await page(condition).rows
     }
 
-    /// The rows that can be read, and how many there are with those that cannot: who asks page by page goes on behind all of
+    /// The rows that can be read, and how many there are with those that cannot: a caller that asks page by page continues behind all of
     /// them.
     func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
         try await reading { database in
@@ -130,7 +130,7 @@ extension DownloadStore {
     /// The place behind every other.
     func lastPosition() async throws(DownloadError) -> Int64 {
         try await reading { database in
-            // One that was put there by hand must leave room behind it.
+            // One that was put there by hand must leave a gap behind it.
             try Int64.fetchOne(
                 database.cachedStatement(
                     sql: """

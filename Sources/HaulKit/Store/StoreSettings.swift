@@ -3,7 +3,7 @@ internal import GRDB
 /// A setting as the store has it.
 struct StoredSetting: Sendable, Equatable {
     let name: String
-    /// JSON; nil for what is no text.
+    /// JSON; nil for what is not text.
     let value: String?
 }
 

@@ -29,7 +29,7 @@ extension DownloadStore {
             )
             var groups: [(name: String?, summary: DownloadSummary)] = []
             for row in rows {
-                // What is no name is no group.
+                // What is not a name does not name a group.
                 let stored: DatabaseValue = row["groupName"] ?? .null
                 let name = String.fromDatabaseValue(stored)
                 if groups.isEmpty || groups[groups.count - 1].name != name { groups.append((name, DownloadSummary())) }
@@ -39,7 +39,7 @@ extension DownloadStore {
         }
     }
 
-    /// Some of the downloads of a group that wait or run, or will go on by themselves.
+    /// Some of the downloads of a group that wait or run, or will resume by themselves.
     func open(group: String, limit: Int) async throws(DownloadError) -> [DownloadID] {
         var open = StoreCondition()
         open.add("groupName = ?", group)

@@ -1,6 +1,6 @@
 /// Starts tasks on a downloader's actor for the parts that are confined to it.
 ///
-/// A part is no actor: it hands itself over together with the work, which gets it back on the actor. The reference to the
+/// A part is not an actor: it hands itself over together with the work, which gets it back on the actor. The reference to the
 /// downloader is weak: no part keeps its downloader alive, and work that begins after its release does not run. What is made
 /// before ``attach(_:)`` does nothing.
 ///
@@ -61,7 +61,7 @@ final class ActorSpawner {
 
     /// A function for other tasks that hands a value to a part on the actor.
     ///
-    /// - Returns: returns when the part has received the value; false once part or downloader is no more.
+    /// - Returns: returns when the part has received the value; false once part or downloader is gone.
     func receiver<Part: AnyObject, Value: Sendable>(
         _ part: Part,
         _ receive: @escaping @Sendable (Part, Value, isolated Downloader) async -> Bool

@@ -4,7 +4,7 @@
     /// In place of `Synchronization.Mutex` where the thread sanitizer looks on (`Scripts/sanitize-threads`): it does
     /// not know that one, whose futex lies in a library that was built without it, and takes every use for a race.
     struct Mutex<Value>: ~Copyable, Sendable {
-        /// The value is touched under the lock only; it comes in and goes out as `sending`, so that nobody else has it.
+        /// The value is touched under the lock only; it comes in and goes out as `sending`, so that no other has it.
         private final class Storage: @unchecked Sendable {
             let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
             var value: Value

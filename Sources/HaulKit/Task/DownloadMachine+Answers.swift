@@ -61,7 +61,7 @@ extension DownloadMachine {
                 host: sources.url.host ?? "",
                 isRedirected: head.isRedirected
             )
-            if case .status(let status, _) = refusal, (400...410).contains(status), decision.isWorthRetrying,
+            if case .status(let status) = refusal, (400...410).contains(status), decision.isWorthRetrying,
                 status != 408
             {
                 if !patience.renewsLink() { decision = .init(isWorthRetrying: false, error: decision.error) }
@@ -170,7 +170,7 @@ extension DownloadMachine {
                     synced: left.synced.intersection(persisted.synced)
                 )
             )
-        case .noRoom: end
+        case .noConnectionSlot: end
         }
     }
 

@@ -49,7 +49,7 @@ extension DownloadMachine {
     }
 
     /// A digest will show whether the result is right, wherever its bytes came from: one that the user gave, or one of the
-    /// first server's own that nobody can forge. A mirror's word on its own file proves nothing about another's.
+    /// first server's own that cannot be forged. A mirror's word on its own file proves nothing about another's.
     var isProvable: Bool {
         if settings.checksum != nil || pieces(for: resource?.total) != nil { return true }
         guard let resource, resource.isDigestOfMirror != true, let digest = resource.digest else { return false }
@@ -113,7 +113,7 @@ extension DownloadMachine {
     mutating func retry(_ decision: RetryClassifier.Decision, retryAfter: Duration? = nil, at now: Instant)
         -> [Action]
     {
-        // Nobody's fault but this machine's: not counted, and no other source would help.
+        // The fault of this computer: not counted, and no other source would help.
         if decision.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: decision.error, at: now) }
         // Another source of the same file, before any waiting.
         if sources.moveOn(droppingHome: !decision.isWorthRetrying) { return open(at: now) }
@@ -165,7 +165,7 @@ extension DownloadMachine {
         )
     }
 
-    /// Whether going by this answer would throw away what only another source, or nobody, can give back: a mirror's word that
+    /// Whether going by this answer would throw away what only another source can give back, if any: a mirror's word that
     /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
     func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
         guard let resource, persisted.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }

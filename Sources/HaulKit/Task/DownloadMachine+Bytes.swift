@@ -37,8 +37,8 @@ extension DownloadMachine {
             case .diskFailed(let error, let receivedRanges):
                 persisted = receivedRanges
                 return fail(DownloadError(error))
-            // A body cannot end before its head was judged, and the first connection waits for room.
-            case .finished, .overlapDiffers, .noRoom:
+            // A body cannot end before its head was judged, and the first connection waits for its slot.
+            case .finished, .overlapDiffers, .noConnectionSlot:
                 return retry(transportVerdict(TransportError(.malformedResponse, "a body without a head")), at: now)
             }
         case .comparing(id, _): return comparingEnded(end, at: now)
@@ -61,8 +61,8 @@ extension DownloadMachine {
         case .failed(let error, let receivedRanges):
             if let receivedRanges { updatePersisted(receivedRanges) }
             // That there is no socket for one more says nothing of the host.
-            (kind, failure) = (error.kind == .tooManyOpenFiles ? .noRoom : .failed, error)
-        case .noRoom: kind = .noRoom
+            (kind, failure) = (error.kind == .tooManyOpenFiles ? .noConnectionSlot : .failed, error)
+        case .noConnectionSlot: kind = .noConnectionSlot
         case .overlapDiffers:
             return transfer.closeAll().filter { $0 != .close(id) } + startOver(.changed, at: now)
         case .diskFailed(let error, let receivedRanges):

@@ -32,7 +32,7 @@ extension DownloadMachine {
         case .diskFailed(let error, let receivedRanges):
             persisted = receivedRanges
             return fail(DownloadError(error))
-        case .noRoom: return retry(transportVerdict(TransportError(.connectionLost)), at: now)
+        case .noConnectionSlot: return retry(transportVerdict(TransportError(.connectionLost)), at: now)
         }
     }
 }

@@ -120,8 +120,7 @@ extension DownloadMachine {
     // MARK: Failing
 
     mutating func fail(_ error: DownloadError) -> [Action] {
-        if error.code == .diskFull, settings.waitsForSpace { return settle(.hold(.diskFull)) }
-        return giveUp(error)
+        holdIfDiskIsFull(error) ?? giveUp(error)
     }
 
     mutating func giveUp(_ error: DownloadError) -> [Action] {

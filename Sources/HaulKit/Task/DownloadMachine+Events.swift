@@ -6,7 +6,7 @@ extension DownloadMachine {
     /// - Parameter surroundings: wanted where ``needsSurroundings``; nil: as before.
     mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
         if let surroundings {
-            transfer.room = surroundings.room
+            transfer.connectionSlots = surroundings.connectionSlots
             transfer.isHeldBack = surroundings.isHeldBack
         }
         switch event {
@@ -22,7 +22,7 @@ extension DownloadMachine {
             return []
         case .slotWithdrawn:
             switch state {
-            // As good as done, or in no slot.
+            // About to be done, or in no slot.
             case .verifying, .publishing, .queued, .paused, .failed: return []
             default: return stop(.yield)
             }

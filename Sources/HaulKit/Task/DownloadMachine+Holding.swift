@@ -1,6 +1,6 @@
 /// Pauses that heal themselves: begun and ended by what happens around the download, and never against the user's wish.
 extension DownloadMachine {
-    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: whoever ends a hold looks at
+    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: what ends a hold looks at
     /// what else is in the way.
     mutating func held(_ reason: HoldReason) -> [Action] {
         switch state {
@@ -11,7 +11,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Goes on with what this reason holds.
+    /// Queues what this reason holds.
     mutating func holdEnded(_ reason: HoldReason) -> [Action] {
         if wish == .hold(reason) { wish = .yield }
         guard state == .paused, hold == reason else { return [] }
@@ -19,17 +19,6 @@ extension DownloadMachine {
         state = .queued
         patience.forgive()
         return [.report]
-    }
-
-    /// A step found no room, or bytes that arrive come too near to what is to be kept free.
-    mutating func spaceMissing(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
-        switch state {
-        case .inspectingDisk, .publishing: settleOr { $0.wait(reason, error) }
-        case .preparing(let id, _, let ended):
-            (ended == nil ? [.close(id)] : []) + settleOr { $0.wait(reason, error) }
-        case .transferring: transfer.closeAll() + wait(reason, error)
-        default: []
-        }
     }
 
     /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
@@ -47,20 +36,5 @@ extension DownloadMachine {
                 return machine.link.stopAsking() + [.checkpoint, .releaseFile]
                     + machine.rest(Self.waitForFiles, because: error, at: now)
             }
-    }
-
-    private mutating func wait(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
-        guard let reason, settings.waitsForSpace else { return giveUp(error) }
-        return settle(.hold(reason))
-    }
-}
-
-extension HoldReason {
-    /// Whether it is room that is missing.
-    var isOfDisk: Bool {
-        switch self {
-        case .diskFull, .quota: true
-        case .offline, .metered, .outsideHours: false
-        }
     }
 }

@@ -3,7 +3,7 @@ internal import NIOHTTP1
 
 /// Links that expire: when the application is asked for a fresh one, and what becomes of it.
 ///
-/// Whoever brings bytes over an old link goes on; only further requests, and those after an interruption, use the new one.
+/// Connections that bring bytes over an old link continue; only further requests, and those after an interruption, use the new one.
 extension DownloadMachine {
     /// Names one question to the application, as ``TimerID`` names a timer.
     struct AskID: Sendable, Hashable, Codable { let number: Int }
@@ -11,7 +11,7 @@ extension DownloadMachine {
     /// A link that the application named.
     struct Link: Sendable, Equatable, Codable {
         var url: URL
-        /// Nil where nobody knows.
+        /// Nil where unknown.
         var expiresAt: Instant?
         /// Connections that its host was seen to allow, by other downloads.
         var knownLimit: Int?

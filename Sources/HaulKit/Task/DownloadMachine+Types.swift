@@ -42,7 +42,7 @@ extension DownloadMachine {
         var offset: Int64
         /// Nothing on disk is of use: the store forgets it before the file does.
         var startsOver: Bool
-        /// So many bytes before `offset` come again and must equal those on disk.
+        /// Bytes before `offset` that come again and must equal those on disk.
         var compare: Int64
         /// Where the answer said that its range ends, or bytes follow that are here already.
         var end: Int64?
@@ -66,8 +66,8 @@ extension DownloadMachine {
         /// The bytes that came again are not those on disk.
         case overlapDiffers
         case diskFailed(DiskError, PersistedRanges)
-        /// It was never opened: the host has as many connections as it may have.
-        case noRoom
+        /// It was never opened: no connection slot of the host is free.
+        case noConnectionSlot
     }
 
     enum Event: Sendable, Equatable, Codable {
@@ -76,7 +76,7 @@ extension DownloadMachine {
         case hostKnown(limit: Int?, linkExpiresAt: Instant?)
         /// What the download is to be was changed between two runs; while it runs nothing changes.
         case retargeted(Settings, isFromReplacedSource: Bool)
-        /// The configuration was changed: what it says of attempts, room and connections.
+        /// The configuration was changed: what it says of attempts, disk space and connections.
         case reconfigured(retry: RetryPolicy, waitsForSpace: Bool, limits: Transfer.Limits)
         /// A download of higher priority gets the slot: this one waits again.
         case slotWithdrawn
@@ -87,7 +87,7 @@ extension DownloadMachine {
         case held(HoldReason)
         /// What was in the way is not any more.
         case holdEnded(HoldReason)
-        /// There is no room for what comes next. The reason is nil where there never will be.
+        /// The disk, or the quota, has no space for what comes next. The reason is nil where it never will have.
         case spaceMissing(HoldReason?, DownloadError)
         /// What is on disk and may be relied on, nil when nothing is; and the version that it is of, where the store was asked.
         case recovered(PersistedRanges?, of: StoredVersion? = nil)
@@ -123,10 +123,10 @@ extension DownloadMachine {
         var resource: Resource?
     }
 
-    /// What the machine cannot know: how many connections each source may have beside those that it has, and whether a speed limit
+    /// What the machine cannot know: how many connection slots of each host are free for it, and whether a speed limit
     /// holds, since how fast the connections are then says nothing about them.
     struct Surroundings: Sendable, Equatable, Codable {
-        var room: [Origin: Int] = [:]
+        var connectionSlots: [Origin: Int] = [:]
         var isHeldBack = false
     }
 
@@ -159,7 +159,7 @@ extension DownloadMachine {
         case checkPiece(Int)
         /// These bytes are wrong: the store forgets them.
         case forget(Range<Int64>)
-        /// The host showed that it allows only so many connections.
+        /// The host showed that it allows no more connections than this.
         case learnLimit(Int)
         /// Sync and record how far the bytes have come.
         case checkpoint
@@ -186,7 +186,7 @@ extension DownloadMachine {
         var retry = RetryPolicy()
         /// What is here was a file of the user's: nothing of it is dropped but pieces that are wrong.
         var isRepair = false
-        /// Whether a full disk pauses the download until there is room, in place of ending it.
+        /// Whether a full disk pauses the download until there is space, in place of ending it.
         var waitsForSpace = false
         var limits = Transfer.Limits()
         /// The application can be asked for another URL.

@@ -19,8 +19,8 @@ extension DownloadMachine {
         }
     }
 
-    /// A further connection found no room.
-    var wantsRoom: Bool { transfer.wantsRoom }
+    /// A further connection found no connection slot.
+    var wantsConnectionSlot: Bool { transfer.wantsConnectionSlot }
 
     /// Several connections share the file.
     var isShared: Bool { transfer.isShared }

@@ -31,7 +31,7 @@ struct DownloadMachine: Sendable, Equatable {
     var rangesAreBroken = false
     var asksPlain = false
     var dropsWhatIsThere = false
-    /// The file was closed for the rest: after it the disk is looked at anew.
+    /// The file was closed for the rest: after it the disk is inspected again.
     var recoversAfterRest = false
     var sources: SourceSelector
     var transfer = Transfer()
@@ -125,7 +125,7 @@ struct DownloadMachine: Sendable, Equatable {
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
         case .inspectingDisk, .publishing:
             // Short steps that must not be torn: the wish is kept until they are done, and a file that is being
-            // published is as good as complete.
+            // published is about to be complete.
             keep(wish)
             return []
         case .preparing(let id, let preparation, let ended):

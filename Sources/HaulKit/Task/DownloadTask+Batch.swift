@@ -38,9 +38,9 @@ extension DownloadTask {
     }
 
     /// Its bytes wait for others no more.
-    func leaveGroup() {
-        bytesInGroup = nil
-        for continuation in waitingForGroup { continuation.resume() }
-        waitingForGroup = []
+    func leaveBatch() {
+        bytesInBatch = nil
+        for continuation in waitingForBatch { continuation.resume() }
+        waitingForBatch = []
     }
 }

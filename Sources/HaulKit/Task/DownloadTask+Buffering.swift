@@ -15,7 +15,7 @@ extension DownloadTask {
         }
         // A named file that is there may decide the matter.
         guard record.file == nil || record.request.conflictPolicy == .overwrite else { return nil }
-        guard !environment.space.mayLackRoom(self) else { return nil }
+        guard !environment.space.mayLackSpace(self) else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()
         lastSync = services.time.now()
         return .recovered(nil)
@@ -35,7 +35,7 @@ extension DownloadTask {
         else { return nil }
         // The other policies want to know of a file that is there before a byte comes.
         let policy = record.request.conflictPolicy
-        guard policy == .rename || policy == .overwrite, environment.space.hasPlentyOfRoom(self) else { return nil }
+        guard policy == .rename || policy == .overwrite, environment.space.hasPlentyOfSpace(self) else { return nil }
         let path = record.path(preparation)
         record.resource = preparation.resource
         record.finalPath = path

@@ -12,9 +12,9 @@ extension DownloadTask {
         return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
     }
 
-    /// Sends a request over a connection for which there is room.
+    /// Sends a request over a connection that has its slot.
     ///
-    /// - Parameter host: the one that has room. The source may have moved to another one since.
+    /// - Parameter host: the one that the slot is for. The source may have moved to another one since.
     func connect(_ id: ConnectionID, _ request: RangeRequest, _ host: Origin) {
         let source = source(of: request)
         let jar = cookies ?? CookieJar(environment.services.cookieCollection)

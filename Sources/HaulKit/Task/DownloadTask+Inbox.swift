@@ -26,7 +26,7 @@ extension DownloadTask {
         if let trace {
             trace.record(id, .init(at: now, event: event, surroundings: surroundings, actions: actions))
         }
-        if machine.wantsRoom { environment.pool.waitForRoom(id) }
+        if machine.wantsConnectionSlot { environment.pool.waitForSlot(id) }
         for action in actions { perform(action) }
         return !actions.isEmpty
     }
@@ -60,7 +60,7 @@ extension DownloadTask {
 
     /// Returns when no step is running any more.
     func settled(isolation: isolated (any Actor)? = #isolation) async {
-        while bytesInGroup != nil { await withCheckedContinuation { waitingForGroup.append($0) } }
+        while bytesInBatch != nil { await withCheckedContinuation { waitingForBatch.append($0) } }
         while let step = lastStep {
             await step.value
             if lastStep == step { return }
@@ -76,6 +76,6 @@ extension DownloadTask {
     }
 
     private var surroundings: DownloadMachine.Surroundings {
-        .init(room: environment.pool.room(machine.sources), isHeldBack: speedLimit.isEffective)
+        .init(connectionSlots: environment.pool.freeSlots(machine.sources), isHeldBack: speedLimit.isEffective)
     }
 }

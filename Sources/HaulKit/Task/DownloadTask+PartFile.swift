@@ -48,7 +48,7 @@ extension DownloadTask {
     {
         let placement = services.placement
         let part = FilePaths.part(of: name)
-        // Whoever has just created and locked it records it in a moment; until then nobody can say whose it is. And whoever
+        // The one that has just created and locked it records it in a moment; until then its owner is unknown. And one that
         // had it may be done with it just now.
         var isOthers = false
         for _ in 0..<10 {
@@ -71,7 +71,7 @@ extension DownloadTask {
                 try placement.takeOver(part, claimed: claim, policy: policy)
             }) {
             case .taken(let file):
-                // Whoever had it until just now may have recorded it meanwhile.
+                // The one that had it until just now may have recorded it meanwhile.
                 let claimant = try await services.store.find(partPath: part, besides: record.id)
                 guard claimant?.id == other?.id else {
                     file.unlock()
@@ -79,7 +79,7 @@ extension DownloadTask {
                 }
                 let new = try await services.runBlocking { () throws(DownloadError) in try placement.replace(file) }
                 guard let new else { continue }
-                // Its bytes are gone; nobody may go on claiming them.
+                // Its bytes are gone; they must not be claimed any more.
                 if let other { try await services.store.remove(other.id) }
                 return new
             case .notOurs: return nil

@@ -4,7 +4,7 @@ internal import DequeModule
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// A name, a lock, room on the disk, and nothing in the file that does not belong.
+    /// A name, a lock, space on the disk, and nothing in the file that does not belong.
     func prepare(
         _ id: DownloadMachine.ConnectionID,
         _ preparation: DownloadMachine.Preparation,
@@ -14,7 +14,7 @@ extension DownloadTask {
     {
         do throws(DownloadError) {
             record.resource = preparation.resource
-            // What finds no room now is not to be asked for again before there is enough.
+            // What finds no space now is not to be asked for again before there is enough.
             record.total = preparation.resource.total ?? record.total
             if part == nil {
                 if let ending = try await makeReady(preparation) { return ending }
@@ -25,12 +25,12 @@ extension DownloadTask {
             if preparation.startsOver {
                 uncheckedPieces.removeAll()
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
-                // in between must leave neither claims about bytes of another version nor bytes that nobody owns.
+                // in between must leave neither claims about bytes of another version nor bytes without an owner.
                 try await services.store.commit(record, .zero, durably: true)
                 notedMark = .zero
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
-            if let refusal = try await environment.space.makeRoom(preparation.resource.total, part, self) {
+            if let refusal = try await environment.space.reserveSpace(preparation.resource.total, part, self) {
                 return refusal
             }
             if let checksum = machine.settings.checksum ?? preparation.resource.digest {

@@ -28,7 +28,7 @@ extension DownloadTask {
         store.note(persisted, of: record.id)
     }
 
-    /// The transfer is over for now: nobody looks at the bytes any more until the next one begins, which may take minutes.
+    /// The transfer is over for now: the bytes are not looked at until the next one begins, which may take minutes.
     /// What is still on its way to the disk is waited for, and the store is told of it.
     func noteLast() {
         guard let part, isBetweenTransfers else { return }

@@ -27,12 +27,12 @@ extension DownloadTask {
                 record.forgetPart()
                 return try await environment.space.refusal(total, here: 0, self) ?? .recovered(nil)
             }
-            // The store knows best: another process may have gone on, or begun anew, since we last looked.
+            // The store knows best: another process may have continued, or started over, since we last looked.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
             let version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
             let total = version.resource.map { $0.total ?? record.request.size } ?? total
             let status = try await services.status(of: file)
-            // Shorter than it should be: somebody cut it, and nobody knows what else he did.
+            // Shorter than it should be: another program cut it, and may have done more.
             let persisted =
                 claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
             hold(file, persisted ?? .zero)
@@ -71,7 +71,7 @@ extension DownloadTask {
         }
     }
 
-    /// From here on nobody else runs this download: what becomes of it is ours to record.
+    /// From here on no other process runs this download: its end is recorded here.
     private func own() {
         ownsRecord = true
         record.ownerNumber = services.store.owner.number

@@ -79,7 +79,7 @@ extension DownloadTask {
         services.logger.debug("\(id): \(snapshot.state.rawValue)")
     }
 
-    /// Takes over what a change of state means for the room on the disk.
+    /// Takes over what a change of state means for disk space.
     private func noteDiskUse() {
         if machine.state == .paused, let hold = machine.hold, hold.isOfDisk, !environment.isShuttingDown {
             environment.space.wait(self, hold)

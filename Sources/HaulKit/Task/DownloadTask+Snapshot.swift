@@ -74,6 +74,6 @@ extension DownloadTask {
 
     /// A step, a connection, a timer or an open file of it is there.
     var hasOpenWork: Bool {
-        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInGroup != nil || isHandling
+        pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInBatch != nil || isHandling
     }
 }

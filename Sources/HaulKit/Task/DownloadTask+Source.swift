@@ -39,7 +39,7 @@ extension DownloadTask {
             reason: reason
         )
         let (sleep, limit) = (services.time.sleep, environment.configuration.sources.timeout)
-        // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled holds up nobody.
+        // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled delays nothing.
         sourceAsk = SourceAsk(
             id: id,
             work: Task.detached {
@@ -56,7 +56,7 @@ extension DownloadTask {
                 _ = await onAnswer(answer)
             },
             limit: Task.detached {
-                // Ends early only by cancellation, and then nobody waits for it.
+                // Ends early only by cancellation, and then it is not waited for.
                 guard (try? await sleep(limit)) != nil else { return }
                 let error = DownloadError(.sourceFailed, "The source provider returned no URL within \(limit).")
                 _ = await onAnswer(.failure(error))

@@ -37,9 +37,9 @@ final class DownloadTask {
     /// Added by this downloader, and nothing of it has been on the disk yet: the store has its record as it was added.
     var hasNoDiskState = false
     /// Bytes of it that wait to be brought to the disk with others.
-    var bytesInGroup: Int?
+    var bytesInBatch: Int?
     /// Callers who want to know when they are there.
-    var waitingForGroup: [CheckedContinuation<Void, Never>] = []
+    var waitingForBatch: [CheckedContinuation<Void, Never>] = []
     var lastSync = Instant.start
     var isSyncing = false
     /// What the store was told last of how far the bytes have come, while this file is open; nil when it was told nothing.
@@ -61,7 +61,7 @@ final class DownloadTask {
     var ownsRecord = true
     /// Another's file at the final name, which was left alone as asked.
     var existingFile: FileStatus?
-    /// For the partial file, from any thread: so many bytes have arrived that they should be recorded.
+    /// For the partial file, from any thread: enough bytes have arrived to be recorded.
     private(set) var onMark: @Sendable () -> Void = {}
     /// Bytes that the metrics know of.
     var countedBytes: Int64 = 0

@@ -12,7 +12,7 @@ struct RateMeter: Sendable, Equatable {
 
     init(window: Duration = .seconds(5)) { self.window = window }
 
-    /// Notes how many bytes have arrived in all. A count below the last one starts the window anew.
+    /// Notes how many bytes have arrived in all. A count below the last one starts the window again.
     mutating func record(_ total: Int64, at now: Instant) {
         if let last = samples.last, total < last.total || now < last.at { samples.removeAll() }
         samples.append(Sample(at: now, total: total))

@@ -1,4 +1,4 @@
-/// How much more of a download's misfortunes is put up with in this run: what has gone wrong so far, and whether to go on.
+/// Counts the failures of a run, and decides whether there is another attempt.
 struct RetryBudget: Sendable, Equatable {
     /// Versions of the file that may come by in one run before we say that it keeps changing.
     static let mostChanges = 3
@@ -88,7 +88,7 @@ struct RetryBudget: Sendable, Equatable {
         return renewals <= Self.mostRenewals
     }
 
-    /// Counts a link that was refused or that nobody could name; false when the application is not to be asked again.
+    /// Counts a link that was refused or could not be named; false when the application is not to be asked again.
     mutating func asksForLink() -> Bool {
         badLinks += 1
         return badLinks <= Self.mostLinks

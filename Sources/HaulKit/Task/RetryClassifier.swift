@@ -91,7 +91,7 @@ enum RetryClassifier {
                     "The file at \(host) has \(actual) bytes, not \(expected) as it should."
                 )
             )
-        case .status(let status, _):
+        case .status(let status):
             Decision(
                 isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),
                 error: DownloadError(refusedWith: status)
@@ -100,7 +100,7 @@ enum RetryClassifier {
     }
 
     /// 408, 425, 429 and what begins with 5 pass (but not 501 and 505, which state an inability). A refusal behind a
-    /// redirect may be a link that expired: asking the original URL anew renews it. Every other 4xx is final.
+    /// redirect may be a link that expired: asking the original URL again renews it. Every other 4xx is final.
     static func isWorthRetrying(status: Int, isRedirected: Bool) -> Bool {
         switch status {
         case 408, 425, 429: true

@@ -64,7 +64,7 @@ protocol DownloadTaskDelegate: AnyObject {
     func taskIsQueued(_ task: DownloadTask) -> Bool
     /// The task neither waits nor runs any more.
     func taskLeavesQueue(_ task: DownloadTask)
-    /// The task is paused until the disk has room.
+    /// The task is paused until the disk has space.
     func taskWaitsForSpace(_ task: DownloadTask)
     /// Bytes are about to arrive.
     func taskStartsBody(_ task: DownloadTask)
@@ -74,7 +74,7 @@ protocol DownloadTaskDelegate: AnyObject {
     ///
     /// - Returns: false when the file must be published alone.
     func taskPublishesWithOthers(_ task: DownloadTask) -> Bool
-    /// Bytes that one write of a body may gather, now that so many connections are open.
+    /// Bytes that one write of a body may gather, with the present number of open connections.
     var writeBatchBytes: Int { get }
 }
 

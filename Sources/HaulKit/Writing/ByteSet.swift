@@ -58,7 +58,7 @@ extension ByteSet {
     /// Written `0-100,250-300`: stretches in order, their ends not included.
     var text: String { ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",") }
 
-    /// Reads ``text``. Whatever is no stretch is left out: a store that was edited by hand may say anything, and bytes that
+    /// Reads ``text``. Whatever is not a stretch is left out: a store that was edited by hand may say anything, and bytes that
     /// are not claimed only have to be fetched again.
     init(text: String) {
         self.init()

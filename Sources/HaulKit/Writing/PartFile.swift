@@ -82,7 +82,7 @@ final class PartFile: Sendable {
             state.persisted.written.remove(contentsOf: range)
             state.persisted.synced.remove(contentsOf: range)
             state.generation += 1
-            // What was hashed of it is wrong too; the digest is made anew from the disk.
+            // What was hashed of it is wrong too; the digest is computed again from the disk.
             // A block of it may just be on its way from the disk to the digest.
             if let digest = state.digest, digest.position > range.lowerBound || state.isCatchingUp {
                 state.digest = RunningDigest(digest.algorithm)
@@ -138,7 +138,7 @@ final class PartFile: Sendable {
         return nil
     }
 
-    /// A write beyond the end of a file that another program has cut would leave a hole that nobody could find again.
+    /// A write beyond the end of a file that another program has cut would leave a hole that could not be found again.
     ///
     /// - Throws: of the kind `cutShort`; nothing of the file may be relied on then, and nothing more is taken.
     private func checkLength(_ here: ByteSet) throws(DiskError) {

@@ -46,7 +46,7 @@ final class RateLimiter: Sendable {
         self.bucket = Mutex(bucket)
     }
 
-    /// The limit, without the parent's. May be changed at any time; what is held then goes on at the new rate. 0 and
+    /// The limit, without the parent's. May be changed at any time; what is held then continues at the new rate. 0 and
     /// less become nil: no limit.
     var bytesPerSecond: Int64? {
         get {
@@ -64,7 +64,7 @@ final class RateLimiter: Sendable {
     /// Says how many of `held` bytes may go on now.
     ///
     /// - Parameter turn: what the connection has under way, nil at first. To be kept and passed again, with the bytes
-    ///   that are still held, when the wait is over. Whoever drops the bytes drops it too.
+    ///   that are still held, when the wait is over. When the bytes are dropped, drop it too.
     func admit(_ held: Int, _ turn: inout Turn?) -> Admission {
         let held = max(held, 0)
         var admitted = 0
@@ -114,7 +114,7 @@ final class RateLimiter: Sendable {
         turn.bytes = length
     }
 
-    /// What a turn owes, and for how long: the most that any of the limits says. No wait when it is as good as paid
+    /// What a turn owes, and for how long: the most that any of the limits says. No wait when almost all is paid
     /// for.
     private func dues(of turn: Turn) -> (bytes: Int, wait: Duration?) {
         var (owed, longest) = (0 as Int64, Duration.zero)

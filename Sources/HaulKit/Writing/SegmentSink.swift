@@ -37,7 +37,7 @@ final class SegmentSink: Sendable {
         /// Nothing more is handed to the write thread: the file may soon hold another version.
         var isShut = false
         var flushIsDue = false
-        /// A flush found no room; the next write that ends makes some.
+        /// A flush found the queue of writes full; the next write that ends frees a place.
         var flushIsOwed = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?
@@ -96,7 +96,7 @@ final class SegmentSink: Sendable {
             }
             if isEnough {
                 state.hadEnough = true
-                // The connection is about to be closed: to hold it back would help nobody.
+                // The connection is about to be closed: there is no use in holding it back.
                 speedLimit?.charge(bytes.readableBytes)
                 Self.passOnAll(&state)
                 Self.append(bytes, to: &state)
@@ -138,7 +138,7 @@ final class SegmentSink: Sendable {
         let (waiter, drained, failure) = state.withLock { state in
             state.asksAgain = false
             let nothing = (nil as EventLoopPromise<Void>?, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
-            // Whoever emptied it has seen to the waiter, too.
+            // What emptied it has seen to the waiter, too.
             guard state.held.readableBytes > 0 else { return nothing }
             passOn(&state, on: eventLoop)
             let isDiskBehind = state.outstanding >= Self.mostOutstanding

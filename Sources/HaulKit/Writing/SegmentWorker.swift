@@ -30,7 +30,7 @@ final class SegmentWorker: ResponseReceiver {
         var body: [ByteBuffer] = []
         var bytes = 0
         /// Holds the connection back once enough has gathered.
-        var room: EventLoopPromise<Void>?
+        var drained: EventLoopPromise<Void>?
         var end: BodyEnd?
 
         /// Crumbs are copied together: each would keep a buffer of its own.
@@ -115,11 +115,11 @@ final class SegmentWorker: ResponseReceiver {
         }
         guard let gathered else { return }
         if ending != nil {
-            gathered.room?.fail(TransportError(.connectionLost, "stopped by us"))
-        } else if let held, let room = gathered.room {
-            held.cascade(to: room)
+            gathered.drained?.fail(TransportError(.connectionLost, "stopped by us"))
+        } else if let held, let drained = gathered.drained {
+            held.cascade(to: drained)
         } else {
-            gathered.room?.succeed(())
+            gathered.drained?.succeed(())
         }
         if let end = gathered.end {
             bodyEnded(end.failure)
@@ -154,7 +154,7 @@ final class SegmentWorker: ResponseReceiver {
             let before = state.stage
             state.stage = .closed
             return switch before {
-            case .gathering(let gathered): (state.exchange, gathered.room, nil as SegmentSink?)
+            case .gathering(let gathered): (state.exchange, gathered.drained, nil as SegmentSink?)
             case .flowing(let sink, _), .draining(let sink): (state.exchange, nil, sink)
             case .requesting, .closed: (state.exchange, nil, nil)
             }
@@ -184,16 +184,16 @@ final class SegmentWorker: ResponseReceiver {
             case .flowing(let sink, _): return .sink(sink)
             case .gathering(var gathered):
                 gathered.append(bytes)
-                if gathered.bytes >= Self.mostGathered, gathered.room == nil {
-                    gathered.room = gathered.eventLoop.makePromise()
+                if gathered.bytes >= Self.mostGathered, gathered.drained == nil {
+                    gathered.drained = gathered.eventLoop.makePromise()
                 }
                 state.stage = .gathering(gathered)
-                return .taken(gathered.room?.futureResult)
+                return .taken(gathered.drained?.futureResult)
             case .requesting, .draining, .closed: return .nowhere
             }
         }
         switch place {
-        case .taken(let room): return room
+        case .taken(let drained): return drained
         case .nowhere: return eventLoop.makeFailedFuture(TransportError(.connectionLost, "closed"))
         case .sink(let sink):
             let intake = sink.take(bytes, on: eventLoop)
@@ -209,7 +209,7 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        // First: whoever is begun because this one has ended may need its connection.
+        // First: a request that begins because this one has ended may need its connection.
         onGone()
         bodyEnded(failure)
     }
@@ -222,7 +222,7 @@ final class SegmentWorker: ResponseReceiver {
             case .flowing(let sink, _): state.stage = .draining(sink)
             case .gathering(var gathered):
                 // What has come of the body waits to be let in; the end is told after it.
-                gathered.room = nil
+                gathered.drained = nil
                 gathered.end = gathered.end ?? failure.map { .failed($0) } ?? .complete
                 state.stage = .gathering(gathered)
             case .requesting, .draining, .closed: state.stage = .closed
@@ -232,7 +232,7 @@ final class SegmentWorker: ResponseReceiver {
         }
         switch stage {
         case .closed, .draining: return
-        case .gathering(let gathered): gathered.room?.fail(failure ?? TransportError(.connectionLost))
+        case .gathering(let gathered): gathered.drained?.fail(failure ?? TransportError(.connectionLost))
         case .requesting:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):

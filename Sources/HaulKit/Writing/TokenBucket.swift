@@ -23,7 +23,7 @@ struct TokenBucket: Sendable, Equatable {
 
     /// Takes the tokens for bytes that have arrived, whether they are there or not.
     ///
-    /// - Returns: the time until the balance is even again, if nobody takes more.
+    /// - Returns: the time until the balance is even again, if no more is taken.
     mutating func take(_ bytes: Int64, at now: Instant) -> Duration {
         guard bytesPerSecond != nil else { return .zero }
         settle(at: now)
@@ -72,7 +72,7 @@ struct TokenBucket: Sendable, Equatable {
 
     private mutating func settle(at now: Instant) {
         balance = tokens(at: now)
-        // Whoever read the clock a little earlier must not be paid the same time twice.
+        // A caller that read the clock a little earlier must not be paid the same time twice.
         since = max(since, now)
     }
 

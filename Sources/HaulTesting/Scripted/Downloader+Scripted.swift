@@ -30,13 +30,13 @@ extension Downloader {
         configure(&configuration)
         guard let clock else {
             return try await Downloader(
-                configuration,
+                inMemory: configuration,
                 over: ScriptedTransport(script, ContinuousClock()),
                 time: EngineClock(ContinuousClock())
             )
         }
         return try await Downloader(
-            configuration,
+            inMemory: configuration,
             over: ScriptedTransport(script, clock),
             time: EngineClock(clock, ticks: ContinuousClock()) { clock.date }
         )

@@ -80,7 +80,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A request that is not HTTP, a peer that is gone or does not trust the certificate: nobody to answer.
+        // A request that is not HTTP, a peer that is gone or does not trust the certificate: there is no peer to answer.
         context.close(promise: nil)
     }
 }

@@ -108,7 +108,7 @@ final class ProxyHandler: ChannelInboundHandler {
         client.closeWhenFlushed()
     }
 
-    /// Connects to an origin in place of the one before and goes on with what the client sent meanwhile.
+    /// Connects to an origin in place of the one before and continues with what the client sent meanwhile.
     private func dial(
         _ host: String,
         _ port: Int,

@@ -94,7 +94,7 @@ final class StepRunner {
         }
     }
 
-    /// Writes, and goes on when the system took it all. After a failure nothing goes on: the connection is gone.
+    /// Writes, and continues when the system took it all. After a failure nothing continues: the connection is gone.
     private func write(_ buffer: ByteBuffer, then action: @escaping () -> Void) {
         let loop = channel.eventLoop.assumeIsolated()
         channel.writeAndFlush(buffer).assumeIsolated().whenSuccess {

@@ -36,7 +36,7 @@ struct OutputQueue: Sendable {
     /// The number of the progress line of a download that nothing else of it follows.
     private var replaceable: [String: Int] = [:]
     private(set) var waitingBytes = 0
-    /// Lines of the kind ``Importance/end`` that found no room, by descriptor.
+    /// Lines of the kind ``Importance/end`` that found the queue full, by descriptor.
     private(set) var dropped: [Int32: Int] = [:]
 
     init(_ bounds: Bounds = Bounds()) { self.bounds = bounds }

@@ -37,7 +37,7 @@ final class OutputWriter: Sendable {
     /// Whether something waits to be printed.
     var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
 
-    /// Lines of the kind ``OutputQueue/Importance/end`` that were not printed: there was no room, or the reader has ended.
+    /// Lines of the kind ``OutputQueue/Importance/end`` that were not printed: the queue was full, or the reader has ended.
     func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
 
     /// Waits until everything is printed, or `isEnough`, which is asked again and again, says so.

@@ -114,15 +114,15 @@ final class TerminalDisplay: Display {
         let running = all.filter {
             [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
         }
-        let room = max(1, rows - 3)
-        var lines = running.prefix(room).map { ProgressLine.of($0, columns: columns) }
+        let most = max(1, rows - 3)
+        var lines = running.prefix(most).map { ProgressLine.of($0, columns: columns) }
         if isVerbose {
             lines = Array(
                 running.flatMap { [ProgressLine.of($0, columns: columns)] + SegmentMap.lines($0, columns: columns) }
-                    .prefix(room)
+                    .prefix(most)
             )
         }
-        if running.count > room { lines.append(Format.fit("and \(running.count - room) more", columns)) }
+        if running.count > most { lines.append(Format.fit("and \(running.count - most) more", columns)) }
         if max(state.expected, all.count + state.ended.count) > 1, !all.isEmpty {
             lines.append(
                 ProgressLine.total(

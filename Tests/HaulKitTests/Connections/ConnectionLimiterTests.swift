@@ -23,18 +23,18 @@ struct ConnectionLimiterTests {
     @Test func givesAllHostsTogetherNoMoreThanTheProcessMayHave() {
         var budget = ConnectionLimiter(limit: 2, total: 2)
         #expect([budget.take(one), budget.take(two), budget.take(two)] == [true, true, false])
-        #expect(budget.room(one) == 0 && budget.room(two) == 0 && budget.isFull)
+        #expect(budget.freeSlots(one) == 0 && budget.freeSlots(two) == 0 && budget.isFull)
         let waiting = waiter()
         budget.wait(waiting, for: two)
         #expect(budget.nextHost == nil)
         // What one host leaves is for whoever waits at another.
         budget.release(one)
-        #expect(budget.room(one) == 0)
+        #expect(budget.freeSlots(one) == 0)
         #expect(budget.next(one) == nil && budget.nextHost == two)
         #expect(budget.next(two) == waiting && budget.nextHost == nil)
         #expect(budget.isFull)
         budget.release(two)
-        #expect(budget.room(one) == 1)
+        #expect(budget.freeSlots(one) == 1)
     }
 
     @Test(arguments: [0, -1, Int.min])

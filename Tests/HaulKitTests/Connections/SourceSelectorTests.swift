@@ -127,7 +127,7 @@ struct SourceSelectorTests {
         #expect(book.sources.allSatisfy { !$0.isDropped && $0.failures == 0 })
     }
 
-    @Test func passesOverAHostThatHasNoRoom() {
+    @Test func passesOverAHostThatHasNoConnectionSlot() {
         let book = book("a", "b")
         #expect(next(book, open: [0: 1], fullHost: "a.example") == 2)
         #expect(next(book, open: [0: 1, 2: 1], fullHost: "home.example") == 1)

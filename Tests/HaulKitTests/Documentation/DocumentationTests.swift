@@ -12,7 +12,8 @@ import Testing
 
     init() throws {
         articles = try Article.all(in: Self.library.appendingPathComponent("HaulKit.docc"))
-        snippets = try Snippet.all(in: Self.here.appendingPathComponent("DocumentationSnippets.swift"))
+        snippets = try ["DocumentationSnippets", "DocumentationSnippets+Operation"]
+            .flatMap { try Snippet.all(in: Self.here.appendingPathComponent($0 + ".swift")) }
     }
 
     @Test func compilesEveryBlockOfEveryArticle() {
@@ -96,7 +97,7 @@ private struct Article {
 
 // MARK: Snippets
 
-/// What stands between two marker lines of `DocumentationSnippets.swift`.
+/// What stands between two marker lines of `DocumentationSnippets.swift` or `DocumentationSnippets+Operation.swift`.
 private struct Snippet {
     let article: String
     let number: Int

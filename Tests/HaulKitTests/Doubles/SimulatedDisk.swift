@@ -8,11 +8,11 @@ import Synchronization
 /// Data writes since the last sync of a file survive a power cut each by chance, torn at any byte. Names survive in the
 /// order in which they changed, up to some point: file systems journal them.
 final class SimulatedDisk: Disk {
-    private struct Write {
+    struct Write {
         var offset: Int
         var bytes: [UInt8]
     }
-    private struct Inode {
+    struct Inode {
         var content: [UInt8] = []
         /// What the platter has.
         var durable: [UInt8] = []
@@ -20,11 +20,11 @@ final class SimulatedDisk: Disk {
         var isLocked = false
         var modified: Int64 = 0
     }
-    private enum NameChange {
+    enum NameChange {
         case set(String, UInt64)
         case clear(String)
     }
-    private struct State {
+    struct State {
         var inodes: [UInt64: Inode] = [:]
         var names: [String: UInt64] = [:]
         var durableNames: [String: UInt64] = [:]
@@ -42,7 +42,7 @@ final class SimulatedDisk: Disk {
         var before: [String: @Sendable () -> Void] = [:]
         var random: SplitMix64
     }
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed))) }
 
@@ -235,11 +235,11 @@ final class SimulatedDisk: Disk {
 
     // MARK: Inside
 
-    private static func used(_ state: State) -> Int64 {
+    static func used(_ state: State) -> Int64 {
         state.names.values.reduce(0) { $0 + Int64(state.inodes[$1]?.content.count ?? 0) }
     }
 
-    private func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError)
+    func look<Value>(_ path: String, _ body: (inout State) throws(DiskError) -> Value) throws(DiskError)
         -> Value
     {
         try state.withLock { state throws(DiskError) in
@@ -249,7 +249,7 @@ final class SimulatedDisk: Disk {
     }
 
     /// One operation that changes something: counted, and the one at which the power may go.
-    private func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
+    func change<Value>(_ call: String, _ path: String, _ body: (inout State) throws(DiskError) -> Value)
         throws(DiskError) -> Value
     {
         state.withLock { $0.before.removeValue(forKey: call) }?()
@@ -276,11 +276,11 @@ final class SimulatedDisk: Disk {
         }
     }
 
-    private static func apply(_ write: Write, _ content: inout [UInt8]) {
+    static func apply(_ write: Write, _ content: inout [UInt8]) {
         content.overwrite(with: write.bytes, at: write.offset)
     }
 
-    private static func status(_ number: UInt64, _ state: State) -> FileStatus? {
+    static func status(_ number: UInt64, _ state: State) -> FileStatus? {
         guard let inode = state.inodes[number] else { return nil }
         return FileStatus(
             kind: .file,
@@ -291,102 +291,6 @@ final class SimulatedDisk: Disk {
             modified: inode.modified,
             links: UInt64(state.names.values.count { $0 == number })
         )
-    }
-
-    private final class File: DiskFile {
-        let path: String
-        private let disk: SimulatedDisk
-        private let number: UInt64
-        private let holdsLock = Mutex(false)
-
-        init(_ disk: SimulatedDisk, _ number: UInt64, _ path: String) {
-            self.disk = disk
-            self.number = number
-            self.path = path
-        }
-
-        deinit { unlock() }
-
-        func unlock() {
-            let held = holdsLock.withLock { held in
-                defer { held = false }
-                return held
-            }
-            if held { disk.state.withLock { $0.inodes[number]?.isLocked = false } }
-        }
-
-        func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
-            var bytes = buffers.first.map { [UInt8]($0) } ?? []
-            for buffer in buffers.dropFirst() { bytes += [UInt8](buffer) }
-            try disk.change("write", path) { state throws(DiskError) in
-                let growth = offset + Int64(bytes.count) - Int64(state.inodes[number]?.content.count ?? 0)
-                if let capacity = state.capacity, growth > 0, SimulatedDisk.used(state) + growth > capacity {
-                    throw DiskError(.full, call: "pwritev", path: path)
-                }
-                let write = Write(offset: Int(offset), bytes: bytes)
-                state.inodes[number, default: Inode()].unsynced.append(write)
-                SimulatedDisk.apply(write, &state.inodes[number, default: Inode()].content)
-                state.inodes[number]?.modified += 1
-            }
-        }
-
-        func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8] {
-            try disk.look(path) { state throws(DiskError) in
-                let content = state.inodes[number]?.content ?? []
-                let start = min(Int(offset), content.count)
-                return Array(content[start..<min(start + count, content.count)])
-            }
-        }
-
-        func sync() throws(DiskError) {
-            try disk.change("sync", path) { state throws(DiskError) in
-                guard var inode = state.inodes[number] else { return }
-                inode.durable = inode.content
-                inode.unsynced = []
-                state.inodes[number] = inode
-            }
-        }
-
-        func reserve(_ length: Int64) throws(DiskError) {
-            try disk.change("reserve", path) { state throws(DiskError) in }
-        }
-
-        func truncate(_ length: Int64) throws(DiskError) {
-            try disk.change("truncate", path) { state throws(DiskError) in
-                guard var inode = state.inodes[number] else { return }
-                inode.content = Array(inode.content.prefix(Int(length)))
-                // Lengths are journalled; the worst case for us is the one in which the old bytes are gone at once.
-                inode.durable = Array(inode.durable.prefix(Int(length)))
-                inode.unsynced = []
-                state.inodes[number] = inode
-            }
-        }
-
-        func setModificationTime(secondsSince1970 seconds: Double) throws(DiskError) {
-            try disk.change("utimens", path) { state throws(DiskError) in
-                state.inodes[number]?.modified = Int64(seconds * 1e9)
-            }
-        }
-
-        func status() throws(DiskError) -> FileStatus {
-            try disk.look(path) { state throws(DiskError) in
-                guard let status = SimulatedDisk.status(number, state) else {
-                    throw DiskError(.notFound, call: "fstat", path: path)
-                }
-                return status
-            }
-        }
-
-        func lock() throws(DiskError) -> Bool {
-            disk.state.withLock { $0.before.removeValue(forKey: "lock") }?()
-            let isMine = try disk.look(path) { state throws(DiskError) in
-                guard state.inodes[number]?.isLocked == false else { return false }
-                state.inodes[number]?.isLocked = true
-                return true
-            }
-            if isMine { holdsLock.withLock { $0 = true } }
-            return isMine
-        }
     }
 }
 

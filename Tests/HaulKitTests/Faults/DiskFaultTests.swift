@@ -9,7 +9,7 @@ import Testing
 struct DiskFaultTests {
     private let content = TestContent.first
 
-    @Test func refusesAFileThatTheDiskHasNoRoomFor() async throws {
+    @Test func refusesAFileThatTheDiskHasNoSpaceFor() async throws {
         let huge = TestContent(seed: 1, count: 1 << 58)
         try await FaultRig.run(serving: huge.resource().silent(after: 100_000)) { rig in
             let error = try await rig.failure()
@@ -26,7 +26,7 @@ struct DiskFaultTests {
         }
     }
 
-    @Test func saysHowMuchRoomThereIsWhereNothingIsYet() throws {
+    @Test func saysHowMuchSpaceThereIsWhereNothingIsYet() throws {
         let folder = NSTemporaryDirectory() + UUID().uuidString
         let here = try #require(try PosixDisk().freeSpace(at: NSTemporaryDirectory()))
         #expect(try PosixDisk().freeSpace(near: folder + "/not/there")?.volume == here.volume)
@@ -110,9 +110,9 @@ struct DiskFaultTests {
             isMounted = false
         }
     }
-    /// The same disk, and a download that waits until somebody has made room.
+    /// The same disk, and a download that waits until some space is freed.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
-    func waitsWhenTheDiskFillsUpAndGoesOnByItselfWhenThereIsRoom() async throws {
+    func waitsWhenTheDiskFillsUpAndResumesByItselfWhenThereIsSpace() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)
         try await FaultRig.run(serving: { request in
             request.range == nil
@@ -120,7 +120,7 @@ struct DiskFaultTests {
         }) { rig in
             try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", rig.folder)
             defer { try? SystemCommand.run("umount", "-l", rig.folder) }
-            // Leaves room for six tenths of the file.
+            // Leaves space for six tenths of the file.
             let filler = [UInt8](repeating: 1, count: (4 << 20) - 1_800_000)
             try Data(filler).write(to: URL(fileURLWithPath: rig.folder + "/filler"))
             let download = try await rig.downloader.add(try rig.request())
@@ -136,7 +136,7 @@ struct DiskFaultTests {
         }
     }
 
-    /// The state is kept on the disk that is full: it may not be told of anything until there is room.
+    /// The state is kept on the disk that is full: it may not be told of anything until there is space.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func goesOnWhereTheStoreIsOnTheFullDiskToo() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)

@@ -120,7 +120,7 @@ struct ProbeTests {
                 try await rig.downloader.probe(rig.server.url("/hang"))
             }
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-            // One waits for an answer, the others for room.
+            // One waits for an answer, the others for a slot.
             let waiting = Task { () async throws(DownloadError) in
                 try await rig.downloader.probe(rig.server.url("/a"))
             }

@@ -8,7 +8,7 @@ import Testing
 struct QuotaFaultTests {
     private static let quota = SpaceRig.size * 3 / 2
 
-    @Test func holdsWhatIsBeyondTheQuotaUntilThereIsRoomAgain() async throws {
+    @Test func holdsWhatIsBeyondTheQuotaUntilThereIsSpaceAgain() async throws {
         try await SpaceRig.run(configure: { $0.storage.diskQuota = Self.quota }) { rig in
             let first = try await rig.add(1)
             _ = try await first.result()
@@ -51,7 +51,7 @@ struct QuotaFaultTests {
         }
     }
 
-    @Test func aFileThatSomebodyRemovedTakesNoRoom() async throws {
+    @Test func aFileThatSomebodyRemovedTakesNoSpace() async throws {
         try await SpaceRig.run(configure: { $0.storage.diskQuota = Self.quota }) { rig in
             _ = try await rig.add(1).result()
             let second = try await rig.add(2)

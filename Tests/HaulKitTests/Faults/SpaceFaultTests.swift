@@ -4,7 +4,7 @@ import Testing
 
 @testable import HaulKit
 
-/// Disks without room, and what goes on by itself when they have some again.
+/// Disks without space, and what resumes by itself when they have some again.
 @Suite(.timeLimit(.minutes(10)))
 struct SpaceFaultTests {
     @Test func waitsWhenTheDiskFillsUpAndGoesOnByItself() async throws {
@@ -39,8 +39,8 @@ struct SpaceFaultTests {
         }
     }
 
-    /// How long the file is was learned from the answer that found no room.
-    @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleRoom() async throws {
+    /// How long the file is was learned from the answer that found no space.
+    @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleSpace() async throws {
         try await SpaceRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
@@ -53,7 +53,7 @@ struct SpaceFaultTests {
         }
     }
 
-    @Test func asksNothingOfTheNetworkWhereTheRoomIsKnownToBeMissing() async throws {
+    @Test func asksNothingOfTheNetworkWhereTheSpaceIsKnownToBeMissing() async throws {
         try await SpaceRig.run(configure: { $0.storage.reservedDiskSpace = 5000 }) { rig in
             rig.disk.setFreeSpace(5000)
             let download = try await rig.add()
@@ -205,7 +205,7 @@ struct SpaceFaultTests {
                 createdAt: Date()
             )
             (record.status, record.hold) = (.paused, .diskFull)
-            record.error = DownloadError(.diskFull, "no room")
+            record.error = DownloadError(.diskFull, "no space")
             try await store.commit(record, nil, durably: true)
             store.giveUpName()
             let rig = try await SpaceRig.open(SimulatedDisk(seed: 1), in: folder)

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import HaulKit
 
-/// A downloader between a server that is played and a disk that has only so much room.
+/// A downloader between a server that is played and a disk that has only so much space.
 struct SpaceRig: Sendable {
     let disk: SimulatedDisk
     let transport: ScriptedTransport

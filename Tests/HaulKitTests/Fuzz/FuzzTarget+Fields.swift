@@ -35,8 +35,8 @@ extension FuzzTarget {
             return HTTPDate.parse(again, now: now) == date ? nil : "\(date) is written as \(again)"
         },
         FuzzTarget(text: "Retry-After", ["120", "0", "Fri, 31 Dec 1999 23:59:59 GMT", "99999999999999999999"]) { text in
-            guard let delay = RetryAfter.delay(text, now: now) else { return nil }
-            return delay >= .zero && delay <= RetryAfter.maximum ? nil : "\(delay)"
+            guard let delay = RetryAfterHeader.delay(text, now: now) else { return nil }
+            return delay >= .zero && delay <= RetryAfterHeader.maximum ? nil : "\(delay)"
         },
         FuzzTarget(
             text: "Link",

@@ -25,7 +25,7 @@ struct SpaceRuleTests {
         #expect(SpaceRule(reserve: -5).reserve == 0)
     }
 
-    @Test func letsAnUnknownLengthBeginWhereThereIsAnyRoom() {
+    @Test func letsAnUnknownLengthBeginWhereThereIsAnySpace() {
         let rule = SpaceRule(reserve: 999)
         #expect(rule.decision(total: nil, here: 0, in: disk, isContended: false) == .fits)
         #expect(rule.decision(total: nil, here: 0, in: disk, isContended: true) == .isMissing)
@@ -68,7 +68,7 @@ struct DiskSpaceWaitListTests {
         return .init(rule: SpaceRule(reserve: reserve), disks: disks, quota: quota)
     }
 
-    @Test func nobodyGoesOnBeforeThereIsRoomForHim() {
+    @Test func noneResumesBeforeThereIsSpaceForIt() {
         let one = waiter(1, needs: 5000)
         var watch = watch(one)
         #expect(watch.ready(supply(["/a": 4999]), at: .start).isEmpty)
@@ -95,7 +95,7 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply(["/a": 1000]), at: .start).map(\.id) == [small.id])
     }
 
-    @Test func eachVolumeHasItsOwnRoom() {
+    @Test func eachVolumeHasItsOwnSpace() {
         let (here, there, alsoHere) = (
             waiter(1, needs: 1000), waiter(2, needs: 1000, folder: "/b"), waiter(3, needs: 1000, folder: "/xa")
         )
@@ -112,7 +112,7 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply(["/a": 1 << 20]), at: .start).count == 1)
     }
 
-    @Test func roomForNothingIsNoRoom() {
+    @Test func spaceForNothingIsNoSpace() {
         var watch = watch(waiter(1, needs: 0))
         #expect(watch.ready(supply(["/a": 0]), at: .start).isEmpty)
         #expect(watch.ready(supply(["/a": 1]), at: .start).count == 1)
@@ -127,7 +127,7 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply([:], quota: (-5, 10_000)), at: .start).isEmpty)
     }
 
-    /// A user's quota, or no more inodes: `statvfs` says that there is room all the time.
+    /// A user's quota, or no more inodes: `statvfs` says that there is space all the time.
     @Test func triesADiskThatDoesNotSayWhyItIsFullAtGrowingDistances() {
         var one = waiter(1, needs: 1000)
         var watch = watch(one)
@@ -137,12 +137,12 @@ struct DiskSpaceWaitListTests {
             let since = now
             while watch.ready(supply(["/a": 1 << 30]), at: .start + .seconds(now)).isEmpty { now += 1 }
             waits.append(now - since)
-            // It goes on, finds no room again, and is back.
+            // It resumes, finds no space again, and is back.
             one.since = .start + .seconds(now)
             watch.add(one)
         }
         #expect(waits == [0, 2, 4, 8, 16, 32])
-        // Once it is seen that there is no room, room is news.
+        // Once it is seen that there is no space, space is news.
         #expect(watch.ready(supply(["/a": 10]), at: .start + .seconds(now)).isEmpty)
         #expect(watch.ready(supply(["/a": 1 << 30]), at: .start + .seconds(now)).count == 1)
         #expect(DiskSpaceWaitList.patience(1_000_000) == .seconds(256))
@@ -157,7 +157,7 @@ struct DiskSpaceWaitListTests {
         #expect(watch.ready(supply([:]), at: .start + .seconds(2)).count == 1)
     }
 
-    /// Over any history of free space: nobody goes on without room, and nobody is kept when there is enough for all.
+    /// Over any history of free space: none resumes without space, and none is kept when there is enough for all.
     @Test(arguments: UInt64(0)..<50)
     func givesOutNoMoreThanThereIs(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -8,7 +8,7 @@ struct MachineHoldTests {
     typealias Action = DownloadMachine.Action
 
     private let rest: [Action] = [.checkpoint, .releaseFile, .report]
-    private let noRoom = DownloadError(.diskFull, "no room")
+    private let noSpace = DownloadError(.diskFull, "no space")
 
     @Test(arguments: Place.allCases, HoldReason.allCases)
     func holdsInEveryStateAsAPauseDoes(_ place: Place, _ reason: HoldReason) {
@@ -29,7 +29,7 @@ struct MachineHoldTests {
         case .verifying where reason.isOfDisk: #expect(actions == [.cancelVerification] + rest)
         case .publishing where reason.isOfDisk:
             #expect(actions.isEmpty)
-            #expect(driver.send(.stepFailed(noRoom)) == rest)
+            #expect(driver.send(.stepFailed(noSpace)) == rest)
         // Every byte is here, or nothing is to be held.
         case .verifying, .publishing, .paused, .completed, .failed, .cancelled:
             #expect(actions.isEmpty && driver.place == place && driver.machine.hold == nil)
@@ -118,7 +118,7 @@ struct MachineHoldTests {
 
     // MARK: Full disks
 
-    @Test func waitsForRoomWhenTheDiskIsFull() {
+    @Test func waitsForSpaceWhenTheDiskIsFull() {
         var driver = MachineDriver(at: .failed) { $0.waitsForSpace = true }
         #expect(driver.state == .paused && driver.machine.hold == .diskFull)
         #expect(driver.machine.persisted.count == 500)
@@ -129,8 +129,8 @@ struct MachineHoldTests {
     }
 
     @Test(arguments: [Place.inspectingDisk, .preparing, .publishing])
-    func waitsForRoomWhenAStepFindsNone(_ place: Place) {
-        for event in [DownloadMachine.Event.stepFailed(noRoom), .spaceMissing(.diskFull, noRoom)] {
+    func waitsForSpaceWhenAStepFindsNone(_ place: Place) {
+        for event in [DownloadMachine.Event.stepFailed(noSpace), .spaceMissing(.diskFull, noSpace)] {
             var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
             driver.send(event)
             #expect(driver.state == .paused && driver.machine.hold == .diskFull)
@@ -140,15 +140,15 @@ struct MachineHoldTests {
     @Test(arguments: [Place.inspectingDisk, .preparing, .transferring, .publishing])
     func failsWhereItIsNotToWait(_ place: Place) {
         var driver = MachineDriver(at: place)
-        driver.send(.spaceMissing(.quota, noRoom))
-        #expect(driver.state == .failed(noRoom) && driver.machine.hold == nil)
+        driver.send(.spaceMissing(.quota, noSpace))
+        #expect(driver.state == .failed(noSpace) && driver.machine.hold == nil)
     }
 
     @Test(arguments: [Place.inspectingDisk, .preparing, .transferring])
-    func failsWhereThereNeverWillBeRoom(_ place: Place) {
+    func failsWhereThereNeverWillBeSpace(_ place: Place) {
         var driver = MachineDriver(at: place) { $0.waitsForSpace = true }
-        driver.send(.spaceMissing(nil, noRoom))
-        #expect(driver.state == .failed(noRoom) && driver.machine.hold == nil)
+        driver.send(.spaceMissing(nil, noSpace))
+        #expect(driver.state == .failed(noSpace) && driver.machine.hold == nil)
     }
 
     @Test func otherFaultsOfTheDiskAreNotWaitedFor() {

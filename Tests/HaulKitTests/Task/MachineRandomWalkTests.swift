@@ -125,7 +125,7 @@ struct MachineRandomWalkTests {
             .verified(.mismatch(expected: ShadowServer.digest(of: 1), actual: ShadowServer.digest(of: 2))),
             .published(path: "/x"), .stepFailed(error),
             .connectionEnded(id, .diskFailed(DiskError(.full, call: "pwritev", path: "/x"), persisted)),
-            .connectionEnded(id, .noRoom), .connectionWanted([Origin(ShadowServer.url)]),
+            .connectionEnded(id, .noConnectionSlot), .connectionWanted([Origin(ShadowServer.url)]),
             .pieceChecked(Int.random(in: -1..<10, using: &random), isRight: Bool.random(using: &random)),
             .sourceFound(.init(number: id.number), .init(url: link("https://cdn1.example/\(id.number)?s=1"))),
             .sourceFound(.init(number: id.number), .init(url: ShadowServer.url, expiresAt: .start)),

@@ -45,7 +45,7 @@ struct RetryClassifierTests {
     @Test func keepsTheStatusOfARefusal() {
         for status in [401, 403, 404, 407, 410, 416, 429, 500, 503, 999] {
             let decision = RetryClassifier.decision(
-                on: .status(status, retryAfter: nil),
+                on: .status(status),
                 host: "files.example",
                 isRedirected: false
             )

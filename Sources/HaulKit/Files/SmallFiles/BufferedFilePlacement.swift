@@ -33,7 +33,7 @@ struct BufferedFilePlacement: Sendable {
         case made(Made)
         /// Something stands in the way that has to be looked at more closely.
         case inTheWay
-        /// Too many files are open: there will be room when others are published.
+        /// Too many files are open: it is possible when others are published.
         case later
         case failed(DownloadError)
     }

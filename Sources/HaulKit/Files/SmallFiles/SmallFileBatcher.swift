@@ -34,19 +34,19 @@ final class SmallFileBatcher {
         guard let gathered = task.part?.file as? BufferedFile, task.hasNoDiskState, task.pendingSteps == 0,
             let bytes = gathered.bytes, Int64(bytes.readableBytes) == task.machine.persisted.prefix
         else { return false }
-        task.bytesInGroup = bytes.readableBytes
+        task.bytesInBatch = bytes.readableBytes
         waiting.append(task)
         self.bytes += bytes.readableBytes
         // The connection is free, and what remains is the disk's business: the next download may begin.
         if self.bytes < Self.mostBytes { scheduler.queue.leave(task.id) }
         if !isRunning {
             isRunning = true
-            environment.spawner.start(self) { batcher, _ in await batcher.publishGroups() }
+            environment.spawner.start(self) { batcher, _ in await batcher.publishBatches() }
         }
         return true
     }
 
-    private func publishGroups(isolation: isolated (any Actor)? = #isolation) async {
+    private func publishBatches(isolation: isolated (any Actor)? = #isolation) async {
         while !waiting.isEmpty {
             let next = Array(waiting.prefix(Self.mostFiles))
             waiting.removeFirst(next.count)
@@ -119,7 +119,7 @@ final class SmallFileBatcher {
     }
 
     private func leave(_ task: DownloadTask) {
-        bytes -= task.bytesInGroup ?? 0
-        task.leaveGroup()
+        bytes -= task.bytesInBatch ?? 0
+        task.leaveBatch()
     }
 }

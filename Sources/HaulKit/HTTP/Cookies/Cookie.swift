@@ -27,9 +27,9 @@ struct Cookie: Sendable, Hashable {
 
     /// Reads a `Set-Cookie` field (RFC 6265 §5.2).
     ///
-    /// - Returns: nil for what is no cookie, or for one that its server may not set.
+    /// - Returns: nil for what is not a cookie, or for one that its server may not set.
     init?(_ field: String, from url: URL, now: Date) {
-        // By bytes: a combining mark behind a semicolon makes another character of it, and is no less sent.
+        // By bytes: a combining mark behind a semicolon makes another character of it, and is sent all the same.
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { Self.trimmed(Substring($0)) }
         let (name, value) = Self.pair(parts[0])

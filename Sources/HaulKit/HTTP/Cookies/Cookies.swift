@@ -73,7 +73,7 @@ public struct Cookies: Sendable, Hashable {
         entries[cookie.place] = list.isEmpty ? nil : list
     }
 
-    /// The cookie of a file that a server sets anew: whom it goes to is as the file says.
+    /// The cookie of a file that a server sets again: whom it goes to is as the file says.
     private func vouched(_ cookie: Cookie) -> Cookie? {
         guard case .origin(let origin) = cookie.place else { return nil }
         for case .host(let host, let withSubdomains) in places(for: origin)

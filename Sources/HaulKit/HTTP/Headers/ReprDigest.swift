@@ -34,7 +34,7 @@ enum ReprDigest {
         return nil
     }
 
-    /// `sha-256=:4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=:`. A field that is no dictionary is ignored as a whole:
+    /// `sha-256=:4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=:`. A field that is not a dictionary is ignored as a whole:
     /// RFC 9651, 4.2.
     private static func dictionary(_ lines: [String]) -> [Entry] {
         let text = Array(lines.joined(separator: ", ").utf8)

@@ -1,4 +1,4 @@
-/// Text from outside without what nobody sees: control characters, marks that reorder or hide text, code points that mean
+/// Text from outside without what cannot be seen: control characters, marks that reorder or hide text, code points that mean
 /// nothing or only to one program. With these, two names look the same, or one looks like another.
 ///
 /// What a script needs stays: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892, A.1 and A.2,
@@ -15,7 +15,7 @@ package enum VisibleText {
     }
 
     /// A text from outside, or with a name in it, as one line of a message: a line break or a tab is a blank, and in place of
-    /// anything else that nobody sees, or that a terminal would obey, stands a question mark.
+    /// anything else that cannot be seen, or that a terminal would obey, stands a question mark.
     package static func line(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         let scalars = text.unicodeScalars.map { $0.properties.isWhitespace && !isVisible($0) ? " " : $0 }

@@ -12,7 +12,7 @@ enum BodyFraming: Sendable, Equatable {
     init(_ headers: HTTPHeaders) {
         let codings = headers["Transfer-Encoding"].flatMap(Self.members).map { $0.lowercased() }
         switch codings {
-        // `identity` is no coding and was once a legal way to say so (RFC 2616 §3.6): a length beside it counts.
+        // `identity` names no coding and was once a legal way to say so (RFC 2616 §3.6): a length beside it counts.
         case [], ["identity"]: self = Self.length(headers["Content-Length"])
         // A length beside it is overridden. Two layers of it, or another coding below it, would be bytes of no file.
         case ["chunked"]: self = .chunked

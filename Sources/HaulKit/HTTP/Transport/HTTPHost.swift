@@ -14,7 +14,7 @@ enum HTTPHost {
             return nil
         }
         guard decoded.allSatisfy({ $0 < 0x80 }) else {
-            // Foundation escapes what is no part of a host; so no such thing may be in it.
+            // Foundation escapes what a host cannot contain; so it must not contain that.
             guard decoded.allSatisfy(isPartOfName), let host = URL(string: "http://" + name + "/")?.host,
                 host.utf8.allSatisfy({ $0 < 0x80 && isPartOfName($0) }), !host.isEmpty
             else { return nil }

@@ -56,7 +56,7 @@ extension HTTPTransport: WebhookPoster {
             guard let head = head.withLock(\.self) else { return .failed(TransportError(.connectionLost)) }
             return .answered(
                 status: Int(head.status.code),
-                retryAfter: head.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, now: now) }
+                retryAfter: head.headers.retryAfter(now: now)
             )
         }
 

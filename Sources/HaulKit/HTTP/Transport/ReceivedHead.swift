@@ -96,7 +96,7 @@ struct ReceivedHead: Sendable, Equatable {
         while let line = lines.next() {
             defer { isFirst = false }
             if let first = line.first, isBlank(first) {
-                // Before the first field such a line has no meaning (RFC 9112 §2.2); later it goes on with the value (§5.2).
+                // Before the first field such a line has no meaning (RFC 9112 §2.2); later it continues the value (§5.2).
                 if !isFirst {
                     value.append(0x20)
                     value += trimmed(line)

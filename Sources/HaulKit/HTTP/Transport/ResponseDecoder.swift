@@ -22,7 +22,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
         case body(remaining: Int64)
         case chunks
         case untilClose
-        /// Something came that is no answer: nothing more is read from this connection, and nothing is asked over it.
+        /// Something came that is not an answer: nothing more is read from this connection, and nothing is asked over it.
         case refused
     }
 

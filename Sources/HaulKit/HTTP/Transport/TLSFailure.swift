@@ -1,7 +1,7 @@
 internal import NIOSSL
 
 /// Why TLS with a server failed, in words of our own: those of the library name its source files, with the folders of
-/// whoever built it.
+/// the one that built it.
 enum TLSFailure: Sendable, Hashable, CaseIterable {
     case untrustedCertificate, otherHost, refusedCertificate
     case notTLS, noCommonVersion, handshakeRefused, closedInHandshake, brokenOff, unknown
@@ -60,7 +60,7 @@ enum TLSFailure: Sendable, Hashable, CaseIterable {
 extension TransportError {
     init(_ failure: TLSFailure) { self.init(failure.kind, failure.reason) }
 
-    /// What is said of an error that has no words of ours: never the place in somebody's source files.
+    /// What is said of an error without a text in this table: never the place in somebody's source files.
     static func plain(_ error: any Error) -> String {
         let text = "\(error)"
         return text.contains("/") || text.utf8.count > 200 ? "\(type(of: error))" : text

@@ -39,7 +39,9 @@ extension TraceMask {
         // In place of a URL that is not known yet stands the application's name for the download.
         step.surroundings = step.surroundings.map { surroundings in
             var surroundings = surroundings
-            surroundings.room = surroundings.room.filter { ["http", "https"].contains($0.key.scheme) }
+            surroundings.connectionSlots = surroundings.connectionSlots.filter {
+                ["http", "https"].contains($0.key.scheme)
+            }
             return surroundings
         }
         return step
@@ -152,7 +154,7 @@ extension TraceMask {
         switch end {
         case .failed(let error, let ranges): .failed(masked(error), ranges)
         case .diskFailed(let error, let ranges): .diskFailed(masked(error), ranges)
-        case .finished, .overlapDiffers, .noRoom: end
+        case .finished, .overlapDiffers, .noConnectionSlot: end
         }
     }
 

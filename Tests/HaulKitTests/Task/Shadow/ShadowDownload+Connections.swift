@@ -20,7 +20,7 @@ extension ShadowDownload {
 
     private mutating func ask(_ open: ShadowConnection) {
         let isFurther = machine.state == .transferring
-        if isFurther, fails(10) { return end(open.id, .noRoom) }
+        if isFurther, fails(10) { return end(open.id, .noConnectionSlot) }
         if fails(10) { return end(open.id, .failed(anyFailure(), nil)) }
         let count = connections.values.count { $0.question.source == open.question.source }
         var answer: ShadowServer.Answer
@@ -67,7 +67,7 @@ extension ShadowDownload {
         send(.connectionEnded(id, end))
         guard wasTransferring else { return }
         switch end {
-        case .failed, .noRoom: carriesOn(others, "one ended with \(end)")
+        case .failed, .noConnectionSlot: carriesOn(others, "one ended with \(end)")
         case .finished, .overlapDiffers, .diskFailed: break
         }
     }

@@ -50,7 +50,7 @@ extension ShadowDownload {
     }
 
     mutating func anyReason() -> HoldReason { HoldReason.allCases.randomElement(using: &random) ?? .offline }
-    static let noRoom = DownloadError(.diskFull, "no room")
+    static let noSpace = DownloadError(.diskFull, "no space")
 
     private mutating func anyHost() -> Origin {
         let source = Int.random(in: 0...server.mirrors.count, using: &random)
@@ -83,7 +83,7 @@ extension ShadowDownload {
     }
 
     private mutating func tick() {
-        if fails(1) { return send(.spaceMissing(anyReason(), ShadowDownload.noRoom)) }
+        if fails(1) { return send(.spaceMissing(anyReason(), ShadowDownload.noSpace)) }
         if chance(20) { file.sync() }
         store.persisted = file.persisted
         send(.bytesLanded(file.persisted))
@@ -131,11 +131,11 @@ extension ShadowDownload {
         let head = server.proper(.whole).head
         var useless: [Event] = [
             .headReceived(stale, head, retryAfter: .seconds(3)), .prepared(stale),
-            .connectionEnded(stale, .finished(junk)), .connectionEnded(stale, .noRoom),
+            .connectionEnded(stale, .finished(junk)), .connectionEnded(stale, .noConnectionSlot),
             .connectionEnded(stale, .failed(anyFailure(), junk)), .connectionEnded(stale, .overlapDiffers),
             .connectionEnded(stale, .diskFailed(DiskError(.full, call: "pwritev", path: "/part"), junk)),
             .timerFired(.init(number: (timer?.number ?? 1) - 1)), .timerFired(.init(number: 9999)),
-            .blocksChosen(.init(number: 9999), [0..<5]), .blocksUnreadable(.init(number: 0), ShadowDownload.noRoom),
+            .blocksChosen(.init(number: 9999), [0..<5]), .blocksUnreadable(.init(number: 0), ShadowDownload.noSpace),
             .pieceChecked(-1, isRight: false), .pieceChecked(9999, isRight: true),
             .sourceFound(.init(number: 9999), .init(url: ShadowServer.url)),
             .sourceFailed(.init(number: (ask?.number ?? 1) - 1), DownloadError(.sourceFailed, "late")),
@@ -150,7 +150,7 @@ extension ShadowDownload {
         let isTorn = [.inspectingDisk, .publishing].contains(state) || steps.contains(where: \.isPreparation)
         if !isTorn, let reason = HoldReason.allCases.first(where: { $0 != machine.hold }) {
             useless.append(.holdEnded(reason))
-            if state != .transferring { useless.append(.spaceMissing(reason, ShadowDownload.noRoom)) }
+            if state != .transferring { useless.append(.spaceMissing(reason, ShadowDownload.noSpace)) }
         }
         switch state {
         case .choosing, .comparing:

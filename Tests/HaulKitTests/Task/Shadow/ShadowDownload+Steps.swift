@@ -28,7 +28,7 @@ extension ShadowDownload {
     private mutating func recover() {
         if fails(4) { return send(.stepFailed(DownloadError(.inUse, "another process"))) }
         if fails(1) { return send(.skipped(path: "/there")) }
-        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noRoom)) }
+        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noSpace)) }
         if fails(2) { hasPart = false }
         guard hasPart else {
             file = ShadowFile()
@@ -52,7 +52,7 @@ extension ShadowDownload {
             (hasPart, isOpen, isExcused) = (true, true, false)
         }
         if fails(3) { return send(.stepFailed(DownloadError(.diskFull, "after the old bytes were dropped"))) }
-        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noRoom)) }
+        if fails(2) { return send(.spaceMissing(chance(80) ? anyReason() : nil, ShadowDownload.noSpace)) }
         connections[id]?.isPrepared = true
         send(.prepared(id))
     }

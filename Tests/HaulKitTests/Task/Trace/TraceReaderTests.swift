@@ -30,7 +30,10 @@ import Testing
             step: .init(
                 at: Instant(sinceStart: .milliseconds(1234)),
                 event: .bytesLanded(.init(written: 500, synced: 0)),
-                surroundings: .init(room: [Origin(try #require(URL(string: "http://a.example"))): 2], isHeldBack: true),
+                surroundings: .init(
+                    connectionSlots: [Origin(try #require(URL(string: "http://a.example"))): 2],
+                    isHeldBack: true
+                ),
                 actions: [
                     .report, .open(.init(number: 1), .whole), .startTimer(.init(number: 1), after: .seconds(1.5)),
                 ]

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Makes many files durable at once, by a sync of their file system where that is to be had for less than a sync of each.
-final class GroupSync: Sendable {
-    /// A sync of the file system waits for what everybody has written. After one that took long, files are synced one by
+/// Makes the files of a batch durable at once, by a sync of their file system where that is to be had for less than a sync of each.
+final class SmallFileSync: Sendable {
+    /// A sync of the file system waits for what all processes have written. After one that took long, files are synced one by
     /// one until then.
     private let restsUntil = Mutex(ContinuousClock.now)
     private static let tooLong = Duration.seconds(1)
@@ -36,7 +36,7 @@ final class GroupSync: Sendable {
             if now - start > Self.tooLong { restsUntil.withLock { $0 = now + Self.rest } }
             return true
         } catch {
-            // A file of somebody else's may have failed: each of ours knows of itself.
+            // Another program's file may have failed: each file is asked for itself.
             return false
         }
     }

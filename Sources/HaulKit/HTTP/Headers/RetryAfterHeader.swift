@@ -1,7 +1,11 @@
 import Foundation
+import NIOHTTP1
 
-/// How long a server asks to be left alone: `Retry-After`, RFC 9110, 10.2.3.
-enum RetryAfter {
+/// Parses `Retry-After`, the delay that a server asks for before the next request (RFC 9110 §10.2.3).
+///
+/// It is obeyed elsewhere: before the next attempt of a download, a Metalink or a webhook by
+/// `Task/RetryPolicy+RetryAfter.swift`; before further additional connections to a host by `Connections/RetryAfterPause.swift`.
+enum RetryAfterHeader {
     /// No delay is longer than this, whatever the server says. Policy may cap it further.
     static let maximum: Duration = .seconds(maximumSeconds)
 
@@ -17,5 +21,12 @@ enum RetryAfter {
         let seconds = date.timeIntervalSince(now)
         guard seconds > 0 else { return .zero }
         return seconds < Double(maximumSeconds) ? .seconds(seconds) : maximum
+    }
+}
+
+extension HTTPHeaders {
+    /// The delay from `now` that the first `Retry-After` field asks for; nil where there is none, or none that can be read.
+    func retryAfter(now: Date) -> Duration? {
+        first(name: "Retry-After").flatMap { RetryAfterHeader.delay($0, now: now) }
     }
 }

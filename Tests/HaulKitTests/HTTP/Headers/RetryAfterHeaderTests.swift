@@ -3,26 +3,26 @@ import Testing
 
 @testable import HaulKit
 
-struct RetryAfterTests {
+struct RetryAfterHeaderTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)
 
     @Test(arguments: [("0", 0), ("120", 120), ("00120", 120), ("31536000", 31_536_000)])
     func readsSeconds(_ text: String, _ seconds: Int64) {
-        #expect(RetryAfter.delay(text, now: now) == .seconds(seconds))
+        #expect(RetryAfterHeader.delay(text, now: now) == .seconds(seconds))
     }
 
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:51:37 GMT", "Sunday, 06-Nov-94 08:51:37 GMT", "Sun Nov  6 08:51:37 1994",
     ])
     func readsADateAsTheTimeUntilThen(_ text: String) {
-        #expect(RetryAfter.delay(text, now: now) == .seconds(120))
+        #expect(RetryAfterHeader.delay(text, now: now) == .seconds(120))
     }
 
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:36 GMT", "Thu, 01 Jan 1970 00:00:00 GMT",
     ])
     func takesAPastDateForNoDelay(_ text: String) {
-        #expect(RetryAfter.delay(text, now: now) == .zero)
+        #expect(RetryAfterHeader.delay(text, now: now) == .zero)
     }
 
     @Test(arguments: [
@@ -30,12 +30,12 @@ struct RetryAfterTests {
         "Fri, 31 Dec 9999 23:59:59 GMT",
     ])
     func capsAnAbsurdDelay(_ text: String) {
-        #expect(RetryAfter.delay(text, now: now) == RetryAfter.maximum)
+        #expect(RetryAfterHeader.delay(text, now: now) == RetryAfterHeader.maximum)
     }
 
     @Test(arguments: ["", " ", "-1", "+1", "1.5", "1 ", " 1", "120s", "soon", "0x10", "١٢", "1e3", "120, 60", "1\0"])
     func refusesGarbage(_ text: String) {
-        #expect(RetryAfter.delay(text, now: now) == nil)
+        #expect(RetryAfterHeader.delay(text, now: now) == nil)
     }
 
     @Test func neverTraps() {
@@ -49,9 +49,9 @@ struct RetryAfterTests {
             Date(timeIntervalSince1970: -.infinity),
         ]
         for (index, text) in HostileStrings(of: alphabet, count: 4000, upTo: 4, seed: 4).enumerated() {
-            guard let delay = RetryAfter.delay(text, now: clocks[index % clocks.count]) else { continue }
+            guard let delay = RetryAfterHeader.delay(text, now: clocks[index % clocks.count]) else { continue }
             #expect(delay >= .zero)
-            #expect(delay <= RetryAfter.maximum)
+            #expect(delay <= RetryAfterHeader.maximum)
         }
     }
 }

@@ -2,10 +2,11 @@ internal import Logging
 internal import NIOPosix
 
 extension Downloader {
-    /// A downloader over another network than the system's. Its store is in memory, its files are on the disk.
+    /// For tests and previews: a downloader with its store in memory, over another transport than the system's. Its files are on
+    /// the disk.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
-    package init(_ configuration: Configuration, over transport: any Transport, time: EngineClock)
+    package init(inMemory configuration: Configuration, over transport: any Transport, time: EngineClock)
         async throws(DownloadError)
     {
         let disk = PosixDisk()

@@ -1,0 +1,31 @@
+internal import Foundation
+
+extension DiskError {
+    /// Maps the errno of a system call to its kind; see `man 3 errno`.
+    init(errno: Int32, call: String, path: String) {
+        self.init(Kind(errno: errno), errno: errno, call: call, path: path)
+    }
+}
+
+extension DiskError.Kind {
+    /// `ENOSPC` and `EDQUOT` become ``DownloadError/Code/diskFull``, for which a download waits: see
+    /// `Task/DownloadMachine+Space.swift` and `Space/SpaceHolds.swift`.
+    init(errno code: Int32) {
+        self =
+            switch code {
+            case ENOSPC: .full
+            case EDQUOT: .quotaExceeded
+            case EROFS: .readOnly
+            case EIO: .inputOutput
+            case EMFILE, ENFILE: .tooManyOpenFiles
+            case ENAMETOOLONG: .nameTooLong
+            case EACCES, EPERM: .permissionDenied
+            case ENOENT: .notFound
+            case EEXIST: .alreadyExists
+            case ELOOP: .isSymbolicLink
+            case ENOTDIR, EISDIR: .notAFolder
+            case EFBIG: .fileTooLarge
+            default: .other
+            }
+    }
+}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import GRDB
+
+/// Finding single downloads: by their request, their path or their ID.
+extension DownloadStore {
+    /// Downloads whose files were about to take their final names when their process ended.
+    func unfinishedPublications() async throws(DownloadError) -> [Saved] {
+        try await onWriter { store in
+            try store.readingRows { database, odd in
+                try Row.fetchAll(
+                    database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE status = 'publishing'")
+                ).compactMap { try odd.saved($0, database) }
+            }
+        }
+    }
+
+    /// The newest download that a request continues: that of its key, or else the same named file, or the same URL into the
+    /// same folder.
+    func find(_ request: DownloadRequest) async throws(DownloadError) -> Saved? {
+        try await find([request]).first ?? nil
+    }
+
+    /// The same for many requests, with an answer for each.
+    func find(_ requests: [DownloadRequest]) async throws(DownloadError) -> [Saved?] {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                try requests.map { request in
+                    let rows =
+                        try Self.newest(request, database) + Self.newestOfEarlierSpelling(request, database)
+                    for row in rows {
+                        let row = try Row.fetchOne(
+                            database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?"),
+                            arguments: [row]
+                        )
+                        if let row, let saved = try odd.saved(row, database) { return saved }
+                    }
+                    return nil
+                }
+            }
+        }
+    }
+
+    private static func newestOfEarlierSpelling(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
+        guard let earlier = request.earlierSpelling.flatMap(URL.init(string:)), request.key == nil else { return [] }
+        var request = request
+        request.url = earlier
+        return try newest(request, database)
+    }
+
+    /// The numbers of the rows, the newest first. Most requests of a list have none yet, which is found out without sorting.
+    private static func newest(_ request: DownloadRequest, _ database: Database) throws -> [Int64] {
+        for order in ["LIMIT 1", "ORDER BY createdAt DESC, rowid DESC"] {
+            var statement: BoundStatement
+            if let key = request.key {
+                statement = try BoundStatement("SELECT rowid FROM download WHERE key = ?", database)
+                statement.bind(key)
+                return try statement.integers()
+            }
+            switch request.destination {
+            case .file(let path):
+                statement = try BoundStatement("SELECT rowid FROM download WHERE file = ? \(order)", database)
+                statement.bind(path)
+            case .folder(let path):
+                statement = try BoundStatement(
+                    "SELECT rowid FROM download WHERE url = ? AND folder = ? \(order)",
+                    database
+                )
+                statement.bind(request.url.absoluteString)
+                statement.bind(path)
+            }
+            let rows = try statement.integers()
+            if rows.isEmpty || order != "LIMIT 1" { return rows }
+        }
+        return []
+    }
+
+    /// The download whose bytes gather at this path, if it is another one than that of `id`.
+    func find(partPath: String, besides id: String) async throws(DownloadError) -> DownloadRecord? {
+        try await onWriter { store in
+            try store.readingRows { database, odd in
+                let rows = try Row.fetchAll(
+                    database.cachedStatement(
+                        sql: "SELECT \(OddRows.columns) FROM download WHERE partPath = ? AND id != ?"
+                    ),
+                    arguments: [partPath, id]
+                )
+                for row in rows { if let record = odd.record(row) { return record } }
+                return nil
+            }
+        }
+    }
+
+    /// The newest download whose file is, or is to be, at this path.
+    func find(finalPath: String) async throws(DownloadError) -> DownloadRecord? {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                let rows = try Row.fetchAll(
+                    database.cachedStatement(
+                        sql: """
+                            SELECT \(OddRows.columns) FROM download WHERE finalPath = ? ORDER BY createdAt DESC, rowid DESC
+                            """
+                    ),
+                    arguments: [finalPath]
+                )
+                for row in rows { if let record = odd.record(row) { return record } }
+                return nil
+            }
+        }
+    }
+
+    func find(id: String) async throws(DownloadError) -> Saved? {
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                try Row.fetchOne(
+                    database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?"),
+                    arguments: [id]
+                ).flatMap { try odd.saved($0, database) }
+            }
+        }
+    }
+}
