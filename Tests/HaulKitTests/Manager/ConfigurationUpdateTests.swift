@@ -108,6 +108,20 @@ struct ConfigurationUpdateTests {
         }
     }
 
+    @Test func countsWhatRunsWhenAQuotaIsSet() async throws {
+        try await ManagerRig.run { rig async throws in
+            let running = try await rig.downloader.add(rig.named("a", "slow"))
+            for await event in running.events {
+                if case .changed(let snapshot) = event, snapshot.state == .transferring { break }
+            }
+            let size = Int64(ManagerRig.content.count)
+            try await rig.downloader.update { $0.storage.diskQuota = 2 * size - 1 }
+            #expect(await rig.downloader.quotaInUse == size)
+            let held = try await rig.downloader.add(rig.named("b"))
+            _ = await held.isHeld(for: .quota)
+        }
+    }
+
     @Test func callsTheProviderThatWasSetLast() async throws {
         try await ManagerRig.run { rig async throws in
             let url = try #require(URL(string: rig.server.url("/fast/a")))
