@@ -78,7 +78,7 @@ final class SpaceMonitor {
         do throws(DiskError) {
             try await executor.run { () throws(DiskError) in try part.file.reserve(total) }
         } catch {
-            if error.kind == .full { await giveBack(part) }
+            if [.full, .quotaExceeded].contains(error.kind) { await giveBack(part) }
             throw DownloadError(error)
         }
         return nil

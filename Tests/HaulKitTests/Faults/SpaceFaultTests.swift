@@ -1,5 +1,6 @@
 import Foundation
 import HaulTesting
+import Synchronization
 import Testing
 
 @testable import HaulKit
@@ -50,6 +51,18 @@ struct SpaceFaultTests {
                 await download.isHeld(for: .diskFull)
             }
             #expect(rig.transport.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [DiskError.Kind.full, .quotaExceeded])
+    func givesBackWhatWasReservedBeforeTheDiskRefused(_ kind: DiskError.Kind) async throws {
+        try await SpaceRig.run { rig in
+            let isGivenBack = Mutex(false)
+            rig.disk.fail("reserve", with: kind)
+            rig.disk.beforeNext("truncate") { isGivenBack.withLock { $0 = true } }
+            let download = try await rig.add()
+            await download.isHeld(for: .diskFull)
+            #expect(isGivenBack.withLock { $0 })
         }
     }
 
