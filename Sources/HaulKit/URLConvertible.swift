@@ -40,7 +40,7 @@ package struct SpelledURL: Sendable, Hashable {
             return
         }
         // Another scheme, or none: what uses the URL says what is wrong with it.
-        guard let url = URL(string: text), !Self.isWeb(url) || !url.isAskable else { throw DownloadError.noURL }
+        guard let url = URL(string: text), !url.isAskable else { throw DownloadError.noURL }
         (self.url, target, earlierSpelling) = (url, nil, nil)
     }
 
@@ -49,8 +49,6 @@ package struct SpelledURL: Sendable, Hashable {
         let escaped = FieldText.utf8(line, of: "location".utf8)
         return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)
     }
-
-    private static func isWeb(_ url: URL) -> Bool { ["http", "https"].contains(url.scheme?.lowercased()) }
 }
 
 extension URLComponents: URLConvertible {

@@ -40,7 +40,7 @@ extension TraceMask {
         step.surroundings = step.surroundings.map { surroundings in
             var surroundings = surroundings
             surroundings.connectionSlots = surroundings.connectionSlots.filter {
-                ["http", "https"].contains($0.key.scheme)
+                $0.key.scheme != DownloadRequest.placeholderScheme
             }
             return surroundings
         }
