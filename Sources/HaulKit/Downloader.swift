@@ -153,6 +153,7 @@ public actor Downloader {
         engine = Engine(environment, DownloadQueue(limits), position: try await store.lastPosition(), seed: seed)
         spawner.attach(self)
         engine.start()
+        try await finishRenames()
         if configuration.storage.restoration == .everything {
             try await restoreAll()
             scheduler.startQueuedDownloads()

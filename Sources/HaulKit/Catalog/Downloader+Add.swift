@@ -153,11 +153,7 @@ extension Downloader {
     /// - Parameter isAbsolute: its path has been made absolute already.
     static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {
         if case .file(let path) = request.destination, FilePaths.isPart(path) {
-            throw DownloadError(
-                .invalidDestination,
-                "A file cannot be called \(FilePaths.name(of: path)): the ending \(FilePaths.partSuffix) is that of files "
-                    + "which are not complete, and another download may have one of this name. Choose another name."
-            )
+            throw FilePaths.isNameOfPart(FilePaths.name(of: path))
         }
         var request = request
         if isAbsolute { return request }

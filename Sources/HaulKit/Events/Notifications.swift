@@ -57,6 +57,12 @@ final class Notifications {
         if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
     }
 
+    /// Reports another name of the file. The state is the same, and a run that has ended does not end again.
+    func renamed(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ hub: EventBroadcaster) {
+        hub.changed(snapshot, outcome: outcome)
+        if broadcast.isHeard { broadcast.tell(.changed(snapshot), group: snapshot.group) }
+    }
+
     /// Reports a download that was added.
     func announceAddition(_ snapshot: @autoclosure () -> DownloadSnapshot) {
         guard broadcast.isHeard else { return }
