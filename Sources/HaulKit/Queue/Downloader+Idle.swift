@@ -73,7 +73,7 @@ extension DownloadGroup {
     /// ```
     ///
     /// Until the closure returns, throws or is cancelled, ``result()`` and ``waitUntilIdle()`` wait, also those of the whole
-    /// downloader, and neither ``DownloaderEvent/finished(_:)`` nor ``HookEvent/allCompleted`` are reported. If all
+    /// downloader, and neither ``DownloaderEvent/finished(_:)`` nor ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` are reported. If all
     /// downloads have ended by then, they are reported at its end. Calls for the same group may overlap; the last one to
     /// end counts. Waiting within the closure for the group's own end never ends.
     ///

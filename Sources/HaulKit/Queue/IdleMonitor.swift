@@ -105,7 +105,7 @@ final class IdleMonitor: IdleWatchDelegate {
                 if isAboutToRest || watch.isAdding(to: group) { watch.keep(group) }
                 return
             }
-            notifications.broadcast.tellAlone(.finished(summary), group: group)
+            notifications.groupEnded(group, summary)
         } catch { environment.services.logger.debug("store: \(error)") }
     }
 
