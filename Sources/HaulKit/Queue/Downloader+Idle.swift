@@ -72,10 +72,10 @@ extension DownloadGroup {
     /// }
     /// ```
     ///
-    /// Until the closure returns, throws or is cancelled, ``result()`` and ``waitUntilIdle()`` wait, also those of the whole
-    /// downloader, and neither ``DownloaderEvent/finished(_:)`` nor ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` are reported. If all
-    /// downloads have ended by then, they are reported at its end. Calls for the same group may overlap; the last one to
-    /// end counts. Waiting within the closure for the group's own end never ends.
+    /// Until the closure returns or throws, ``result()``, ``waitUntilIdle()`` and ``Downloader/waitUntilIdle()`` wait, and
+    /// none of ``DownloaderEvent/finished(_:)``, ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` is reported. If all
+    /// downloads have ended by then, that is reported at its end. Calls for the same group may overlap; the last one to
+    /// end counts. A closure that waits for the end of its own group never ends.
     ///
     /// After ``Downloader/shutDown()`` the closure runs all the same, and its calls throw.
     ///
