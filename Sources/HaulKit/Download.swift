@@ -58,6 +58,8 @@ public struct Download: Sendable, Identifiable {
     public func move(to place: Downloader.Place) async throws(DownloadError) {
         try await downloader.move([id], to: place)
     }
+    /// Gives the file another name in its folder; see ``Downloader/rename(_:to:)``.
+    public func rename(to name: String) async throws(DownloadError) { try await downloader.rename(id, to: name) }
     /// Returns the handle of the new run. See ``Downloader/fetchAgain(_:)``.
     @discardableResult
     public func fetchAgain() async throws(DownloadError) -> Download { try await downloader.fetchAgain(id) }

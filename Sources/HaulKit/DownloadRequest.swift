@@ -173,7 +173,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
 // MARK: Requests without a URL
 
 extension DownloadRequest {
-    private static let placeholderScheme = "haul-source"
+    static let placeholderScheme = "haul-source"
 
     static func isPlaceholder(_ url: URL) -> Bool { url.scheme == placeholderScheme }
 

@@ -2,7 +2,7 @@ internal import Logging
 
 /// The parts that public calls act through, by their names.
 extension Downloader {
-    nonisolated var transport: any Transport { services.transport }
+    nonisolated var readers: SourceReaders { services.readers }
     nonisolated var disk: any Disk { services.disk }
     nonisolated var store: DownloadStore { services.store }
     nonisolated var time: EngineClock { services.time }

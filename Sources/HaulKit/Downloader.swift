@@ -79,7 +79,7 @@ public actor Downloader {
         _ = MultiThreadedEventLoopGroup.singleton
         try await self.init(
             configuration,
-            transport: transport,
+            readers: SourceReaders(transport),
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),
@@ -103,7 +103,7 @@ public actor Downloader {
     /// With every dependency passed in.
     init(
         _ configuration: Configuration,
-        transport: any Transport,
+        readers: SourceReaders,
         disk: any Disk,
         store: DownloadStore,
         time: EngineClock,
@@ -119,7 +119,7 @@ public actor Downloader {
             }
         }
         let services = EngineServices(
-            transport: transport,
+            readers: readers,
             disk: disk,
             store: store,
             time: time,
@@ -133,7 +133,7 @@ public actor Downloader {
             logger: configuration.telemetry.logger
         )
         let (hubs, broadcast, spawner) = (HubRegistry(), Broadcast(), ActorSpawner())
-        let hooks = HookRunner(configuration, poster: transport as? any WebhookPoster, time: time, seed: ~seed)
+        let hooks = HookRunner(configuration, poster: readers.webhookPoster, time: time, seed: ~seed)
         let limiter = ConnectionLimiter(limit: configuration.connections.maxPerHost, total: descriptors.connections)
         let environment = TaskEnvironment(
             configuration,
@@ -153,6 +153,7 @@ public actor Downloader {
         engine = Engine(environment, DownloadQueue(limits), position: try await store.lastPosition(), seed: seed)
         spawner.attach(self)
         engine.start()
+        try await finishRenames()
         if configuration.storage.restoration == .everything {
             try await restoreAll()
             scheduler.startQueuedDownloads()
@@ -198,7 +199,7 @@ public actor Downloader {
         scheduler.idle.giveUp(.isShutDown)
         await store.flush()
         await notifications.hooks.finish(within: configuration.hooks.limits.shutDownTime)
-        await transport.shutDown()
+        await readers.shutDown()
         await store.close()
     }
 

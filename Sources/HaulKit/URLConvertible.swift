@@ -40,7 +40,7 @@ package struct SpelledURL: Sendable, Hashable {
             return
         }
         // Another scheme, or none: what uses the URL says what is wrong with it.
-        guard let url = URL(string: text), !Self.isWeb(url) || !url.isAskable else { throw DownloadError.noURL }
+        guard let url = URL(string: text), !url.isAskable else { throw DownloadError.noURL }
         (self.url, target, earlierSpelling) = (url, nil, nil)
     }
 
@@ -49,8 +49,6 @@ package struct SpelledURL: Sendable, Hashable {
         let escaped = FieldText.utf8(line, of: "location".utf8)
         return escaped.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: line, as: UTF8.self)
     }
-
-    private static func isWeb(_ url: URL) -> Bool { ["http", "https"].contains(url.scheme?.lowercased()) }
 }
 
 extension URLComponents: URLConvertible {
@@ -116,10 +114,38 @@ extension Downloader {
     ///   (``DownloadError/Code/invalidURL``); after ``Downloader/shutDown()`` each of the others fails with
     ///   ``DownloadError/Code/shutDown``.
     public func add(_ sources: [any URLConvertible], to folder: String) async -> [Result<Download, DownloadError>] {
-        let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source in
-            Result { () throws(DownloadError) in
-                try DownloadRequest(source, to: .folder(path: folder))
+        await add(sources.map { ($0, .folder(path: folder)) })
+    }
+
+    /// Adds many downloads, each with the name of its file, as ``add(_:)-([DownloadRequest])`` does.
+    ///
+    /// ```swift
+    /// let results = await downloader.add(
+    ///     ["https://example.org/1.iso": "first.iso", "https://example.org/2.iso": "second.iso"],
+    ///     in: "Downloads"
+    /// )
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order is that of the
+    ///     literal, and a URL may occur several times.
+    ///   - folder: path of the folder; a relative path starts at the current folder.
+    /// - Returns: as ``add(_:to:)-([URLConvertible],_)``.
+    public func add(_ files: KeyValuePairs<any URLConvertible, String>, in folder: String) async
+        -> [Result<Download, DownloadError>]
+    {
+        await add(
+            files.map { source, path in
+                (source, .file(path: path.utf8.first == UInt8(ascii: "/") ? path : FilePaths.join(folder, path)))
             }
+        )
+    }
+
+    private func add(_ sources: [(any URLConvertible, DownloadRequest.Destination)]) async
+        -> [Result<Download, DownloadError>]
+    {
+        let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source, destination in
+            Result { () throws(DownloadError) in try DownloadRequest(source, to: destination) }
         }
         // What is no URL is answered below.
         var added = await add(requests.compactMap { try? $0.get() }).makeIterator()

@@ -74,7 +74,7 @@ struct HookOptions: ParsableArguments {
 
     private static func receiver(_ text: String) throws -> URL {
         let url = try GetOptions.url(text)
-        guard ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false else {
+        guard HTTPURL(url) != nil else {
             throw Complaint("--webhook takes an http or https URL.", .usage)
         }
         return url

@@ -16,8 +16,8 @@ extension Downloader {
     ///   or an unfinished one cannot be moved; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     ///   Later failures are events of the download.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
-        let request = try Self.checked(request)
         try checkSource(request)
+        let request = try Self.checked(request)
         let groups = Set([request].compactMap(\.group))
         idle.additionBegan(groups)
         defer { idle.additionEnded(groups) }
@@ -148,29 +148,12 @@ extension Downloader {
         return download
     }
 
+    /// Checks the destination of a request, and makes it absolute.
+    ///
     /// - Parameter isAbsolute: its path has been made absolute already.
     static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {
-        guard let scheme = request.url.scheme?.lowercased() else {
-            throw DownloadError(
-                .invalidURL,
-                "This is no URL: \(request.url.masked). It should begin with http:// or https://."
-            )
-        }
-        guard scheme == "http" || scheme == "https" || request.needsSource else {
-            throw DownloadError(.unsupportedScheme, "Haul downloads http and https URLs, not \(scheme).")
-        }
-        guard request.url.isAskable || request.needsSource else {
-            throw DownloadError(
-                .invalidURL,
-                "This URL names no host, or a port that does not exist: \(request.url.masked)."
-            )
-        }
         if case .file(let path) = request.destination, FilePaths.isPart(path) {
-            throw DownloadError(
-                .invalidDestination,
-                "A file cannot be called \(FilePaths.name(of: path)): the ending \(FilePaths.partSuffix) is that of files "
-                    + "which are not complete, and another download may have one of this name. Choose another name."
-            )
+            throw FilePaths.isNameOfPart(FilePaths.name(of: path))
         }
         var request = request
         if isAbsolute { return request }

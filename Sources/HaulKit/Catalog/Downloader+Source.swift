@@ -13,8 +13,11 @@ extension Downloader {
     ///   such download, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``.
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
-        guard source.url.isAskable else {
-            throw DownloadError(.invalidURL, "This is not an http or https URL with a host: \(source.url.masked).")
+        guard readers.canRead(source.url) else {
+            throw DownloadError(
+                .invalidURL,
+                "This is not an \(readers.schemes("or")) URL with a host: \(source.url.masked)."
+            )
         }
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -35,8 +38,9 @@ extension Downloader {
         scheduler.evict(task)
     }
 
+    /// Checks whether there is a URL that can be downloaded, or somebody to ask for one.
     func checkSource(_ request: DownloadRequest) throws(DownloadError) {
-        guard request.needsSource else { return }
+        guard request.needsSource else { return try readers.check(request.url) }
         guard let key = request.key, !key.isEmpty else {
             throw DownloadError(
                 .invalidURL,

@@ -89,7 +89,8 @@ final class TaskFactory {
             limits: limits,
             canAskForSource: configuration.sources.provider != nil
         )
-        if let link = record.link, link.url.isAskable {
+        settings.mirrors.removeAll { !services.readers.canRead($0.url) }
+        if let link = record.link, services.readers.canRead(link.url) {
             (settings.url, settings.target) = (link.url, nil)
             settings.isLinkVouchedFor = true
         }

@@ -17,7 +17,7 @@ extension Downloader {
     /// returned; all others apply when the call returns. Running downloads continue where fewer may run now, and those
     /// that may no longer run are held. Each setting says when a change applies to downloads that run already. When
     /// other hooks are set, deliveries of the former ones are completed, and ends before this call do not count for
-    /// ``HookEvent/allCompleted``.
+    /// ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
     ///
     /// With ``Configuration/Storage/remembersSettings``, the changed settings that can be remembered are stored before the
     /// call returns.

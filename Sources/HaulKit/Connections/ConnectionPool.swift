@@ -122,7 +122,7 @@ final class ConnectionPool {
             }
         )
         workers.add(worker, of: download)
-        worker.start(call, over: services.transport)
+        worker.start(call, over: services.readers)
         return worker
     }
 

@@ -18,6 +18,7 @@ extension Downloader {
     public func probe(_ request: DownloadRequest) async throws(DownloadError) -> ResourceDescription {
         try checkIsOpen()
         guard !request.needsSource else { throw .noURL }
+        try checkSource(request)
         let request = try Self.checked(request)
         let host = Origin(request.url)
         try await reserve(host)
@@ -33,7 +34,7 @@ extension Downloader {
             cookies: CookieJar(cookieCollection)
         )
         let answer = await withTaskCancellationHandler {
-            await collector.response(to: call, over: transport)
+            await collector.response(to: call, over: readers)
         } onCancel: {
             collector.cancel()
         }

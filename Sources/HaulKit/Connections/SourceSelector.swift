@@ -53,7 +53,7 @@ struct SourceSelector: Sendable, Equatable {
     mutating func add(_ mirrors: [Metalink.Source], insecureToo: Bool) {
         let isSecure = Origin(sources[0].url).scheme == "https"
         for mirror in mirrors.sorted(by: { $0.priority < $1.priority })
-        where sources.count < Self.most && mirror.url.isAskable && !sources.contains(where: { $0.url == mirror.url })
+        where sources.count < Self.most && !sources.contains(where: { $0.url == mirror.url })
             && (insecureToo || !isSecure || Origin(mirror.url).scheme == "https")
         {
             sources.append(Source(mirror.url, target: mirror.target, priority: max(1, mirror.priority)))

@@ -47,14 +47,21 @@ final class Notifications {
         _ hub: EventBroadcaster,
         isForgotten: Bool
     ) {
-        let wasUnderWay = broadcast.isHeard && hub.snapshot.isUnderWay
+        let wasUnderWay = hub.snapshot.isUnderWay
         hub.changed(snapshot, outcome: outcome)
-        guard broadcast.isHeard else { return }
-        broadcast.tell(.changed(snapshot), group: snapshot.group)
-        if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
-        if isForgotten { broadcast.tell(.removed(snapshot.id, group: snapshot.group), group: snapshot.group) }
+        if broadcast.isHeard {
+            broadcast.tell(.changed(snapshot), group: snapshot.group)
+            if let outcome { broadcast.tell(.ended(snapshot, outcome), group: snapshot.group) }
+            if isForgotten { broadcast.tell(.removed(snapshot.id, group: snapshot.group), group: snapshot.group) }
+        }
         // What was at rest before does not end its group once more.
         if wasUnderWay, !snapshot.isUnderWay { noteRest(of: snapshot.group) }
+    }
+
+    /// Reports another name of the file. The state is the same, and a run that has ended does not end again.
+    func renamed(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?, _ hub: EventBroadcaster) {
+        hub.changed(snapshot, outcome: outcome)
+        if broadcast.isHeard { broadcast.tell(.changed(snapshot), group: snapshot.group) }
     }
 
     /// Reports a download that was added.
@@ -71,12 +78,13 @@ final class Notifications {
         for row in removed.listed { broadcast.tell(.removed(row.id, group: row.group), group: row.group) }
     }
 
-    /// Of the downloads that a condition selects: how many belong to each group that is listened to.
+    /// Of the downloads that a condition selects: how many belong to each group that is listened to, or whose end hooks are to be
+    /// told.
     func listenedGroups(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> [DownloadStore.GroupShare]
     {
-        let groups = broadcast.groups
+        let groups = tellsGroupEnds ? broadcast.groups.union(hookEvents.endedGroups) : broadcast.groups
         return groups.isEmpty ? [] : try await services.store.shares(of: groups, condition)
     }
 
@@ -91,9 +99,18 @@ final class Notifications {
 
     /// A download of the group has come to rest, and the group may have with it.
     func noteRest(of group: String?) {
-        guard let group, broadcast.groups.contains(group) else { return }
+        guard let group, tellsGroupEnds || broadcast.isHeard && broadcast.groups.contains(group) else { return }
         idle.groupMayRest(group)
     }
+
+    /// Reports that no download of the group waits or runs any more: to its listeners, and to hooks where one has ended.
+    func groupEnded(_ group: String, _ summary: DownloadSummary) {
+        broadcast.tellAlone(.finished(summary), group: group)
+        guard hookEvents.groupEnded(group), tellsGroupEnds else { return }
+        hooks.tell(HookMessage(event: .groupEnded, time: services.time.date(), subject: .group(group, summary)))
+    }
+
+    private var tellsGroupEnds: Bool { hooks.isWanted(.groupEnded) }
 
     /// Runs reports that need a look-up, one after another; ``finish()`` waits for them.
     func tell<Part: AnyObject>(_ part: Part, _ work: @escaping @Sendable (Part, isolated Downloader) async -> Void) {
@@ -111,7 +128,12 @@ final class Notifications {
 
     /// Reports a download's new state to hooks.
     func tellHooks(_ state: DownloadMachine.State, _ snapshot: DownloadSnapshot, alreadyExisted: Bool) {
-        let event = hookEvents.note(snapshot.id, state, alreadyExisted: alreadyExisted)
+        let event = hookEvents.note(
+            snapshot.id,
+            state,
+            in: tellsGroupEnds ? snapshot.group : nil,
+            alreadyExisted: alreadyExisted
+        )
         guard hooks.isWanted, let event else { return }
         let download = HookedDownload(snapshot, alreadyExisted: alreadyExisted)
         hooks.tell(HookMessage(event: event, time: services.time.date(), subject: .download(download)))
@@ -123,7 +145,7 @@ final class Notifications {
         hooks.tell(HookMessage(event: .allCompleted, time: services.time.date(), subject: .all(counts)))
     }
 
-    /// Replaces the hooks; ends before this call do not count for ``HookEvent/allCompleted``.
+    /// Replaces the hooks; ends before this call do not count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
     func setHooks(_ new: [Hook]) {
         hooks.replace(with: new)
         hookEvents.forgetEnds()

@@ -53,4 +53,13 @@ package enum FilePaths {
     static func isPart(_ path: String) -> Bool { path.lowercased().hasSuffix(partSuffix) }
 
     static let partSuffix = ".haulpart"
+
+    /// No finished file may have the name of a partial one.
+    static func isNameOfPart(_ name: String) -> DownloadError {
+        DownloadError(
+            .invalidDestination,
+            "A file cannot be called \(name): the ending \(partSuffix) is that of files "
+                + "which are not complete, and another download may have one of this name. Choose another name."
+        )
+    }
 }

@@ -189,6 +189,22 @@ struct FilePlacement: Sendable {
         throw DiskError(.replaced, call: "rename", path: path)
     }
 
+    /// Checks that a finished file stands at a path, whatever was written to it since.
+    func check(_ file: FileStatus, at path: String) throws(DiskError) {
+        guard let existingFile = try disk.status(path) else { throw DiskError(.notFound, call: "rename", path: path) }
+        guard existingFile.isSameFile(as: file) else { throw DiskError(.replaced, call: "rename", path: path) }
+    }
+
+    /// Gives a finished file another name, if it is what stands at `path`. Nothing is replaced, and what is not ours is brought back
+    /// if it came there in the instant between looking and renaming.
+    func rename(_ file: FileStatus, from path: String, to target: String) throws(DiskError) {
+        try check(file, at: path)
+        try disk.rename(path, to: target, replacing: false)
+        guard let moved = try disk.status(target), !moved.isSameFile(as: file) else { return }
+        try disk.rename(target, to: path, replacing: false)
+        throw DiskError(.replaced, call: "rename", path: path)
+    }
+
     /// Gives a file its final name if it has this length, and takes the name back if it has been cut by then.
     func moveWhole(_ file: any DiskFile, to target: String, replacing: Bool, length: Int64) throws(DiskError) {
         let path = file.path

@@ -130,6 +130,26 @@ extension EngineServices {
         } catch { throw flag.isSet ? .isShutDown : error }
     }
 
+    /// Finds out which of its two names a finished file has, and makes the name durable. A file that has neither is missing under
+    /// the new one.
+    func finishRename(_ record: inout DownloadRecord, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        guard record.isBeingRenamed, let old = record.partPath, let new = record.finalPath,
+            let finished = record.finished
+        else { return }
+        let disk = disk
+        let isDone = try await onDisk { () throws(DiskError) -> Bool in
+            let isAtOld = try disk.status(old)?.isSameFile(as: finished) == true
+            let isAtNew = try disk.status(new)?.isSameFile(as: finished) == true
+            // Where the file system renames in two steps, both names may be left.
+            if isAtOld, isAtNew { try disk.remove(old) }
+            if isAtNew { try disk.syncFolder(FilePaths.folder(of: new)) }
+            return isAtNew || !isAtOld
+        }
+        record.endRename(isDone: isDone)
+    }
+
     /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
     /// Where the file system renames in two steps, both names may be left.
     func finishPublishing(_ saved: inout DownloadStore.Saved, isolation: isolated (any Actor)? = #isolation)

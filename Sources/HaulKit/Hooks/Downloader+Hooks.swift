@@ -15,7 +15,11 @@ extension Downloader {
     /// - Parameter limit: longest time to wait.
     /// - Returns: `false` when the time was up first. After ``shutDown()`` there is nothing to wait for.
     @discardableResult
-    public func waitForHooks(within limit: Duration) async -> Bool { await notifications.hooks.settle(within: limit) }
+    public func waitForHooks(within limit: Duration) async -> Bool {
+        // Of groups that have just ended.
+        await notifications.finish()
+        return await notifications.hooks.settle(within: limit)
+    }
 }
 
 extension HookedDownload {

@@ -20,17 +20,18 @@ public enum Hook: Sendable, Hashable {
     ///
     /// | Variable | |
     /// |---|---|
-    /// | `HAUL_EVENT` | `started`, `completed`, `failed` or `all-completed` |
+    /// | `HAUL_EVENT` | `started`, `completed`, `failed`, `group-ended` or `all-completed` |
     /// | `HAUL_ID` | id of the download |
     /// | `HAUL_URL` | the URL without user info and query, which may be secrets (`URL.masked`) |
     /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
-    /// | `HAUL_BYTES` | bytes of the file received |
-    /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request |
+    /// | `HAUL_BYTES` | bytes of the file received; with `group-ended` of all files of the group |
+    /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request; with `group-ended` only the group's name |
     /// | `HAUL_METADATA` | the request's metadata, as JSON |
     /// | `HAUL_WAS_THERE` | `1` when the file already existed |
     /// | `HAUL_ERROR_CODE` | ``DownloadError/code`` |
     /// | `HAUL_ERROR` | ``DownloadError/message`` |
-    /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome |
+    /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+    /// | `HAUL_PAUSED` | with `group-ended`: number of downloads of the group that are paused |
     ///
     /// A value of more than 64 KiB, which a system may not accept, is not set either. Standard streams of the program
     /// are `/dev/null`; it inherits no other open file. It is terminated with its child processes after
@@ -47,12 +48,13 @@ public enum Hook: Sendable, Hashable {
     /// | `event` | as `HAUL_EVENT` above |
     /// | `time` | time of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
     /// | `id` `url` `path` `key` `group` `owner` | as above |
-    /// | `bytes` `total` | bytes of the file received; length of the whole file |
+    /// | `bytes` `total` | bytes of the file received; length of the whole file. With `group-ended` sums over the group, `total` of the lengths that are known |
     /// | `metadata` | the request's metadata, as a JSON value |
     /// | `wasThere` | the file already existed |
     /// | `error` | an object: `code`, `message` and, for a response of the server, `status` |
     /// | `startedAt` `endedAt` | times of the download |
-    /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome |
+    /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+    /// | `paused` | with `group-ended`: number of downloads of the group that are paused |
     ///
     /// A key without a value is absent; keys may be added in later versions. The header fields are `Haul-Event`,
     /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in seconds
@@ -79,7 +81,7 @@ public enum Hook: Sendable, Hashable {
     }
 }
 
-/// An event that starts hooks. Programs and receivers get the raw value.
+/// An event that starts hooks. Programs and receivers get the raw value. Cases may be added in later versions.
 public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     /// A run sends its first request. Reported once for each run: continuing after a pause does not start another run.
     case started
@@ -88,6 +90,11 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     case completed
     /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed
+    /// No download of a group waits, runs or is held any more, after at least one of it completed or failed: what
+    /// ``DownloadGroup/result()`` returns on. Reported once each time, with the sums of the whole group; not while a call adds to the
+    /// group or ``DownloadGroup/expectMore(isolation:_:)`` runs. It follows the last event of the group's downloads, and comes before
+    /// or after ``allCompleted``.
+    case groupEnded = "group-ended"
     /// No download waits, runs or is held any more, after at least one completed or failed.
     case allCompleted = "all-completed"
 }

@@ -26,18 +26,22 @@ extension HookMessage {
     /// Every variable of Haul; nil for those without a value.
     private var variables: [(String, String?)] {
         var (download, counts) = (nil as HookedDownload?, nil as HookCounts?)
+        var group: (name: String, sums: DownloadSummary)?
         switch subject {
         case .download(let one): download = one
         case .all(let all): counts = all
+        case .group(let name, let sums):
+            group = (name, sums)
+            counts = HookCounts(completed: sums.completed, failed: sums.failed)
         }
         return [
             ("HAUL_EVENT", event.rawValue),
             ("HAUL_ID", download?.id.description),
             ("HAUL_URL", download?.url.masked),
             ("HAUL_PATH", download?.path),
-            ("HAUL_BYTES", download.map { "\($0.bytes)" }),
+            ("HAUL_BYTES", (download?.bytes ?? group?.sums.receivedBytes).map { "\($0)" }),
             ("HAUL_KEY", download?.key),
-            ("HAUL_GROUP", download?.group),
+            ("HAUL_GROUP", group?.name ?? download?.group),
             ("HAUL_OWNER", download?.owner),
             ("HAUL_METADATA", download?.metadata?.json),
             ("HAUL_WAS_THERE", download?.alreadyExisted == true ? "1" : nil),
@@ -45,6 +49,7 @@ extension HookMessage {
             ("HAUL_ERROR", download?.error?.message),
             ("HAUL_COMPLETED", counts.map { "\($0.completed)" }),
             ("HAUL_FAILED", counts.map { "\($0.failed)" }),
+            ("HAUL_PAUSED", group.map { "\($0.sums.paused)" }),
         ]
     }
 }

@@ -50,6 +50,7 @@ extension HookMessage {
         var endedAt: String?
         var completed: Int?
         var failed: Int?
+        var paused: Int?
     }
 
     private var fields: Fields {
@@ -68,6 +69,13 @@ extension HookMessage {
             fields.error = download.error.map { .init(code: $0.code.rawValue, message: $0.message, status: $0.status) }
             fields.startedAt = download.startedAt.map(Self.text)
             fields.endedAt = download.endedAt.map(Self.text)
+        case .group(let name, let summary):
+            fields.group = name
+            fields.completed = summary.completed
+            fields.failed = summary.failed
+            fields.paused = summary.paused
+            fields.bytes = summary.receivedBytes
+            fields.total = summary.knownTotalBytes
         case .all(let counts):
             fields.completed = counts.completed
             fields.failed = counts.failed

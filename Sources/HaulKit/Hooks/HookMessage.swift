@@ -5,6 +5,7 @@ struct HookMessage: Sendable, Equatable {
     enum Subject: Sendable, Equatable {
         case download(HookedDownload)
         case all(HookCounts)
+        case group(String, DownloadSummary)
     }
 
     var event: HookEvent
@@ -48,11 +49,18 @@ extension HookMessage {
             return ("Downloads complete", counts.completed == 1 ? "1 file" : "\(counts.completed) files")
         case .all(let counts):
             return ("Downloads ended", "\(counts.completed) complete, \(counts.failed) failed")
+        case .group(let name, let summary) where summary.failed == 0 && summary.paused == 0:
+            return (
+                "Downloads complete", summary.completed == 1 ? "\(name): 1 file" : "\(name): \(summary.completed) files"
+            )
+        case .group(let name, let summary):
+            let paused = summary.paused > 0 ? ", \(summary.paused) paused" : ""
+            return ("Downloads ended", "\(name): \(summary.completed) complete, \(summary.failed) failed\(paused)")
         case .download(let download):
             let name = download.path.map(FilePaths.name) ?? download.url.masked
             switch event {
             case .started: return ("Download started", name)
-            case .completed, .allCompleted: return ("Download complete", name)
+            case .completed, .groupEnded, .allCompleted: return ("Download complete", name)
             case .failed: return ("Download failed", download.error.map { "\(name): \($0.message)" } ?? name)
             }
         }

@@ -35,6 +35,9 @@ final class HookRunner: Sendable {
     /// Whether there is anybody to be told anything.
     var isWanted: Bool { state.withLock { !$0.hooks.isEmpty } }
 
+    /// Whether anybody is to be told of an event.
+    func isWanted(_ event: HookEvent) -> Bool { state.withLock { $0.hooks.contains { $0.events.contains(event) } } }
+
     /// From now on these are told; what was told to others still reaches them.
     func replace(with hooks: [Hook]) {
         state.withLock { state in

@@ -9,6 +9,7 @@ extension Downloader {
     /// - Throws: ``DownloadError`` as a download fails, and with code ``DownloadError/Code/invalidMetalink``. A document is read no
     ///   further than 16 MiB, whatever its server says of its length.
     package func metalink(_ request: DownloadRequest) async throws(DownloadError) -> Metalink {
+        try checkSource(request)
         let request = try Self.checked(request)
         let host = request.url.host ?? ""
         var failures = 0
@@ -70,7 +71,7 @@ extension Downloader {
         let collector = ResponseCollector(mostBytes: Metalink.maximumBytes) {
             isDocument($0) && $0.contentCoding == nil
         }
-        switch await collector.response(to: call, over: transport) {
+        switch await collector.response(to: call, over: readers) {
         case .failure(let error): return .failed(error)
         case .success(let response) where !isDocument(response.head): return .refused(response.head)
         case .success(let response) where response.head.contentCoding != nil: return .coded

@@ -148,7 +148,7 @@ extension MetalinkReader {
             return .init(url, priority: priority ?? Metalink.Source.lowestPriority, location: location)
         case .three:
             // The type goes before the scheme: a torrent file is fetched by http and is not the file.
-            guard ["http", "https"].contains(attributes["type"]?.lowercased() ?? "http") else { return nil }
+            if let type = attributes["type"], !HTTPURL.schemes.contains(type.lowercased()) { return nil }
             // From 100, the best, down to 0.
             let preference = attributes["preference"].flatMap { Int($0) }.flatMap { (0...100).contains($0) ? $0 : nil }
             return .init(

@@ -35,6 +35,9 @@ extension Downloader {
         "The wait for the downloads was cancelled. The downloads themselves were not."
     )
 
+    func expectationBegan(of group: String) { idle.expectationBegan(of: group) }
+    func expectationEnded(of group: String) { idle.expectationEnded(of: group) }
+
     private func stopWaiting(_ number: Int) { scheduler.idle.stopWaiting(number, Self.isNotAwaited) }
 }
 
@@ -58,5 +61,37 @@ extension DownloadGroup {
     ///   ``DownloadError/Code/storeFailed``.
     public func result() async throws(DownloadError) -> DownloadSummary {
         try await downloader.waitUntilIdle(group: name)
+    }
+
+    /// Adds downloads to the group in several steps, which are one batch: the group does not end before the closure does, even
+    /// if everything that was added so far is complete.
+    ///
+    /// ```swift
+    /// try await downloader.group("course").expectMore {
+    ///     for page in pages { await downloader.add(try await page.requests()) }
+    /// }
+    /// ```
+    ///
+    /// Until the closure returns or throws, ``result()``, ``waitUntilIdle()`` and ``Downloader/waitUntilIdle()`` wait, and
+    /// none of ``DownloaderEvent/finished(_:)``, ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` is reported. If all
+    /// downloads have ended by then, that is reported at its end. Calls for the same group may overlap; the last one to
+    /// end counts. A closure that waits for the end of its own group never ends.
+    ///
+    /// After ``Downloader/shutDown()`` the closure runs all the same, and its calls throw.
+    ///
+    /// - Parameters:
+    ///   - isolation: the actor that the closure runs on; the caller's.
+    ///   - add: adds downloads whose ``DownloadRequest/group`` is this group.
+    /// - Returns: what the closure returns.
+    /// - Throws: what the closure throws.
+    public func expectMore<Value, Failure: Error>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ add: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        await downloader.expectationBegan(of: name)
+        let result: Result<Value, Failure>
+        do throws(Failure) { result = .success(try await add()) } catch { result = .failure(error) }
+        await downloader.expectationEnded(of: name)
+        return try result.get()
     }
 }

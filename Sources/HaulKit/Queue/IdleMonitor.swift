@@ -34,6 +34,14 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
+    /// A group is to get more downloads: it does not end before ``expectationEnded(of:)``, and neither do all downloads.
+    func expectationBegan(of group: String) { watch.additionBegan([group]) }
+
+    func expectationEnded(of group: String) {
+        watch.additionEnded([group])
+        if !environment.isShuttingDown { watch.changed() }
+    }
+
     /// A list of which everything is complete comes to its end too.
     func noteCompleteAddition() { wasBusy = true }
 
@@ -41,15 +49,23 @@ final class IdleMonitor: IdleWatchDelegate {
 
     /// Reports once that no download waits or runs any more, after the end of each has been reported.
     func mayBeIdle() {
-        let isBusy = !isIdle
+        let hasWork = hasWork
         if notifications.hooks.isWanted { tellHooksWhenIdle() }
-        defer { wasBusy = isBusy }
-        guard wasBusy, !isBusy, !environment.isShuttingDown else { return }
+        if hasWork {
+            wasBusy = true
+            return
+        }
+        // That more is expected is no work, and no end of what there was.
+        guard !watch.isAddingToAnyGroup else { return }
+        defer { wasBusy = false }
+        guard wasBusy, !environment.isShuttingDown else { return }
         notifications.tell(self) { monitor, _ in await monitor.reportEnd() }
     }
 
     private func reportEnd(isolation: isolated (any Actor)? = #isolation) async {
         for task in Array(tasks.values) { await task.settled() }
+        // Reported when no more is expected.
+        if watch.isAddingToAnyGroup { wasBusy = true }
         guard isIdle, !environment.isShuttingDown, notifications.broadcast.isHeard else { return }
         do throws(DownloadError) {
             let summary = try await reader.sum()
@@ -89,7 +105,7 @@ final class IdleMonitor: IdleWatchDelegate {
                 if isAboutToRest || watch.isAdding(to: group) { watch.keep(group) }
                 return
             }
-            notifications.broadcast.tellAlone(.finished(summary), group: group)
+            notifications.groupEnded(group, summary)
         } catch { environment.services.logger.debug("store: \(error)") }
     }
 
@@ -130,10 +146,13 @@ final class IdleMonitor: IdleWatchDelegate {
         return true
     }
 
-    /// No download waits, runs, is held or is being added.
-    private var isIdle: Bool {
-        scheduler.queue.runningCount == 0 && scheduler.queue.waitingCount == 0 && catalog.pendingAdditions == 0
-            && environment.space.isEmpty && !isAnyHeldByConditions
+    /// No download waits, runs, is held, is being added or is expected.
+    private var isIdle: Bool { !hasWork && !watch.isAddingToAnyGroup }
+
+    /// A download waits, runs, is held or is being added.
+    private var hasWork: Bool {
+        scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || catalog.pendingAdditions > 0
+            || !environment.space.isEmpty || isAnyHeldByConditions
     }
 
     /// Conditions hold nothing while the queue is open: the tasks are not looked at one by one.

@@ -20,7 +20,7 @@ final class IdleWatch {
     /// Groups that are listened to, and of which something has come to rest since they were looked at.
     private var restedGroups: Set<String> = []
     private var isLooking = false
-    /// Groups that calls under way add to, each with the number of these calls.
+    /// Groups that calls under way add to, or that more is expected for, each with the number of these calls.
     private var additions: [String: Int] = [:]
     private var next = 0
 
@@ -68,8 +68,9 @@ final class IdleWatch {
         }
     }
 
-    /// Whether a call is adding to the group.
+    /// Whether a call is adding to the group, or more is expected for it.
     func isAdding(to group: String) -> Bool { additions[group] != nil }
+    var isAddingToAnyGroup: Bool { !additions.isEmpty }
 
     // MARK: Waiting
 

@@ -9,6 +9,33 @@ extension DownloadRecord {
         if file == nil { finalPath = nil }
     }
 
+    /// The file of an unfinished download gets this name when it is complete. Its bytes stay where they are.
+    mutating func rename(to path: String) {
+        // The folder stays the same, and so does the one that the file must not leave.
+        let root = request.root
+        request.destination = .file(path: path)
+        request.root = root
+        if finalPath != nil { finalPath = path }
+    }
+
+    /// The finished file is about to get another name: as long as it may have either, the old one stands in place of the partial
+    /// file's.
+    mutating func beginRename(to path: String, by owner: Int64) {
+        partPath = finalPath
+        finalPath = path
+        ownerNumber = owner
+    }
+
+    /// Whether the finished file may have either of two names.
+    var isBeingRenamed: Bool { status == .completed && partPath.map { !FilePaths.isPart($0) } ?? false }
+
+    /// The finished file has one name.
+    mutating func endRename(isDone: Bool) {
+        if isDone, let finalPath { rename(to: finalPath) } else { finalPath = partPath }
+        partPath = nil
+        ownerNumber = nil
+    }
+
     /// The file was found under its final name.
     mutating func complete(with file: FileStatus, at date: Date) {
         status = .completed

@@ -2,11 +2,11 @@ internal import Logging
 internal import NIOPosix
 
 extension Downloader {
-    /// For tests and previews: a downloader with its store in memory, over another transport than the system's. Its files are on
+    /// For tests and previews: a downloader with its store in memory, over other readers than the system's network. Its files are on
     /// the disk.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
-    package init(inMemory configuration: Configuration, over transport: any Transport, time: EngineClock)
+    package init(inMemory configuration: Configuration, over readers: SourceReaders, time: EngineClock)
         async throws(DownloadError)
     {
         let disk = PosixDisk()
@@ -15,6 +15,6 @@ extension Downloader {
             if case .failed(let error) = event { logger.debug("store: \(error)") }
         }
         _ = MultiThreadedEventLoopGroup.singleton
-        try await self.init(configuration, transport: transport, disk: disk, store: store, time: time, seed: 1)
+        try await self.init(configuration, readers: readers, disk: disk, store: store, time: time, seed: 1)
     }
 }

@@ -2,7 +2,7 @@ internal import Logging
 
 /// What the engine acts through, all of it handed in: network, disk, store, time, threads.
 struct EngineServices: Sendable {
-    let transport: any Transport
+    let readers: SourceReaders
     let disk: any Disk
     let store: DownloadStore
     let time: EngineClock

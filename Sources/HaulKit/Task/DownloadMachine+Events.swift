@@ -66,6 +66,9 @@ extension DownloadMachine {
             wish = .run
             state = .completed(path: path)
             return [.releaseFile, .report]
+        case .renamed(let path):
+            if case .completed = state { state = .completed(path: path) }
+            return []
         case .skipped(let path):
             let closing: [Action]
             switch state {

@@ -112,6 +112,8 @@ extension DownloadMachine {
         case timerFired(TimerID)
         case verified(Decision)
         case published(path: String)
+        /// The finished file was given another name.
+        case renamed(path: String)
         /// Something stands at the final name already, and is to be left alone.
         case skipped(path: String)
         /// A step outside a connection failed: recovering, preparing, publishing.

@@ -75,11 +75,11 @@ extension DownloadTask {
     /// What the machine is told of an answer.
     func event(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) -> DownloadMachine.Event {
         switch answer {
-        case .success(let source) where source.url.isAskable: return .sourceFound(id, adopt(source))
+        case .success(let source) where services.readers.canRead(source.url): return .sourceFound(id, adopt(source))
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
-                "The source provider returned no http or https URL with a host: \(source.url.masked)."
+                "The source provider returned no \(services.readers.schemes("or")) URL with a host: \(source.url.masked)."
             )
             return .sourceFailed(id, error)
         case .failure(let error):

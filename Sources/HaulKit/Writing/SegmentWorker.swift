@@ -79,8 +79,8 @@ final class SegmentWorker: ResponseReceiver {
         self.send = send
     }
 
-    func start(_ request: TransportRequest, over transport: any Transport) {
-        let exchange = transport.start(request, receiver: self)
+    func start(_ request: TransportRequest, over readers: SourceReaders) {
+        let exchange = readers.open(request, receiver: self)
         let isClosed = state.withLock { state in
             switch state.stage {
             case .closed: return true

@@ -31,13 +31,13 @@ extension Downloader {
         guard let clock else {
             return try await Downloader(
                 inMemory: configuration,
-                over: ScriptedTransport(script, ContinuousClock()),
+                over: SourceReaders(ScriptedTransport(script, ContinuousClock())),
                 time: EngineClock(ContinuousClock())
             )
         }
         return try await Downloader(
             inMemory: configuration,
-            over: ScriptedTransport(script, clock),
+            over: SourceReaders(ScriptedTransport(script, clock)),
             time: EngineClock(clock, ticks: ContinuousClock()) { clock.date }
         )
     }

@@ -23,8 +23,8 @@ public struct ScriptedResponse: Sendable {
         let bytes: [UInt8]
         let contentType: String
         let fileName: String?
-        /// Names the version: equal bytes have equal tags.
-        let tag: String
+        /// Equal bytes have equal versions.
+        let version: String
         var parts = 1
         var pace = Pace.atOnce
         var failure: (after: Int, error: DownloadError)?
@@ -52,9 +52,9 @@ public struct ScriptedResponse: Sendable {
         let bytes = Array(bytes)
         // FNV-1a: good enough to tell the versions of a test apart.
         let hash = bytes.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let tag = "\"\(bytes.count)-\(String(hash, radix: 16))\""
+        let version = "\(bytes.count)-\(String(hash, radix: 16))"
         return ScriptedResponse(
-            outcome: .body(Body(bytes: bytes, contentType: contentType, fileName: fileName, tag: tag))
+            outcome: .body(Body(bytes: bytes, contentType: contentType, fileName: fileName, version: version))
         )
     }
 

@@ -4,7 +4,8 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Answers requests from a script. Bodies flow under the same back-pressure as those of a network.
-final class ScriptedTransport: Transport {
+final class ScriptedTransport: SourceReading {
+    let schemes = HTTPURL.schemes
     private let script: DownloadScript
     /// Waits for a while after a moment, by the clock of the downloader; returns at once when that has passed.
     private let moment: @Sendable () -> WaitAfter
@@ -21,7 +22,9 @@ final class ScriptedTransport: Transport {
         }
     }
 
-    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+    func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
+
+    func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
         let answer = script.answer(.init(url: request.url, headers: request.headers, firstByte: request.firstByte))
         let task = Task {
@@ -52,7 +55,8 @@ final class ScriptedTransport: Transport {
         case .status(let status, let headers):
             script.finished(answer)
             let fields = [("Content-Length", "0")] + headers.map { ($0.key, $0.value) }
-            return await send(status, fields, request, receiver, eventLoop) ? nil : Self.cancelled
+            let head = ResponseHead(status: status, fields: fields, url: request.url)
+            return await send(head, receiver, eventLoop) ? nil : Self.cancelled
         case .body(let body):
             return await send(body, answer, request, receiver, eventLoop)
         }
@@ -60,13 +64,10 @@ final class ScriptedTransport: Transport {
 
     /// - Returns: false when the response is not wanted any more.
     private func send(
-        _ status: Int,
-        _ fields: [(String, String)],
-        _ request: TransportRequest,
+        _ head: ResponseHead,
         _ receiver: any ResponseReceiver,
         _ eventLoop: any EventLoop
     ) async -> Bool {
-        let head = ResponseHead(status: status, fields: fields, url: request.url)
         do {
             try await eventLoop.flatSubmit { receiver.headReceived(head, on: eventLoop) }.get()
             return !Task.isCancelled
@@ -80,11 +81,12 @@ final class ScriptedTransport: Transport {
         _ receiver: any ResponseReceiver,
         _ eventLoop: any EventLoop
     ) async -> TransportError? {
-        let head = ScriptedHead(body, request)
+        let response = FileResponse(body, to: request)
         // Before the head: a test that has seen its effect may move the clock.
         let wait = wait(for: body, answer)
-        guard await send(head.status, head.fields, request, receiver, eventLoop) else { return Self.cancelled }
-        var rest = head.range
+        guard await send(response.head, receiver, eventLoop) else { return Self.cancelled }
+        let range = Int(clamping: response.body.lowerBound)..<Int(clamping: response.body.upperBound)
+        var rest = range
         var sent = 0
         do {
             for part in 1...body.parts where !rest.isEmpty {
@@ -103,7 +105,7 @@ final class ScriptedTransport: Transport {
                 rest = end..<rest.upperBound
             }
         } catch { return Self.cancelled }
-        if rest.isEmpty, head.range.upperBound == body.bytes.count { script.finished(answer) }
+        if rest.isEmpty, range.upperBound == body.bytes.count { script.finished(answer) }
         return nil
     }
 
@@ -141,35 +143,13 @@ final class ScriptedTransport: Transport {
     }
 }
 
-/// The head of the response to a request for a file, and which bytes follow.
-private struct ScriptedHead {
-    var status = 200
-    var fields: [(String, String)] = []
-    var range: Range<Int>
-
-    init(_ body: ScriptedResponse.Body, _ request: TransportRequest) {
-        let count = body.bytes.count
-        range = 0..<count
-        let isRange = request.firstByte > 0 || request.end != nil
-        let isCurrent = request.conditionField.map { $0.value == body.tag } ?? true
-        if isRange, !isCurrent, request.conditionField?.name != "If-Range" {
-            (status, range) = (412, 0..<0)
-        } else if isRange, isCurrent, request.firstByte >= count {
-            (status, range) = (416, 0..<0)
-            fields.append(("Content-Range", "bytes */\(count)"))
-        } else if isRange, isCurrent {
-            let first = Int(clamping: max(0, request.firstByte))
-            range = first..<max(first, min(count, request.end.map { Int(clamping: $0) } ?? count))
-            status = 206
-            fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(count)"))
-        }
-        fields += [
-            ("ETag", body.tag), ("Content-Length", "\(range.count)"), ("Content-Type", body.contentType),
-            ("Accept-Ranges", "bytes"),
-        ]
+extension FileResponse {
+    init(_ body: ScriptedResponse.Body, to request: TransportRequest) {
+        var fields = [("Content-Type", body.contentType), ("Accept-Ranges", "bytes")]
         if let name = body.fileName?.addingPercentEncoding(withAllowedCharacters: .alphanumerics) {
             fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(name)"))
         }
+        self.init(to: request, length: Int64(body.bytes.count), version: body.version, fields: fields)
     }
 }
 

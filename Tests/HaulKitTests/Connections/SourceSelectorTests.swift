@@ -39,13 +39,6 @@ struct SourceSelectorTests {
         #expect(SourceSelector(link("https://home.example/f"), mirrors: many).sources.count == SourceSelector.most)
     }
 
-    @Test func takesUpNoURLThatCannotBeAsked() {
-        let odd = ["ftp://a.example/f", "file:///etc/passwd", "http:///f"].map {
-            Metalink.Source(link($0), priority: 1)
-        }
-        #expect(SourceSelector(link("https://home.example/f"), mirrors: odd).sources.count == 1)
-    }
-
     @Test func takesUpAnInsecureMirrorOfASecureFileOnlyWhenTold() {
         var book = book()
         book.add([mirror("a", scheme: "http")], insecureToo: false)

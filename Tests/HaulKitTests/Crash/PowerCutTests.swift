@@ -159,7 +159,9 @@ private final class PowerCutRig: Sendable {
         }
     }
 
-    private func downloader(_ folder: String, _ transport: any Transport, isWatched: Bool) async throws -> Downloader {
+    private func downloader(_ folder: String, _ transport: any SourceReading, isWatched: Bool) async throws
+        -> Downloader
+    {
         let configuration = configuration(folder)
         let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
             event in

@@ -54,8 +54,24 @@ extension DocumentationSnippets {
         // end
     }
 
-    static func readBack(downloader: Downloader) async throws {
+    /// Stands for a list that an application reads page by page.
+    struct Page: Sendable {
+        func requests() async throws -> [DownloadRequest] { [] }
+    }
+
+    static func addPageByPage(_ pages: [Page], downloader: Downloader) async throws {
         // snippet: Groups-5
+        let group = downloader.group("swift")
+        try await group.expectMore {
+            for page in pages {
+                _ = await downloader.add(try await page.requests())
+            }
+        }
+        // end
+    }
+
+    static func readBack(downloader: Downloader) async throws {
+        // snippet: Groups-6
         let filter = DownloadFilter(states: [.completed], group: "swift", order: .ended, limit: 50)
         for snapshot in try await downloader.list(filter) {
             let lesson = try snapshot.metadata?.decoded(as: Lesson.self)
@@ -65,7 +81,7 @@ extension DocumentationSnippets {
     }
 
     static func addAListOfAFile(downloader: Downloader) async throws {
-        // snippet: Groups-6
+        // snippet: Groups-7
         let file = try Data(contentsOf: URL(fileURLWithPath: "lessons.json"))
         let listed = try JSONDecoder().decode([DownloadRequest].self, from: file)
         let added = await downloader.add(listed)
@@ -74,7 +90,7 @@ extension DocumentationSnippets {
     }
 
     static func actOnMany(downloader: Downloader) async throws {
-        // snippet: Groups-7
+        // snippet: Groups-8
         try await downloader.pause(.owner("ada"))
         try await downloader.setPriority(10, of: .keys(["swift/1"]))
         try await downloader.retry(DownloadFilter(group: "swift", limit: 10))

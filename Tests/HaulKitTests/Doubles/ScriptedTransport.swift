@@ -7,7 +7,7 @@ import Synchronization
 @testable import HaulKit
 
 /// A server without a network: each request is answered by a script, its body fed through the real back-pressure.
-final class ScriptedTransport: Transport {
+final class ScriptedTransport: SourceReading {
     struct Answer: Sendable {
         var status = 200
         var headers: [(String, String)] = []
@@ -16,6 +16,7 @@ final class ScriptedTransport: Transport {
         var failure: TransportError?
     }
 
+    let schemes = HTTPURL.schemes
     private let script: @Sendable (TransportRequest, Int) -> Answer
     private let chunk: Int
     private let log = Mutex<[TransportRequest]>([])
@@ -46,7 +47,9 @@ final class ScriptedTransport: Transport {
         )
     }
 
-    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+    func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
+
+    func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let number = log.withLock { log in
             log.append(request)
             return log.count

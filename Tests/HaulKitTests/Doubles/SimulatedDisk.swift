@@ -298,13 +298,13 @@ extension Downloader {
     /// A downloader whose files are simulated, on the real clock.
     init(
         over disk: SimulatedDisk,
-        _ transport: any Transport,
+        _ reader: any SourceReading,
         _ store: DownloadStore,
         _ configuration: Downloader.Configuration
     ) async throws(DownloadError) {
         try await self.init(
             configuration,
-            transport: transport,
+            readers: SourceReaders(reader),
             disk: disk,
             store: store,
             time: EngineClock(ContinuousClock()),

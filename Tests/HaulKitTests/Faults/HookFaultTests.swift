@@ -41,7 +41,9 @@ struct HookFaultTests {
                 $0.metadata = Metadata(json: #"{"cover":1}"#)
             }
         }
-        try #require(events(bodies) == ["started", "completed", "all-completed"])
+        // The two ends come in either order.
+        try #require(Set(events(bodies)) == ["started", "completed", "group-ended", "all-completed"])
+        try #require(events(bodies).prefix(2) == ["started", "completed"])
         let completed = bodies[1]
         #expect((completed["path"] as? String)?.hasSuffix("/downloads/file.bin") == true)
         #expect(completed["bytes"] as? Int64 == content.count)
@@ -51,8 +53,67 @@ struct HookFaultTests {
         #expect(completed["owner"] as? String == "ada")
         #expect((completed["metadata"] as? [String: Any])?["cover"] as? Int == 1)
         #expect(completed["startedAt"] != nil && completed["endedAt"] != nil)
-        #expect(bodies[2]["completed"] as? Int == 1)
-        #expect(bodies[2]["failed"] as? Int == 0)
+        let all = try #require(bodies.first { $0["event"] as? String == "all-completed" })
+        #expect(all["completed"] as? Int == 1)
+        #expect(all["failed"] as? Int == 0)
+        let group = try #require(bodies.first { $0["event"] as? String == "group-ended" })
+        #expect(group["group"] as? String == "course")
+        #expect(group["completed"] as? Int == 1)
+        #expect(group["failed"] as? Int == 0)
+        #expect(group["bytes"] as? Int64 == content.count)
+        #expect(group["id"] == nil)
+    }
+
+    @Test func tellsTheEndOfAGroupOnceForAllOfIt() async throws {
+        let resource = content.resource()
+        let bodies = try await told(serving: { request in
+            request.target.hasPrefix("/missing") ? .empty(404, "Not Found") : resource.reply(to: request)
+        }) { rig in
+            func request(_ name: String, _ group: String?) throws -> DownloadRequest {
+                try rig.request("/\(name)") {
+                    ($0.destination, $0.group) = (.file(path: rig.folder + "/" + name), group)
+                }
+            }
+            let group = rig.downloader.group("g")
+            try await group.expectMore {
+                _ = try await rig.downloader.add(request("a", "g")).result()
+                _ = await rig.downloader.add([
+                    try request("missing", "g"), try request("b", "g"), try request("c", nil),
+                ])
+            }
+            #expect(try await group.result().count == 3)
+            _ = try await rig.downloader.waitUntilIdle()
+            // Once more for what ends later, and not for what only pauses.
+            _ = try await rig.downloader.add(request("d", "g")).result()
+            #expect(try await group.result().count == 4)
+        }
+        let groups = bodies.filter { $0["event"] as? String == "group-ended" }
+        #expect(groups.map { $0["group"] as? String } == ["g", "g"])
+        #expect(groups.map { $0["completed"] as? Int } == [2, 3])
+        #expect(groups.map { $0["failed"] as? Int } == [1, 1])
+    }
+
+    @Test func tellsTheEndOfAGroupOfWhichTheRestIsPaused() async throws {
+        let (resource, silent) = (content.resource(), content.resource().silent(after: cut))
+        let bodies = try await told(serving: { request in
+            request.target == "/silent" ? silent.reply(to: request) : resource.reply(to: request)
+        }) { rig in
+            func add(_ name: String) async throws -> Download {
+                try await rig.downloader.add(
+                    try rig.request("/\(name)") {
+                        ($0.destination, $0.group) = (.file(path: rig.folder + "/" + name), "g")
+                    }
+                )
+            }
+            let rest = try await add("silent")
+            await rest.reaches(cut)
+            _ = try await add("a").result()
+            try await rig.downloader.group("g").pause()
+            #expect(try await rig.downloader.group("g").result().paused == 1)
+        }
+        let groups = bodies.filter { $0["event"] as? String == "group-ended" }
+        #expect(groups.map { $0["paused"] as? Int } == [1])
+        #expect(groups.map { $0["completed"] as? Int } == [1])
     }
 
     @Test func tellsAFailureAndItsReason() async throws {

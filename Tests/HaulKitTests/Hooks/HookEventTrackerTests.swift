@@ -42,6 +42,23 @@ struct HookEventTrackerTests {
         #expect(book.note(id, .completed(path: "/a"), alreadyExisted: true) == .completed)
     }
 
+    @Test func saysOnceThatAGroupHasEnded() {
+        var book = HookEventTracker()
+        #expect(book.groupEnded("g") == false)
+        _ = book.note(id, .transferring, in: "g")
+        _ = book.note(id, .paused, in: "g")
+        #expect(book.groupEnded("g") == false, "nothing of it has ended")
+        _ = book.note(id, .completed(path: "/a"), in: "g")
+        _ = book.note(DownloadID(), .failed(error), in: "g")
+        #expect(book.endedGroups == ["g"])
+        #expect(book.groupEnded("other") == false)
+        #expect(book.groupEnded("g") == true)
+        #expect(book.groupEnded("g") == false)
+        _ = book.note(id, .completed(path: "/a"), in: "g", alreadyExisted: true)
+        book.forgetEnds()
+        #expect(book.groupEnded("g") == false)
+    }
+
     @Test func saysOnceThatAllHaveEnded() {
         var book = HookEventTracker()
         let other = DownloadID()

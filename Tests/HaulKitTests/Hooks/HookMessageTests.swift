@@ -54,6 +54,33 @@ struct HookMessageTests {
         #expect(HookMessage.all(completed: 3, failed: 1).environment(over: [:]) == expected)
     }
 
+    @Test func sumsUpAGroup() throws {
+        let sums = DownloadSummary(open: 0, paused: 2, failed: 1, completed: 3, receivedBytes: 70, knownTotalBytes: 90)
+        let message = HookMessage(
+            event: .groupEnded,
+            time: Date(timeIntervalSince1970: 1_770_000_000),
+            subject: .group("spring", sums)
+        )
+        let expected = [
+            "HAUL_EVENT": "group-ended", "HAUL_GROUP": "spring", "HAUL_COMPLETED": "3", "HAUL_FAILED": "1",
+            "HAUL_PAUSED": "2", "HAUL_BYTES": "70",
+        ]
+        #expect(message.environment(over: ["HAUL_ID": "old"]) == expected)
+        let json = String(decoding: message.json, as: UTF8.self)
+        #expect(
+            json == #"{"bytes":70,"completed":3,"event":"group-ended","failed":1,"group":"spring","paused":2,"#
+                + #""time":"2026-02-02T02:40:00.000Z","total":90}"#
+        )
+        #expect(message.arguments.isEmpty)
+        #expect(message.notice == ("Downloads ended", "spring: 3 complete, 1 failed, 2 paused"))
+        let complete = HookMessage(
+            event: .groupEnded,
+            time: message.time,
+            subject: .group("spring", DownloadSummary(open: 0, completed: 1))
+        )
+        #expect(complete.notice == ("Downloads complete", "spring: 1 file"))
+    }
+
     @Test func keepsTheProcessesEnvironmentButNoOtherHooksVariables() throws {
         let base = ["PATH": "/bin", "HAUL_STATE_DIR": "/state", "HAUL_ERROR": "old", "HAUL_COMPLETED": "9"]
         let environment = try HookMessage.sample(.started).environment(over: base)

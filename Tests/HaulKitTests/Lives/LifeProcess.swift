@@ -45,7 +45,7 @@ final class LifeProcess: @unchecked Sendable {
         do {
             downloader = try await Downloader(
                 configuration,
-                transport: transport,
+                readers: SourceReaders(transport),
                 disk: disk,
                 store: store.open(self, bootID: disk.bootID, world),
                 time: world.timekeeper,

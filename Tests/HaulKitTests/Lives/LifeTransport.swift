@@ -7,7 +7,8 @@ import NIOHTTP1
 /// The network as one process of a life sees it.
 ///
 /// Unchecked, as `World` is.
-final class LifeTransport: Transport, @unchecked Sendable {
+final class LifeTransport: SourceReading, @unchecked Sendable {
+    let schemes = HTTPURL.schemes
     private let world: World
     private let sites: [LifeSite]
     private var exchanges: [ObjectIdentifier: LifeExchange] = [:]
@@ -28,7 +29,9 @@ final class LifeTransport: Transport, @unchecked Sendable {
         for exchange in exchanges.values.sorted(by: { $0.number < $1.number }) { exchange.cancel() }
     }
 
-    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+    func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
+
+    func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         count += 1
         let exchange = LifeExchange(count, world, receiver) { [weak self] in self?.exchanges[ObjectIdentifier($0)] = nil
         }

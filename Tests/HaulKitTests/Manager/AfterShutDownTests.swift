@@ -52,6 +52,8 @@ struct AfterShutDownTests {
         "priority of a handle": { _, download in try await download.setPriority(7) },
         "start a handle now": { _, download in try await download.startNow() },
         "move a handle": { _, download in try await download.move(to: .first) },
+        "rename": { rig, download in try await rig.downloader.rename(download.id, to: "renamed") },
+        "rename a handle": { _, download in try await download.rename(to: "renamed") },
         "fetch a handle again": { _, download in try await download.fetchAgain() },
         "download a text": { rig, _ in
             _ = try await rig.downloader.download(rig.server.url("/fast/new"), to: rig.folder)

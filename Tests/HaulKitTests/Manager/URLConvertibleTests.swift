@@ -24,6 +24,33 @@ struct URLConvertibleTests {
         }
     }
 
+    @Test func addsWhatIsListedWithItsNames() async throws {
+        try await ManagerRig.run { rig async throws in
+            let url = try #require(URL(string: rig.server.url("/fast/b")))
+            let results = await rig.downloader.add(
+                [
+                    rig.server.url("/fast/a"): "one.bin", url: "sub/two.bin", "": "none.bin",
+                    rig.server.url("/fast/a"): "three.bin", "http://h.example/x": "one.bin",
+                    url: rig.root + "/elsewhere.bin",
+                ],
+                in: rig.folder
+            )
+            var paths: [String] = []
+            for index in [0, 1, 3, 5] { paths.append(try await results[index].get().result().path) }
+            #expect(
+                paths == ["/one.bin", "/sub/two.bin", "/three.bin"].map { rig.folder + $0 } + [
+                    rig.root + "/elsewhere.bin"
+                ]
+            )
+            for (index, code) in [(2, DownloadError.Code.invalidURL), (4, .inUse)] {
+                #expect(#expect(throws: DownloadError.self) { try results[index].get() }?.code == code)
+            }
+            await rig.downloader.shutDown()
+            let late = await rig.downloader.add([url: "late.bin"], in: rig.folder)
+            #expect(#expect(throws: DownloadError.self) { try late[0].get() }?.code == .shutDown)
+        }
+    }
+
     @Test func saysOfWhatIsNoneThatItIsNone() {
         var components = URLComponents()
         components.host = "h"

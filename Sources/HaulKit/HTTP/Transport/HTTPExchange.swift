@@ -161,7 +161,7 @@ final class HTTPExchange: Exchange {
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
         // Ranges count bytes after content coding: only uncoded ones can be resumed and verified.
         headers.add(name: "Accept-Encoding", value: "identity")
-        if request.firstByte > 0 || request.end != nil {
+        if request.isForRange {
             headers.add(name: "Range", value: "bytes=\(request.firstByte)-\(request.end.map { "\($0 - 1)" } ?? "")")
             if let (name, value) = request.condition.field { headers.add(name: name, value: value) }
         }

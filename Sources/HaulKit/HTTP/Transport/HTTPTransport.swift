@@ -8,7 +8,7 @@ internal import NIOSSL
 internal import Synchronization
 
 /// HTTP/1.1 over AsyncHTTPClient's delegate interface, where body bytes stay on their event loop.
-final class HTTPTransport: Transport {
+final class HTTPTransport: SourceReading {
     struct Options: Sendable {
         var connectTimeout: Duration
         /// Longest silence, before the head and within the body. Time in which we hold the server back does not count.
@@ -23,6 +23,7 @@ final class HTTPTransport: Transport {
         let authenticator = Authenticator()
     }
 
+    let schemes = HTTPURL.schemes
     let options: Options
     private let tls: TLSConfiguration
     /// What the library takes at birth.
@@ -60,7 +61,9 @@ final class HTTPTransport: Transport {
         for client in clients.withLock({ $0.values.map(\.self) }) { client.shutdown { _ in } }
     }
 
-    func start(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
+    func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
+
+    func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
         exchange.start { [self] way in client(for: way) }
         return exchange

@@ -69,7 +69,7 @@ package struct HTTPURL: Sendable, Hashable {
         var scheme = base?.url.scheme
         var isRelative = base != nil
         if let (name, after) = Self.scheme(rest) {
-            guard ["http", "https"].contains(name.lowercased()), !after.isEmpty else { return nil }
+            guard Self.schemes.contains(name.lowercased()), !after.isEmpty else { return nil }
             // `http:file` is a relative reference where the base has the same scheme: RFC 3986 §5.2.2.
             isRelative = name.lowercased() == scheme?.lowercased()
             (scheme, rest) = (name, after)

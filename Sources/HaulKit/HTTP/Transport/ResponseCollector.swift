@@ -31,12 +31,12 @@ final class ResponseCollector: ResponseReceiver {
     }
 
     /// Returns when the exchange has ended.
-    func response(to request: TransportRequest, over transport: any Transport) async
+    func response(to request: TransportRequest, over readers: SourceReaders) async
         -> Result<Response, TransportError>
     {
         await withCheckedContinuation { continuation in
             state.withLock { $0.continuation = continuation }
-            let exchange = transport.start(request, receiver: self)
+            let exchange = readers.open(request, receiver: self)
             let isCancelled = state.withLock { state in
                 // One that has ended already is not kept.
                 if state.continuation != nil { state.exchange = exchange }

@@ -40,7 +40,7 @@ extension TraceMask {
         step.surroundings = step.surroundings.map { surroundings in
             var surroundings = surroundings
             surroundings.connectionSlots = surroundings.connectionSlots.filter {
-                ["http", "https"].contains($0.key.scheme)
+                $0.key.scheme != DownloadRequest.placeholderScheme
             }
             return surroundings
         }
@@ -62,6 +62,7 @@ extension TraceMask {
         case .sourceFailed(let id, let error): .sourceFailed(id, masked(error))
         case .sourceReplaced(let link): .sourceReplaced(masked(link))
         case .published: .published(path: Self.path)
+        case .renamed: .renamed(path: Self.path)
         case .skipped: .skipped(path: Self.path)
         case .stepFailed(let error): .stepFailed(masked(error))
         case .slotGranted, .hostKnown, .slotWithdrawn, .pauseRequested, .resumeRequested, .cancelRequested, .held,

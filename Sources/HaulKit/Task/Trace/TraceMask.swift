@@ -29,8 +29,7 @@ struct TraceMask {
     }
 
     private mutating func maskedText(_ text: String) -> String {
-        guard let scheme = text.range(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased())
-        else {
+        guard let scheme = text.range(of: "://"), Self.isScheme(text[..<scheme.lowerBound]) else {
             // In place of a URL, the application's name for the download.
             let (scheme, name) = Self.cut(text[...], at: ":")
             return scheme + ":" + (name.map { mask($0) } ?? "")
@@ -43,6 +42,18 @@ struct TraceMask {
             host = mask(authority[..<at]) + authority[at...]
         }
         return text[..<scheme.upperBound] + host + masked(target: String(rest[end...]))
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        // RFC 3986 §3.1.
+        text != DownloadRequest.placeholderScheme
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x61...0x7A, 0x41...0x5A, 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
     }
 
     private mutating func maskedQuery(_ query: String) -> String {

@@ -1,0 +1,21 @@
+internal import Foundation
+
+extension URL {
+    func withoutUserInfo() -> URL {
+        guard user != nil || password != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return self
+        }
+        parts.user = nil
+        parts.password = nil
+        return parts.url ?? self
+    }
+
+    /// `user:password` of its user info (RFC 7617), as bytes, since escapes may stand for text of any encoding.
+    var credentials: [UInt8]? {
+        guard let user = user(percentEncoded: true) else { return nil }
+        let decoded = [user, password(percentEncoded: true) ?? ""].map { text in
+            FileName.percentDecoded(Array(text.utf8)[...]) ?? Array(text.utf8)
+        }
+        return decoded[0] + [UInt8(ascii: ":")] + decoded[1]
+    }
+}

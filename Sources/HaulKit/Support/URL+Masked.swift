@@ -1,0 +1,32 @@
+public import Foundation
+
+extension URL {
+    /// The URL for people and logs: user info and query, which may be secrets, are replaced by `***`, and the fragment
+    /// is removed.
+    public var masked: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
+        // Without a host no part is known as user info, as in `user:password@host/file`, which has no scheme.
+        if parts.host?.isEmpty ?? true { return Self.maskedWithoutHost(absoluteString) }
+        if parts.user != nil || parts.password != nil {
+            parts.user = "***"
+            parts.password = nil
+        }
+        parts.fragment = nil
+        let hasQuery = parts.query != nil
+        parts.query = nil
+        return (parts.string ?? "(unreadable URL)") + (hasQuery ? "?***" : "")
+    }
+
+    /// A text that is meant to be a URL and has no host: what stands before an `@` may be a password, and a query a token.
+    package static func maskedWithoutHost(_ text: String) -> String {
+        let scheme = text.range(of: "://").map { String(text[..<$0.upperBound]) } ?? ""
+        let rest = text.dropFirst(scheme.count)
+        let query = rest.firstIndex { $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let hidden = ["@", "%40"].compactMap { rest.range(of: $0, options: .backwards)?.upperBound }.max()
+        let isCut = query < rest.endIndex
+        guard let hidden else { return scheme + rest[..<query] + (isCut ? "?***" : "") }
+        // A password may hold the sign that begins a query.
+        guard hidden <= query else { return scheme + "***" }
+        return scheme + "***@" + rest[hidden..<query] + (isCut ? "?***" : "")
+    }
+}
