@@ -69,7 +69,7 @@ import HaulKit
         request.group = course.title
         // A slash would be taken for the end of a folder's name.
         request.suggestedName = lesson.title.replacing("/", with: "-") + "." + lesson.video.pathExtension
-        request.metadata = try Metadata(LessonInfo(title: lesson.title, cover: cover))
+        request.metadata = try DownloadRequest.Metadata(LessonInfo(title: lesson.title, cover: cover))
         return request
     }
 

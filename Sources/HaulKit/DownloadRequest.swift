@@ -75,7 +75,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// `TE`, `Upgrade`).
     public var headers: [HeaderField] = []
     /// The digest that the finished file must have; a file with another digest does not get the final name.
-    public var checksum: Checksum?
+    public var checksum: DownloadRequest.Checksum?
     /// The digests of the file's pieces: each piece is checked when it is complete, and only a wrong piece is fetched
     /// again.
     public var pieces: PieceHashes?
@@ -114,7 +114,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// A label to query by, such as the user of the application whose download it is. Haul does not interpret it.
     public var owner: String?
     /// The application's own data, stored with the download. Haul does not interpret it.
-    public var metadata: Metadata?
+    public var metadata: DownloadRequest.Metadata?
     /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0
     /// What to do when the downloader already has this download. Default: ``PresencePolicy/join``.

@@ -28,7 +28,7 @@ extension DownloadSnapshot: Codable {
             key: try values.decodeIfPresent(String.self, forKey: .key),
             group: try values.decodeIfPresent(String.self, forKey: .group),
             owner: try values.decodeIfPresent(String.self, forKey: .owner),
-            metadata: try values.decodeIfPresent(Metadata.self, forKey: .metadata),
+            metadata: try values.decodeIfPresent(DownloadRequest.Metadata.self, forKey: .metadata),
             priority: try values.decodeIfPresent(Int.self, forKey: .priority) ?? 0,
             addedAt: try values.decode(Date.self, forKey: .addedAt),
             startedAt: try values.decodeIfPresent(Date.self, forKey: .startedAt),

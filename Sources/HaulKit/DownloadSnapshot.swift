@@ -62,7 +62,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The label of its owner: ``DownloadRequest/owner``.
     public let owner: String?
     /// The application's own data: ``DownloadRequest/metadata``.
-    public let metadata: Metadata?
+    public let metadata: DownloadRequest.Metadata?
     /// Higher starts first; see ``DownloadRequest/priority``.
     public let priority: Int
     /// When the download was added.
@@ -114,7 +114,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         key: String? = nil,
         group: String? = nil,
         owner: String? = nil,
-        metadata: Metadata? = nil,
+        metadata: DownloadRequest.Metadata? = nil,
         priority: Int = 0,
         addedAt: Date = Date(),
         startedAt: Date? = nil,

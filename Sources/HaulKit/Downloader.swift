@@ -242,7 +242,7 @@ public actor Downloader {
     ///
     /// - Parameter source: texts are spelled as ``add(_:to:)-(URLConvertible,_)`` would spell them.
     /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` for what is no URL.
-    public func download(url source: some URLConvertible) async throws(DownloadError) -> Download? {
+    public func download(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
         try checkIsOpen()
         var urls: [String] = []
         if let text = source as? String {

@@ -59,7 +59,7 @@ public struct SourceQuery: Sendable, Hashable {
     /// The label of its owner: ``DownloadRequest/owner``.
     public let owner: String?
     /// The application's own data: ``DownloadRequest/metadata``.
-    public let metadata: Metadata?
+    public let metadata: DownloadRequest.Metadata?
     /// The last URL; `nil` when there was none.
     public let url: URL?
     /// Why a URL is needed.
@@ -71,7 +71,7 @@ public struct SourceQuery: Sendable, Hashable {
         key: String? = nil,
         group: String? = nil,
         owner: String? = nil,
-        metadata: Metadata? = nil,
+        metadata: DownloadRequest.Metadata? = nil,
         url: URL? = nil,
         reason: Reason = .noneYet
     ) {

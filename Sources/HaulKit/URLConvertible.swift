@@ -1,19 +1,21 @@
 public import Foundation
 
-/// A type that gives the URL of a download: `URL`, `String`, `URLComponents`, or a type of the application.
-public protocol URLConvertible: Sendable {
-    /// The URL to download.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the value has no URL.
-    func downloadURL() throws(DownloadError) -> URL
+extension DownloadRequest {
+    /// A type that gives the URL of a download: `URL`, `String`, `URLComponents`, or a type of the application.
+    public protocol URLConvertible: Sendable {
+        /// The URL to download.
+        ///
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the value has no URL.
+        func downloadURL() throws(DownloadError) -> URL
+    }
 }
 
-extension URL: URLConvertible {
+extension URL: DownloadRequest.URLConvertible {
     /// The URL itself.
     public func downloadURL() -> URL { self }
 }
 
-extension String: URLConvertible {
+extension String: DownloadRequest.URLConvertible {
     /// Parses the text as a URL. Surrounding white space is ignored. Escapes stay as they are, and characters that a
     /// URL cannot hold are escaped, as browsers do: `/a%20b c` becomes `/a%20b%20c`.
     ///
@@ -51,7 +53,7 @@ package struct SpelledURL: Sendable, Hashable {
     }
 }
 
-extension URLComponents: URLConvertible {
+extension URLComponents: DownloadRequest.URLConvertible {
     /// The URL of the components.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the components make no URL.
@@ -69,10 +71,10 @@ extension DownloadError {
 }
 
 extension DownloadRequest {
-    /// A request for a URL in any of the types of ``URLConvertible``.
+    /// A request for a URL in any of the types of ``DownloadRequest/URLConvertible``.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
-    public init(_ source: some URLConvertible, to destination: Destination) throws(DownloadError) {
+    public init(_ source: some DownloadRequest.URLConvertible, to destination: Destination) throws(DownloadError) {
         guard let text = source as? String else {
             self.init(try source.downloadURL(), to: destination)
             return
@@ -89,11 +91,13 @@ extension Downloader {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: the URL, as `URL`, `String` or whatever is ``URLConvertible``.
+    ///   - source: the URL, as `URL`, `String` or whatever is ``DownloadRequest/URLConvertible``.
     ///   - folder: a path; what is not absolute begins at the current folder. The name is taken from the answer.
     /// - Returns: its handle, at once. ``Download/result()`` waits for the file.
     /// - Throws: ``DownloadError``, as there.
-    public func download(_ source: some URLConvertible, to folder: String) async throws(DownloadError) -> Download {
+    public func download(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
+        -> Download
+    {
         try await add(source, to: folder)
     }
 
@@ -104,7 +108,9 @@ extension Downloader {
     ///   - folder: path of the folder; a relative path starts at the current folder.
     /// - Throws: ``DownloadError``, as ``add(_:)-(DownloadRequest)``; ``DownloadError/Code/invalidURL`` when `source`
     ///   has no URL.
-    public func add(_ source: some URLConvertible, to folder: String) async throws(DownloadError) -> Download {
+    public func add(_ source: some DownloadRequest.URLConvertible, to folder: String) async throws(DownloadError)
+        -> Download
+    {
         try await add(DownloadRequest(source, to: .folder(path: folder)))
     }
 
@@ -113,7 +119,9 @@ extension Downloader {
     /// - Returns: a handle or an error for each source, in order. A source that has no URL fails alone
     ///   (``DownloadError/Code/invalidURL``); after ``Downloader/shutDown()`` each of the others fails with
     ///   ``DownloadError/Code/shutDown``.
-    public func add(_ sources: [any URLConvertible], to folder: String) async -> [Result<Download, DownloadError>] {
+    public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: String) async -> [Result<
+        Download, DownloadError
+    >] {
         await add(sources.map { ($0, .folder(path: folder)) })
     }
 
@@ -131,7 +139,7 @@ extension Downloader {
     ///     literal, and a URL may occur several times.
     ///   - folder: path of the folder; a relative path starts at the current folder.
     /// - Returns: as ``add(_:to:)-([URLConvertible],_)``.
-    public func add(_ files: KeyValuePairs<any URLConvertible, String>, in folder: String) async
+    public func add(_ files: KeyValuePairs<any DownloadRequest.URLConvertible, String>, in folder: String) async
         -> [Result<Download, DownloadError>]
     {
         await add(
@@ -141,7 +149,7 @@ extension Downloader {
         )
     }
 
-    private func add(_ sources: [(any URLConvertible, DownloadRequest.Destination)]) async
+    private func add(_ sources: [(any DownloadRequest.URLConvertible, DownloadRequest.Destination)]) async
         -> [Result<Download, DownloadError>]
     {
         let requests: [Result<DownloadRequest, DownloadError>] = sources.map { source, destination in

@@ -18,7 +18,7 @@ struct GetOptions: ParsableArguments {
     var mirror: [String] = []
 
     @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
-    var checksum: Checksum?
+    var checksum: DownloadRequest.Checksum?
 
     @Option(help: "What to do when the file exists: fail, rename, overwrite or skip.")
     var onConflict: DownloadRequest.ConflictPolicy?

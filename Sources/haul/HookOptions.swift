@@ -44,12 +44,12 @@ struct HookOptions: ParsableArguments {
         if let hookTimeout { configuration.hooks.limits.commandTime = .seconds(hookTimeout) }
     }
 
-    func hooks() throws -> [Hook] {
+    func hooks() throws -> [Downloader.Hook] {
         let programs: [(HookEvent, [String])] = [
             (.started, onStart), (.completed, onComplete), (.failed, onError), (.allCompleted, onAllComplete),
         ]
         var hooks = try programs.flatMap { event, paths in
-            try paths.map { Hook.command(path: try Self.program($0), on: [event]) }
+            try paths.map { Downloader.Hook.command(path: try Self.program($0), on: [event]) }
         }
         let secret = try webhookSecretFile.map(Self.secret)
         hooks += try webhook.map { .webhook(try Self.receiver($0), secret: secret, on: Set(HookEvent.allCases)) }

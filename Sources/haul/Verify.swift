@@ -11,11 +11,11 @@ struct Verify: AsyncParsableCommand {
     var file: String
 
     @Argument(help: "The digest as ALG:HEX (md5, sha1, sha256, sha512).")
-    var checksum: Checksum
+    var checksum: DownloadRequest.Checksum
 
     func run() async throws {
         do {
-            let actual = try await Checksum.of(checksum.algorithm, file: file)
+            let actual = try await DownloadRequest.Checksum.of(checksum.algorithm, file: file)
             guard actual == checksum else {
                 Output.error("\(file) has the digest \(actual), not \(checksum).")
                 throw ExitStatus.checksum.code
@@ -28,10 +28,10 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-extension Checksum: ExpressibleByArgument {
+extension DownloadRequest.Checksum: ExpressibleByArgument {
     public init?(argument: String) {
         // The parser's own sentence names the option and what it was given.
-        guard let checksum = try? Checksum(argument) else { return nil }
+        guard let checksum = try? DownloadRequest.Checksum(argument) else { return nil }
         self = checksum
     }
 }

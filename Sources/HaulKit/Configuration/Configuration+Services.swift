@@ -6,10 +6,10 @@ extension Downloader.Configuration {
     /// others are read when the downloader opens.
     public struct Hooks: Sendable {
         /// Programs, webhooks and desktop notifications to run when downloads start and end. Default: none.
-        public var actions: [Hook] = []
+        public var actions: [Downloader.Hook] = []
         /// Time and number limits of ``actions``.
         public var limits = HookLimits()
-        /// Shows the notifications of ``Hook/desktopNotification(on:)``; `nil`, the default: they are not shown. The
+        /// Shows the notifications of ``Downloader/Hook/desktopNotification(on:)``; `nil`, the default: they are not shown. The
         /// product `HaulDesktop` shows them on the desktop of this user: `import HaulDesktop` and
         /// `configuration.useDesktopServices()`.
         public var notifier: (any Notifier)? {

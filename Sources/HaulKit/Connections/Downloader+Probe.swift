@@ -49,7 +49,8 @@ extension Downloader {
     /// The same for anything that gives a URL: a text, a `URL`, a type of the application.
     ///
     /// - Throws: as ``probe(_:)-(DownloadRequest)``.
-    public func probe(_ source: some URLConvertible) async throws(DownloadError) -> ResourceDescription {
+    public func probe(_ source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> ResourceDescription
+    {
         try await probe(try DownloadRequest(source, to: .folder(path: ".")))
     }
 

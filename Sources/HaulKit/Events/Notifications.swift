@@ -146,7 +146,7 @@ final class Notifications {
     }
 
     /// Replaces the hooks; ends before this call do not count for ``HookEvent/groupEnded`` and ``HookEvent/allCompleted``.
-    func setHooks(_ new: [Hook]) {
+    func setHooks(_ new: [Downloader.Hook]) {
         hooks.replace(with: new)
         hookEvents.forgetEnds()
     }

@@ -103,7 +103,7 @@ extension EngineServices {
 
     /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
     func hasDigest(
-        _ checksum: Checksum?,
+        _ checksum: DownloadRequest.Checksum?,
         _ record: DownloadRecord,
         until flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
@@ -118,15 +118,15 @@ extension EngineServices {
     ///
     /// - Parameter flag: set by a shut-down.
     func digest(
-        _ algorithm: Checksum.Algorithm,
+        _ algorithm: DownloadRequest.Checksum.Algorithm,
         of path: String,
         until flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
     )
-        async throws(DownloadError) -> Checksum
+        async throws(DownloadError) -> DownloadRequest.Checksum
     {
         do throws(DownloadError) {
-            return try await Checksum.of(algorithm, file: path, until: flag)
+            return try await DownloadRequest.Checksum.of(algorithm, file: path, until: flag)
         } catch { throw flag.isSet ? .isShutDown : error }
     }
 

@@ -1,82 +1,84 @@
 public import Foundation
 
-/// A program, a webhook or a desktop notification that is started when downloads start and end.
-///
-/// ```swift
-/// configuration.hooks.actions = [
-///     .command(path: "/usr/local/bin/unpack", on: [.completed]),
-///     .webhook(receiver, secret: secret, on: Set(HookEvent.allCases)),
-///     .desktopNotification(on: [.allCompleted]),
-/// ]
-/// ```
-///
-/// A hook cannot fail or delay a download: a hook that fails is logged at `debug`.
-public enum Hook: Sendable, Hashable {
-    /// Runs a program directly, without a shell.
+extension Downloader {
+    /// A program, a webhook or a desktop notification that is started when downloads start and end.
     ///
-    /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as the last argument.
-    /// Everything else is in its environment: that of this process, with the variables below; a variable without a
-    /// value is not set.
+    /// ```swift
+    /// configuration.hooks.actions = [
+    ///     .command(path: "/usr/local/bin/unpack", on: [.completed]),
+    ///     .webhook(receiver, secret: secret, on: Set(HookEvent.allCases)),
+    ///     .desktopNotification(on: [.allCompleted]),
+    /// ]
+    /// ```
     ///
-    /// | Variable | |
-    /// |---|---|
-    /// | `HAUL_EVENT` | `started`, `completed`, `failed`, `group-ended` or `all-completed` |
-    /// | `HAUL_ID` | id of the download |
-    /// | `HAUL_URL` | the URL without user info and query, which may be secrets (`URL.masked`) |
-    /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
-    /// | `HAUL_BYTES` | bytes of the file received; with `group-ended` of all files of the group |
-    /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request; with `group-ended` only the group's name |
-    /// | `HAUL_METADATA` | the request's metadata, as JSON |
-    /// | `HAUL_WAS_THERE` | `1` when the file already existed |
-    /// | `HAUL_ERROR_CODE` | ``DownloadError/code`` |
-    /// | `HAUL_ERROR` | ``DownloadError/message`` |
-    /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
-    /// | `HAUL_PAUSED` | with `group-ended`: number of downloads of the group that are paused |
-    ///
-    /// A value of more than 64 KiB, which a system may not accept, is not set either. Standard streams of the program
-    /// are `/dev/null`; it inherits no other open file. It is terminated with its child processes after
-    /// ``HookLimits/commandTime``.
-    ///
-    /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
-    ///   script needs a first line that names its interpreter (`#!`).
-    case command(path: String, arguments: [String] = [], on: Set<HookEvent>)
+    /// A hook cannot fail or delay a download: a hook that fails is logged at `debug`.
+    public enum Hook: Sendable, Hashable {
+        /// Runs a program directly, without a shell.
+        ///
+        /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as the last argument.
+        /// Everything else is in its environment: that of this process, with the variables below; a variable without a
+        /// value is not set.
+        ///
+        /// | Variable | |
+        /// |---|---|
+        /// | `HAUL_EVENT` | `started`, `completed`, `failed`, `group-ended` or `all-completed` |
+        /// | `HAUL_ID` | id of the download |
+        /// | `HAUL_URL` | the URL without user info and query, which may be secrets (`URL.masked`) |
+        /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
+        /// | `HAUL_BYTES` | bytes of the file received; with `group-ended` of all files of the group |
+        /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request; with `group-ended` only the group's name |
+        /// | `HAUL_METADATA` | the request's metadata, as JSON |
+        /// | `HAUL_WAS_THERE` | `1` when the file already existed |
+        /// | `HAUL_ERROR_CODE` | ``DownloadError/code`` |
+        /// | `HAUL_ERROR` | ``DownloadError/message`` |
+        /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+        /// | `HAUL_PAUSED` | with `group-ended`: number of downloads of the group that are paused |
+        ///
+        /// A value of more than 64 KiB, which a system may not accept, is not set either. Standard streams of the program
+        /// are `/dev/null`; it inherits no other open file. It is terminated with its child processes after
+        /// ``HookLimits/commandTime``.
+        ///
+        /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
+        ///   script needs a first line that names its interpreter (`#!`).
+        case command(path: String, arguments: [String] = [], on: Set<HookEvent>)
 
-    /// Sends a POST request with a JSON object, in the order of the events.
-    ///
-    /// | Key | |
-    /// |---|---|
-    /// | `event` | as `HAUL_EVENT` above |
-    /// | `time` | time of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
-    /// | `id` `url` `path` `key` `group` `owner` | as above |
-    /// | `bytes` `total` | bytes of the file received; length of the whole file. With `group-ended` sums over the group, `total` of the lengths that are known |
-    /// | `metadata` | the request's metadata, as a JSON value |
-    /// | `wasThere` | the file already existed |
-    /// | `error` | an object: `code`, `message` and, for a response of the server, `status` |
-    /// | `startedAt` `endedAt` | times of the download |
-    /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
-    /// | `paused` | with `group-ended`: number of downloads of the group that are paused |
-    ///
-    /// A key without a value is absent; keys may be added in later versions. The header fields are `Haul-Event`,
-    /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in seconds
-    /// since 1970) and, with a secret, `Haul-Signature`: `sha256=` and the HMAC-SHA256 (RFC 2104) of the timestamp, a
-    /// full stop and the body, in hexadecimal.
-    ///
-    /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425, 429
-    /// or 5xx are retried (``HookLimits/webhookRetry``). Proxies and certificates are those of the downloader.
-    ///
-    /// - Parameters:
-    ///   - url: `http` or `https`. User info in it is sent as Basic authentication.
-    ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
-    case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
+        /// Sends a POST request with a JSON object, in the order of the events.
+        ///
+        /// | Key | |
+        /// |---|---|
+        /// | `event` | as `HAUL_EVENT` above |
+        /// | `time` | time of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
+        /// | `id` `url` `path` `key` `group` `owner` | as above |
+        /// | `bytes` `total` | bytes of the file received; length of the whole file. With `group-ended` sums over the group, `total` of the lengths that are known |
+        /// | `metadata` | the request's metadata, as a JSON value |
+        /// | `wasThere` | the file already existed |
+        /// | `error` | an object: `code`, `message` and, for a response of the server, `status` |
+        /// | `startedAt` `endedAt` | times of the download |
+        /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+        /// | `paused` | with `group-ended`: number of downloads of the group that are paused |
+        ///
+        /// A key without a value is absent; keys may be added in later versions. The header fields are `Haul-Event`,
+        /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in seconds
+        /// since 1970) and, with a secret, `Haul-Signature`: `sha256=` and the HMAC-SHA256 (RFC 2104) of the timestamp, a
+        /// full stop and the body, in hexadecimal.
+        ///
+        /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425, 429
+        /// or 5xx are retried (``HookLimits/webhookRetry``). Proxies and certificates are those of the downloader.
+        ///
+        /// - Parameters:
+        ///   - url: `http` or `https`. User info in it is sent as Basic authentication.
+        ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
+        case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
 
-    /// Shows a notification on the user's desktop, by ``Downloader/Configuration/Hooks/notifier``; does nothing without a notifier or a
-    /// desktop.
-    case desktopNotification(on: Set<HookEvent>)
+        /// Shows a notification on the user's desktop, by ``Downloader/Configuration/Hooks/notifier``; does nothing without a notifier or a
+        /// desktop.
+        case desktopNotification(on: Set<HookEvent>)
 
-    /// The events that start the hook.
-    public var events: Set<HookEvent> {
-        switch self {
-        case .command(_, _, let events), .webhook(_, _, let events), .desktopNotification(let events): events
+        /// The events that start the hook.
+        public var events: Set<HookEvent> {
+            switch self {
+            case .command(_, _, let events), .webhook(_, _, let events), .desktopNotification(let events): events
+            }
         }
     }
 }
@@ -99,7 +101,7 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     case allCompleted = "all-completed"
 }
 
-extension Hook: CustomStringConvertible, CustomDebugStringConvertible {
+extension Downloader.Hook: CustomStringConvertible, CustomDebugStringConvertible {
     /// The kind of the hook with the program's path or the receiver's origin. Contains no secrets: the path of a
     /// webhook's URL often is a secret.
     public var description: String {

@@ -9,7 +9,7 @@ extension HookMessage {
         return [path]
     }
 
-    /// The environment of the process with the variables of ``Hook/command(path:arguments:on:)``.
+    /// The environment of the process with the variables of ``Downloader/Hook/command(path:arguments:on:)``.
     ///
     /// - Parameter base: the environment of this process. Haul's variables in it are another hook's, and are removed.
     func environment(over base: [String: String]) -> [String: String] {

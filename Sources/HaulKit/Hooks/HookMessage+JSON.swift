@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A message as a receiver on the network is sent it.
 extension HookMessage {
-    /// The JSON object of ``Hook/webhook(_:secret:on:)``, its keys in alphabetical order but for `metadata`, which is last.
+    /// The JSON object of ``Downloader/Hook/webhook(_:secret:on:)``, its keys in alphabetical order but for `metadata`, which is last.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -17,7 +17,7 @@ extension HookMessage {
     }
 
     /// JSON that may stand inside other JSON: text that is none becomes a string.
-    private static func value(_ metadata: Metadata, _ encoder: JSONEncoder) -> [UInt8]? {
+    private static func value(_ metadata: DownloadRequest.Metadata, _ encoder: JSONEncoder) -> [UInt8]? {
         let bytes = Array(metadata.json.utf8)
         // A reader may allow a byte order mark and other codings than UTF-8, which other JSON cannot hold (RFC 8259 §8.1).
         let isPlain = !bytes.starts(with: [0xEF, 0xBB, 0xBF]) && !bytes.contains(0)

@@ -26,7 +26,7 @@ struct HookedDownload: Sendable, Equatable {
     var key: String?
     var group: String?
     var owner: String?
-    var metadata: Metadata?
+    var metadata: DownloadRequest.Metadata?
     var alreadyExisted = false
     var error: DownloadError?
     var startedAt: Date?

@@ -5,9 +5,9 @@ internal import Synchronization
 /// Tells hooks what happened, each in its own way and at its own pace. Who tells it never waits, and hears of no failure.
 final class HookRunner: Sendable {
     private struct State {
-        var hooks: [Hook]
+        var hooks: [Downloader.Hook]
         /// One a webhook: each receiver gets its messages in order, and a slow one holds up no other.
-        var webhooks: [Hook: DeliveryQueue] = [:]
+        var webhooks: [Downloader.Hook: DeliveryQueue] = [:]
         var random: SplitMix64
     }
 
@@ -39,7 +39,7 @@ final class HookRunner: Sendable {
     func isWanted(_ event: HookEvent) -> Bool { state.withLock { $0.hooks.contains { $0.events.contains(event) } } }
 
     /// From now on these are told; what was told to others still reaches them.
-    func replace(with hooks: [Hook]) {
+    func replace(with hooks: [Downloader.Hook]) {
         state.withLock { state in
             state.hooks = hooks
             state.webhooks = state.webhooks.filter { hooks.contains($0.key) || !$0.value.isIdle }
@@ -101,7 +101,7 @@ final class HookRunner: Sendable {
         return commands.add { await command.run(message) }
     }
 
-    private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Hook) -> Bool {
+    private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Downloader.Hook) -> Bool {
         guard let poster else { return false }
         let (lane, seed) = state.withLock { state in
             let lane = state.webhooks[hook] ?? DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting)

@@ -1,12 +1,12 @@
 internal import Foundation
 
-extension Checksum {
+extension DownloadRequest.Checksum {
     /// The result of comparing a file with its checksum.
     public enum Decision: Sendable, Hashable {
         /// The file has the digest.
         case right
         /// The file has another digest.
-        case wrong(actual: Checksum)
+        case wrong(actual: DownloadRequest.Checksum)
         /// The file could not be read, or the task was cancelled before the comparison was complete.
         case failed(DownloadError)
     }
@@ -18,7 +18,9 @@ extension Checksum {
     ///   - atOnce: number of files read at the same time; `nil` for the number of processors, at most four: a disk does
     ///     not become faster with more readers.
     /// - Returns: a decision for every file.
-    public static func verify(_ files: [String: Checksum], atOnce: Int? = nil) async -> [String: Decision] {
+    public static func verify(_ files: [String: DownloadRequest.Checksum], atOnce: Int? = nil) async -> [String:
+        Decision]
+    {
         let most = max(1, atOnce ?? min(4, ProcessInfo.processInfo.activeProcessorCount))
         return await withTaskGroup(of: (String, Decision).self) { group in
             var verdicts: [String: Decision] = [:]

@@ -1,11 +1,13 @@
 internal import Foundation
 
-extension Checksum {
+extension DownloadRequest.Checksum {
     /// Computes the digest of a file, off the caller's actor.
     ///
     /// - Throws: ``DownloadError`` with a disk code when the file cannot be read, with ``DownloadError/Code/cancelled``
     ///   when the task is cancelled.
-    public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError) -> Checksum {
+    public static func of(_ algorithm: Algorithm, file path: String) async throws(DownloadError)
+        -> DownloadRequest.Checksum
+    {
         try await of(algorithm, file: path, until: CancelFlag())
     }
 
@@ -14,9 +16,9 @@ extension Checksum {
         _ algorithm: Algorithm,
         file path: String,
         until flag: CancelFlag
-    ) async throws(DownloadError) -> Checksum {
+    ) async throws(DownloadError) -> DownloadRequest.Checksum {
         let isCancelled = CancelFlag()
-        let result: Result<Checksum?, DownloadError> = await withTaskCancellationHandler {
+        let result: Result<DownloadRequest.Checksum?, DownloadError> = await withTaskCancellationHandler {
             await runBlocking {
                 Result { () throws(DownloadError) in
                     do throws(DiskError) {
@@ -37,7 +39,7 @@ extension Checksum {
     ///
     /// - Returns: `nil` when the computation was cancelled.
     private static func read(_ algorithm: Algorithm, _ path: String, isCancelled: () -> Bool) throws(DiskError)
-        -> Checksum?
+        -> DownloadRequest.Checksum?
     {
         // Opening a pipe would wait for somebody to write into it.
         let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)

@@ -1,81 +1,83 @@
-/// The digest that a file must have, and its algorithm.
-///
-/// Written `sha256:9f86d0…`: the algorithm, a colon, the digest in hexadecimal of either case.
-public struct Checksum: Sendable, Hashable, Codable {
-    /// The digest algorithms that Haul can compute. `md5` and `sha1` detect accidents, not attacks.
-    public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
-        case md5, sha1, sha256, sha512
+extension DownloadRequest {
+    /// The digest that a file must have, and its algorithm.
+    ///
+    /// Written `sha256:9f86d0…`: the algorithm, a colon, the digest in hexadecimal of either case.
+    public struct Checksum: Sendable, Hashable, Codable {
+        /// The digest algorithms that Haul can compute. `md5` and `sha1` detect accidents, not attacks.
+        public enum Algorithm: String, Sendable, Hashable, Codable, CaseIterable {
+            case md5, sha1, sha256, sha512
 
-        /// Length of a digest in bytes.
-        public var digestLength: Int {
-            switch self {
-            case .md5: 16
-            case .sha1: 20
-            case .sha256: 32
-            case .sha512: 64
+            /// Length of a digest in bytes.
+            public var digestLength: Int {
+                switch self {
+                case .md5: 16
+                case .sha1: 20
+                case .sha256: 32
+                case .sha512: 64
+                }
             }
         }
-    }
 
-    /// The algorithm of the digest.
-    public let algorithm: Algorithm
-    /// The digest, exactly ``Algorithm/digestLength`` bytes long.
-    public let digest: [UInt8]
+        /// The algorithm of the digest.
+        public let algorithm: Algorithm
+        /// The digest, exactly ``Algorithm/digestLength`` bytes long.
+        public let digest: [UInt8]
 
-    /// Makes a checksum from the bytes of a digest.
-    ///
-    /// - Returns: `nil` when `digest` does not have the algorithm's length.
-    public init?(_ algorithm: Algorithm, digest: [UInt8]) {
-        guard digest.count == algorithm.digestLength else { return nil }
-        self.algorithm = algorithm
-        self.digest = digest
-    }
-
-    /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may have a dash (`sha-256`); case is ignored.
-    ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or
-    ///   the digest is not hexadecimal or has the wrong length. It does not return `nil`, since a request would take
-    ///   that for no checksum.
-    public init(_ text: String) throws(DownloadError) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
-        guard let algorithm = Algorithm(rawValue: parts[0].lowercased().filter { $0 != "-" }) else {
-            throw Self.unreadable("its algorithm is none of md5, sha1, sha256 and sha512")
+        /// Makes a checksum from the bytes of a digest.
+        ///
+        /// - Returns: `nil` when `digest` does not have the algorithm's length.
+        public init?(_ algorithm: Algorithm, digest: [UInt8]) {
+            guard digest.count == algorithm.digestLength else { return nil }
+            self.algorithm = algorithm
+            self.digest = digest
         }
-        guard let digest = Self.bytes(hex: parts[1]), let checksum = Self(algorithm, digest: digest) else {
-            throw Self.unreadable("\(algorithm) has \(algorithm.digestLength * 2) hexadecimal digits")
-        }
-        self = checksum
-    }
 
-    private static func unreadable(_ reason: String) -> DownloadError {
-        DownloadError(.invalidChecksum, "A checksum cannot be read: \(reason).")
-    }
-
-    /// The digest in lower-case hexadecimal.
-    public var hex: String { digest.hexadecimal }
-
-    private static func bytes(hex: Substring) -> [UInt8]? {
-        let digits = Array(hex.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index].hexadecimalValue, let low = digits[index + 1].hexadecimalValue else {
-                return nil
+        /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may have a dash (`sha-256`); case is ignored.
+        ///
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or
+        ///   the digest is not hexadecimal or has the wrong length. It does not return `nil`, since a request would take
+        ///   that for no checksum.
+        public init(_ text: String) throws(DownloadError) {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
+            guard let algorithm = Algorithm(rawValue: parts[0].lowercased().filter { $0 != "-" }) else {
+                throw Self.unreadable("its algorithm is none of md5, sha1, sha256 and sha512")
             }
-            bytes.append(high << 4 | low)
+            guard let digest = Self.bytes(hex: parts[1]), let checksum = Self(algorithm, digest: digest) else {
+                throw Self.unreadable("\(algorithm) has \(algorithm.digestLength * 2) hexadecimal digits")
+            }
+            self = checksum
         }
-        return bytes
+
+        private static func unreadable(_ reason: String) -> DownloadError {
+            DownloadError(.invalidChecksum, "A checksum cannot be read: \(reason).")
+        }
+
+        /// The digest in lower-case hexadecimal.
+        public var hex: String { digest.hexadecimal }
+
+        private static func bytes(hex: Substring) -> [UInt8]? {
+            let digits = Array(hex.utf8)
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(digits.count / 2)
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = digits[index].hexadecimalValue, let low = digits[index + 1].hexadecimalValue else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            }
+            return bytes
+        }
     }
 }
 
-extension Checksum: CustomStringConvertible {
+extension DownloadRequest.Checksum: CustomStringConvertible {
     /// The form `ALG:HEX` that ``init(_:)`` reads.
     public var description: String { "\(algorithm.rawValue):\(hex)" }
 }
 
-extension Checksum.Algorithm {
+extension DownloadRequest.Checksum.Algorithm {
     /// Whether two files with the same digest cannot be made. MD5 and SHA-1 detect accidents only: such a digest,
     /// announced by a server, proves no bytes of another source.
     var isCollisionResistant: Bool {

@@ -7,7 +7,7 @@ enum DigestHasher: Sendable {
     case sha256(SHA256)
     case sha512(SHA512)
 
-    init(_ algorithm: Checksum.Algorithm) {
+    init(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         self =
             switch algorithm {
             case .md5: .md5(Insecure.MD5())

@@ -4,17 +4,17 @@ internal import Foundation
 /// may be shorter.
 public struct PieceHashes: Sendable, Hashable {
     /// The algorithm of all digests.
-    public let algorithm: Checksum.Algorithm
+    public let algorithm: DownloadRequest.Checksum.Algorithm
     /// Length of a piece in bytes, from 1 to 2^62.
     public let pieceLength: Int64
-    /// One digest for each piece, each ``Checksum/Algorithm/digestLength`` bytes long.
+    /// One digest for each piece, each ``DownloadRequest/Checksum/Algorithm/digestLength`` bytes long.
     public let digests: [[UInt8]]
 
     /// Makes the digests of a file.
     ///
     /// - Returns: `nil` when the length is out of range, there is no digest, or a digest does not have the algorithm's
     ///   length.
-    public init?(_ algorithm: Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
+    public init?(_ algorithm: DownloadRequest.Checksum.Algorithm, pieceLength: Int64, digests: [[UInt8]]) {
         guard (1...Self.longestPiece).contains(pieceLength), !digests.isEmpty,
             digests.allSatisfy({ $0.count == algorithm.digestLength })
         else { return nil }
@@ -52,7 +52,7 @@ extension PieceHashes: Codable {
     /// - Throws: `DecodingError`, also when the data is not a whole number of digests.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let algorithm = try container.decode(Checksum.Algorithm.self, forKey: .algorithm)
+        let algorithm = try container.decode(DownloadRequest.Checksum.Algorithm.self, forKey: .algorithm)
         let bytes = [UInt8](try container.decode(Data.self, forKey: .digests))
         let digests = stride(from: 0, to: bytes.count, by: algorithm.digestLength).map { start in
             Array(bytes[start...].prefix(algorithm.digestLength))

@@ -5,14 +5,14 @@ internal import Synchronization
 ///
 /// Bytes that were there before (a resumed prefix) are read back once, by `catchUp`, while new ones already land.
 final class RunningDigest: Sendable {
-    let algorithm: Checksum.Algorithm
+    let algorithm: DownloadRequest.Checksum.Algorithm
     private struct State {
         var hasher: DigestHasher
         var position: Int64 = 0
     }
     private let state: Mutex<State>
 
-    init(_ algorithm: Checksum.Algorithm) {
+    init(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         self.algorithm = algorithm
         state = Mutex(State(hasher: DigestHasher(algorithm)))
     }
@@ -51,7 +51,7 @@ final class RunningDigest: Sendable {
     }
 
     /// The digest of everything taken in so far.
-    func finish() -> Checksum? {
-        state.withLock { Checksum(algorithm, digest: $0.hasher.finish()) }
+    func finish() -> DownloadRequest.Checksum? {
+        state.withLock { DownloadRequest.Checksum(algorithm, digest: $0.hasher.finish()) }
     }
 }

@@ -11,7 +11,7 @@ public struct Metalink: Sendable, Hashable {
         /// Length in bytes; `nil` when the document does not state it.
         public var size: Int64?
         /// The strongest digest of the whole file among those that Haul can compute.
-        public var checksum: Checksum?
+        public var checksum: DownloadRequest.Checksum?
         /// The strongest digests of its pieces among those that Haul can compute. They cover ``size``, if that is
         /// known.
         public var pieces: PieceHashes?

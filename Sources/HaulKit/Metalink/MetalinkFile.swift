@@ -2,7 +2,7 @@ internal import Foundation
 
 /// One file of a Metalink document while it is being read.
 struct MetalinkFile {
-    private typealias Pieces = (algorithm: Checksum.Algorithm, length: Int64, digests: [[UInt8]])
+    private typealias Pieces = (algorithm: DownloadRequest.Checksum.Algorithm, length: Int64, digests: [[UInt8]])
 
     /// Why a file cannot be used: a clause about it.
     struct Fault: Error {
@@ -14,7 +14,7 @@ struct MetalinkFile {
     /// What was said of the file and cannot be read.
     private var faults: [Fault] = []
     private var hasTwoSizes = false
-    private var checksum: Checksum?
+    private var checksum: DownloadRequest.Checksum?
     private var pieces: PieceHashes?
     /// The list of pieces that is open now; nil in one of an unknown algorithm.
     private var openPieces: Pieces?
@@ -123,14 +123,16 @@ struct MetalinkFile {
 
 extension MetalinkFile {
     /// `sha-256` as the IANA writes it, `sha256` as Metalink 3 does.
-    private static func algorithm(_ type: String?) -> Checksum.Algorithm? {
-        type.flatMap { Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
+    private static func algorithm(_ type: String?) -> DownloadRequest.Checksum.Algorithm? {
+        type.flatMap { DownloadRequest.Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
     }
 
     /// White space may stand anywhere in the digits.
-    private static func checksum(_ algorithm: Checksum.Algorithm, _ text: String) -> Checksum? {
+    private static func checksum(_ algorithm: DownloadRequest.Checksum.Algorithm, _ text: String) -> DownloadRequest
+        .Checksum?
+    {
         // A digest that cannot be read counts as none, as one of an unknown algorithm is.
-        try? Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
+        try? DownloadRequest.Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
     }
 
     /// From 0 to 2^62, so that what is counted with it does not overflow.

@@ -17,7 +17,7 @@ struct Resource: Sendable, Hashable, Codable {
     /// False when only the closing of the connection marked the end: nothing proves that the body is whole.
     var isFramed: Bool
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
-    var digest: Checksum?
+    var digest: DownloadRequest.Checksum?
     /// It was a mirror that announced it, for its own file: it proves nothing about bytes of another source. Nil as false.
     var isDigestOfMirror: Bool?
     /// The mirror that all this is known from; nil when it is the download's own URL.

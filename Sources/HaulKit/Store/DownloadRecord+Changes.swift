@@ -78,7 +78,7 @@ extension DownloadRecord {
     /// Records a digest that a finished file was just found to have, so that it need not be read again.
     ///
     /// - Returns: false when nothing has changed.
-    mutating func prove(by checksum: Checksum?) -> Bool {
+    mutating func prove(by checksum: DownloadRequest.Checksum?) -> Bool {
         guard let checksum, checksum != request.checksum || proof != .digest else { return false }
         request.checksum = checksum
         proof = .digest

@@ -15,7 +15,7 @@ extension DownloadRecord {
         )
         (request.key, request.group) = (try row.value("key"), try row.value("groupName"))
         request.owner = try row.value("owner")
-        request.metadata = try row.value("metadata").map(Metadata.init(json:))
+        request.metadata = try row.value("metadata").map(DownloadRequest.Metadata.init(json:))
         request.priority = try row.required("priority")
         self.init(id: try row.required("id"), request, status: status, createdAt: try row.required("createdAt"))
         if let link: String = try row.value("link") {

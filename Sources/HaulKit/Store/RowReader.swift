@@ -67,7 +67,7 @@ struct RowReader {
             folder: try row.value(2)
         )
         (request.key, request.group, request.owner) = (try row.value(7), try row.value(8), try row.value(9))
-        request.metadata = try row.value(10).map(Metadata.init(json:))
+        request.metadata = try row.value(10).map(DownloadRequest.Metadata.init(json:))
         request.priority = try row.required(12)
         var record = DownloadRecord(id: try row.required(0), request, status: status, createdAt: createdAt)
         (record.host, record.position) = (try row.value(11), try row.required(13))

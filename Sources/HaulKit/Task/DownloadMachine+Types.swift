@@ -138,7 +138,7 @@ extension DownloadMachine {
         case right
         /// Nothing to compare with.
         case unchecked
-        case mismatch(expected: Checksum, actual: Checksum)
+        case mismatch(expected: DownloadRequest.Checksum, actual: DownloadRequest.Checksum)
     }
 
     enum Action: Sendable, Equatable, Codable {
@@ -167,7 +167,7 @@ extension DownloadMachine {
         case checkpoint
         case startTimer(TimerID, after: Duration)
         case cancelTimer(TimerID)
-        case verify(Checksum?)
+        case verify(DownloadRequest.Checksum?)
         case cancelVerification
         case publish
         /// Put the bytes that have the wrong digest out of the way, under a name that says so.

@@ -99,7 +99,7 @@ extension DownloadTask {
 
     // MARK: Verifying
 
-    private func verify(_ checksum: Checksum?) {
+    private func verify(_ checksum: DownloadRequest.Checksum?) {
         guard let checksum, let part else {
             proof = machine.resource?.isFramed == true ? .length : .none
             if pendingSteps == 0 { send(.verified(.unchecked)) } else { step { _, _ in .verified(.unchecked) } }

@@ -3,7 +3,7 @@ extension DownloadTask {
     /// - Returns: nil when the comparison was cancelled.
     func compare(
         _ part: PartFile,
-        with checksum: Checksum,
+        with checksum: DownloadRequest.Checksum,
         unless flag: CancelFlag,
         isolation: isolated (any Actor)? = #isolation
     ) async

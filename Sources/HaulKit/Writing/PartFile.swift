@@ -208,7 +208,7 @@ final class PartFile: Sendable {
     // MARK: Digests
 
     /// Keeps a digest from now on. What is already there is read back in the background.
-    func keepDigest(_ algorithm: Checksum.Algorithm) {
+    func keepDigest(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         state.withLock { state in
             if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
         }
@@ -241,8 +241,9 @@ final class PartFile: Sendable {
     /// The digest of the whole file. Reads back whatever was not hashed while it was written.
     ///
     /// - Returns: nil when `isCancelled` turned true first.
-    func digest(_ algorithm: Checksum.Algorithm, isCancelled: @escaping @Sendable () -> Bool) async throws(DiskError)
-        -> Checksum?
+    func digest(_ algorithm: DownloadRequest.Checksum.Algorithm, isCancelled: @escaping @Sendable () -> Bool)
+        async throws(DiskError)
+        -> DownloadRequest.Checksum?
     {
         let digest = state.withLock { state in
             if let digest = state.digest, digest.algorithm == algorithm { return digest }

@@ -53,7 +53,9 @@ public final class DownloadScript: Sendable {
     /// response. Then the next one follows; the last one stays.
     ///
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
-    public func respond(to url: some URLConvertible, with responses: ScriptedResponse...) throws(DownloadError) {
+    public func respond(to url: some DownloadRequest.URLConvertible, with responses: ScriptedResponse...)
+        throws(DownloadError)
+    {
         let key = Self.key(try url.downloadURL())
         state.withLock { $0.entries[key] = responses.isEmpty ? nil : Entry(responses: responses) }
     }
@@ -62,7 +64,7 @@ public final class DownloadScript: Sendable {
     /// taken before the request comes. A URL without responses is ignored.
     ///
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
-    public func step(_ url: some URLConvertible) throws(DownloadError) {
+    public func step(_ url: some DownloadRequest.URLConvertible) throws(DownloadError) {
         let key = Self.key(try url.downloadURL())
         state.withLock { $0.entries[key]?.steps }?.advance(by: Self.stepTime)
     }

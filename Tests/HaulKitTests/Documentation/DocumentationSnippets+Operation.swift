@@ -20,7 +20,7 @@ extension DocumentationSnippets {
             request.key = "swift/\(number + 1)"
             request.group = "swift"
             request.owner = "ada"
-            request.metadata = try Metadata(item.lesson)
+            request.metadata = try DownloadRequest.Metadata(item.lesson)
             return request
         }
         for result in await downloader.add(requests) {

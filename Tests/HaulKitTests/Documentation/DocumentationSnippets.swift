@@ -43,7 +43,7 @@ enum DocumentationSnippets {
     static func sayMore(url: URL, digest: String, token: String) throws -> DownloadRequest {
         // snippet: GettingStarted-3
         var request = DownloadRequest(url, to: .file(path: "Downloads/disk.iso"))
-        request.checksum = try Checksum("sha256:" + digest)
+        request.checksum = try DownloadRequest.Checksum("sha256:" + digest)
         request.onConflict = .overwrite
         if let field = HeaderField("Authorization", "Bearer \(token)") { request.headers.append(field) }
         // end

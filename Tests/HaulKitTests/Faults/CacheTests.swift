@@ -126,7 +126,7 @@ struct CacheTests {
 struct ChecksumBatchTests {
     @Test func comparesManyFilesEachByItsOwnAlgorithm() async throws {
         let folder = try ScratchFolder()
-        var files: [String: Checksum] = [:]
+        var files: [String: DownloadRequest.Checksum] = [:]
         let digests = [
             "md5:900150983cd24fb0d6963f7d28e17f72", "sha1:a9993e364706816aba3e25717850c26c9cd0d89d",
             "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
@@ -136,19 +136,19 @@ struct ChecksumBatchTests {
         for (number, digest) in digests.enumerated() {
             let path = folder.path + "/\(number)"
             try Data("abc".utf8).write(to: URL(fileURLWithPath: path))
-            let checksum = try Checksum(digest)
+            let checksum = try DownloadRequest.Checksum(digest)
             files[path] = checksum
         }
-        let wrong = try Checksum("md5:00000000000000000000000000000000")
+        let wrong = try DownloadRequest.Checksum("md5:00000000000000000000000000000000")
         files[folder.path + "/missing"] = wrong
         let other = folder.path + "/other"
         try Data("abc".utf8).write(to: URL(fileURLWithPath: other))
         files[other] = wrong
         for atOnce in [nil, 1, 100, -3] {
-            let verdicts = await Checksum.verify(files, atOnce: atOnce)
+            let verdicts = await DownloadRequest.Checksum.verify(files, atOnce: atOnce)
             #expect(verdicts.count == 6)
             for number in digests.indices { #expect(verdicts[folder.path + "/\(number)"] == .right) }
-            let actual = try Checksum(digests[0])
+            let actual = try DownloadRequest.Checksum(digests[0])
             #expect(verdicts[other] == .wrong(actual: actual))
             guard case .failed? = verdicts[folder.path + "/missing"] else {
                 Issue.record("a file that is missing has a digest")
@@ -158,10 +158,10 @@ struct ChecksumBatchTests {
     }
 
     @Test func readsNothingOnceItsTaskIsCancelled() async throws {
-        let checksum = try Checksum("md5:900150983cd24fb0d6963f7d28e17f72")
+        let checksum = try DownloadRequest.Checksum("md5:900150983cd24fb0d6963f7d28e17f72")
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return await Checksum.verify(["/dev/null": checksum, "/etc/passwd": checksum])
+            return await DownloadRequest.Checksum.verify(["/dev/null": checksum, "/etc/passwd": checksum])
         }
         let decision = await task.value["/etc/passwd"]
         guard case .failed(let error)? = decision else {

@@ -10,8 +10,8 @@ struct ChecksumFaultTests {
     private let content = TestContent.first
     private let other = TestContent.second
 
-    @Test(arguments: Checksum.Algorithm.allCases)
-    func provesAFileByItsDigest(_ algorithm: Checksum.Algorithm) async throws {
+    @Test(arguments: DownloadRequest.Checksum.Algorithm.allCases)
+    func provesAFileByItsDigest(_ algorithm: DownloadRequest.Checksum.Algorithm) async throws {
         let checksum = try #require(content.checksum(algorithm))
         try await FaultRig.run(serving: content.resource()) { rig async throws in
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
@@ -141,7 +141,7 @@ struct ChecksumFaultTests {
     @Test func checksAnEmptyFile() async throws {
         let nothing = TestContent(seed: 1, count: 0)
         try await FaultRig.run(serving: nothing.resource()) { rig async throws in
-            let checksum = try Checksum("md5:d41d8cd98f00b204e9800998ecf8427e")
+            let checksum = try DownloadRequest.Checksum("md5:d41d8cd98f00b204e9800998ecf8427e")
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(nothing))
         }
@@ -187,10 +187,10 @@ extension TestContent {
     ]
 
     /// The digest of ``first`` or ``second``.
-    func checksum(_ algorithm: Checksum.Algorithm) -> Checksum? {
+    func checksum(_ algorithm: DownloadRequest.Checksum.Algorithm) -> DownloadRequest.Checksum? {
         Self.digests["\(seed) \(algorithm.rawValue)"].flatMap {
             // None of these is unreadable; whoever requires one would see it.
-            try? Checksum("\(algorithm.rawValue):\($0)")
+            try? DownloadRequest.Checksum("\(algorithm.rawValue):\($0)")
         }
     }
 

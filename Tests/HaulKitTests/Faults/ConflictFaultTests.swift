@@ -45,7 +45,7 @@ struct ConflictFaultTests {
     @Test func overwritesOnlyWithACompleteFile() async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
-            let wrong = try Checksum("md5:00000000000000000000000000000000")
+            let wrong = try DownloadRequest.Checksum("md5:00000000000000000000000000000000")
             let error = try await rig.failure { request in
                 request.onConflict = .overwrite
                 request.checksum = wrong

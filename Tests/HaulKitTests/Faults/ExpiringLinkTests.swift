@@ -225,7 +225,7 @@ struct ExpiringLinkTests {
             }
             let first = try await Downloader(configuration)
             var request = DownloadRequest(key: "a/b ü", to: .folder(path: rig.folder))
-            request.metadata = Metadata(json: "7")
+            request.metadata = DownloadRequest.Metadata(json: "7")
             let id = try await first.add(request).id
             await first.shutDown()
 

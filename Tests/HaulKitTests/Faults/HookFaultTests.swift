@@ -38,7 +38,7 @@ struct HookFaultTests {
                 $0.key = "lesson 1"
                 $0.group = "course"
                 $0.owner = "ada"
-                $0.metadata = Metadata(json: #"{"cover":1}"#)
+                $0.metadata = DownloadRequest.Metadata(json: #"{"cover":1}"#)
             }
         }
         // The two ends come in either order.
@@ -173,7 +173,7 @@ struct HookFaultTests {
             let nobody = try #require(URL(string: "http://\(FaultRig.nobody)/"))
             let noURL = try #require(URL(string: "file:///etc"))
             let all = Set(HookEvent.allCases)
-            let actions: [Hook] = [
+            let actions: [Downloader.Hook] = [
                 .command(path: "/nowhere/hook", on: all), .command(path: "", on: all), .webhook(nobody, on: all),
                 .webhook(noURL, on: all), .desktopNotification(on: all),
             ]

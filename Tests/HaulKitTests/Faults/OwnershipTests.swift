@@ -51,7 +51,7 @@ struct OwnershipTests {
             #expect(skipped.alreadyExisted && skipped.bytes == 4)
             let second = try await Downloader(rig.configuration)
             await #expect(throws: DownloadError.self) { try await second.add(rig.request()).result() }
-            let wrong = try Checksum("md5:" + String(repeating: "0", count: 32))
+            let wrong = try DownloadRequest.Checksum("md5:" + String(repeating: "0", count: 32))
             await #expect(throws: DownloadError.self) {
                 try await second.add(
                     rig.request {

@@ -28,7 +28,7 @@ extension TestRequest {
 
 extension TestContent {
     /// The digests of its pieces.
-    func pieces(_ length: Int64 = 64 << 10, _ algorithm: Checksum.Algorithm = .sha256) -> PieceHashes? {
+    func pieces(_ length: Int64 = 64 << 10, _ algorithm: DownloadRequest.Checksum.Algorithm = .sha256) -> PieceHashes? {
         let digests = stride(from: 0, to: count, by: Int64.Stride(length)).map { start in
             var hasher = DigestHasher(algorithm)
             bytes(start..<min(start + length, count)).withUnsafeBytes { hasher.update($0) }
@@ -38,10 +38,10 @@ extension TestContent {
     }
 
     /// What the whole must be.
-    var digest: Checksum? {
+    var digest: DownloadRequest.Checksum? {
         var hasher = DigestHasher(.sha256)
         bytes(0..<count).withUnsafeBytes { hasher.update($0) }
-        return Checksum(.sha256, digest: hasher.finish())
+        return DownloadRequest.Checksum(.sha256, digest: hasher.finish())
     }
 }
 

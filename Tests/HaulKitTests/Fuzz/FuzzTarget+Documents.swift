@@ -65,8 +65,10 @@ extension FuzzTarget {
             ["sha256:" + String(repeating: "2b", count: 32), "MD5:" + String(repeating: "0d", count: 16), "sha-1:00"]
         ) {
             text in
-            guard let checksum = try? Checksum(text) else { return nil }
-            guard let again = try? Checksum(checksum.description) else { return "\(checksum) cannot be read again" }
+            guard let checksum = try? DownloadRequest.Checksum(text) else { return nil }
+            guard let again = try? DownloadRequest.Checksum(checksum.description) else {
+                return "\(checksum) cannot be read again"
+            }
             return again == checksum ? nil : "\(again)"
         },
         FuzzTarget(

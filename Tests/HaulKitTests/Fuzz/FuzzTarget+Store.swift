@@ -59,7 +59,7 @@ extension FuzzTarget {
             var download = HookedDownload(id: DownloadID(), url: url, path: parts.first, bytes: 1)
             download.key = parts.first
             download.error = DownloadError(.internalFault, parts.first ?? "", cause: parts.last)
-            download.metadata = parts.last.map { Metadata(json: $0) }
+            download.metadata = parts.last.map { DownloadRequest.Metadata(json: $0) }
             let message = HookMessage(event: .failed, time: now, subject: .download(download))
             let object = try? JSONSerialization.jsonObject(with: Data(message.json))
             return object is [String: Any] ? nil : "\(String(decoding: message.json, as: UTF8.self)) is no JSON"

@@ -37,7 +37,7 @@ struct HookMessageTests {
             $0.key = "course 1"
             $0.group = "spring"
             $0.owner = "ada"
-            $0.metadata = Metadata(json: #"{"n":1}"#)
+            $0.metadata = DownloadRequest.Metadata(json: #"{"n":1}"#)
             $0.error = DownloadError(.diskFull, "The disk is full.", cause: "errno 28")
         }
         let expected = [
@@ -132,20 +132,20 @@ struct HookMessageTests {
 
     @Test func embedsMetadataAsTheValueThatItIs() throws {
         let json = #"{"big":12345678901234567890.123,"list":[1,null]}"#
-        let message = try HookMessage.sample(.started) { $0.metadata = Metadata(json: json) }
+        let message = try HookMessage.sample(.started) { $0.metadata = DownloadRequest.Metadata(json: json) }
         #expect(String(decoding: message.json, as: UTF8.self).hasSuffix(#","metadata":\#(json)}"#))
         #expect(try object(message)["metadata"] is [String: Any])
     }
 
     @Test(arguments: ["{", "", "nonsense", "1}", "\0" + "1", "{} {}", #"1,"event":"forged""#])
     func makesAStringOfMetadataThatIsNoJSON(_ text: String) throws {
-        let message = try HookMessage.sample(.started) { $0.metadata = Metadata(json: text) }
+        let message = try HookMessage.sample(.started) { $0.metadata = DownloadRequest.Metadata(json: text) }
         #expect(try object(message)["metadata"] as? String == text)
         #expect(try object(message)["event"] as? String == "started")
     }
 
     @Test func hidesNoByteOrderMarkAmongOtherJSON() throws {
-        let message = try HookMessage.sample(.started) { $0.metadata = Metadata(json: "\u{FEFF}{}") }
+        let message = try HookMessage.sample(.started) { $0.metadata = DownloadRequest.Metadata(json: "\u{FEFF}{}") }
         #expect(Array(message.json).suffix(9) == Array(#":"\#u{FEFF}{}"}"#.utf8))
     }
 
@@ -162,7 +162,7 @@ struct HookMessageTests {
 
     @Test func showsNoSecretOfAHook() throws {
         let url = try #require(URL(string: "https://u:hidden@h/hidden?hidden"))
-        let hook = Hook.webhook(url, secret: "hidden", on: [.started])
+        let hook = Downloader.Hook.webhook(url, secret: "hidden", on: [.started])
         #expect(!"\(hook)".contains("hidden"))
         #expect(!String(reflecting: [hook]).contains("hidden"))
     }

@@ -5,22 +5,23 @@ import Testing
 
 struct ChecksumTests {
     private static let hex = [
-        Checksum.Algorithm.md5: String(repeating: "0a", count: 16), .sha1: String(repeating: "1B", count: 20),
+        DownloadRequest.Checksum.Algorithm.md5: String(repeating: "0a", count: 16),
+        .sha1: String(repeating: "1B", count: 20),
         .sha256: String(repeating: "fF", count: 32), .sha512: String(repeating: "90", count: 64),
     ]
 
-    @Test(arguments: Checksum.Algorithm.allCases)
-    func readsAndWritesEveryAlgorithm(_ algorithm: Checksum.Algorithm) throws {
+    @Test(arguments: DownloadRequest.Checksum.Algorithm.allCases)
+    func readsAndWritesEveryAlgorithm(_ algorithm: DownloadRequest.Checksum.Algorithm) throws {
         let hex = try #require(Self.hex[algorithm])
-        let checksum = try Checksum("\(algorithm.rawValue):\(hex)")
+        let checksum = try DownloadRequest.Checksum("\(algorithm.rawValue):\(hex)")
         #expect(checksum.algorithm == algorithm && checksum.digest.count == algorithm.digestLength)
         #expect(checksum.description == "\(algorithm.rawValue):\(hex.lowercased())")
-        #expect(try Checksum(checksum.description) == checksum)
+        #expect(try DownloadRequest.Checksum(checksum.description) == checksum)
     }
 
     @Test(arguments: ["sha-256", "SHA256", "Sha-256", "SHA-2-56"])
     func readsSloppyAlgorithmNames(_ name: String) throws {
-        #expect(try Checksum(name + ":" + String(repeating: "00", count: 32)).algorithm == .sha256)
+        #expect(try DownloadRequest.Checksum(name + ":" + String(repeating: "00", count: 32)).algorithm == .sha256)
     }
 
     @Test(arguments: [
@@ -32,7 +33,7 @@ struct ChecksumTests {
         "sha256::" + String(repeating: "0", count: 64),
     ])
     func refusesWhatIsNoChecksum(_ text: String) {
-        #expect(throws: DownloadError.self) { try Checksum(text) }
+        #expect(throws: DownloadError.self) { try DownloadRequest.Checksum(text) }
     }
 
     @Test(arguments: [
@@ -40,13 +41,13 @@ struct ChecksumTests {
         ("sha256:9f86", "sha256 has 64 hexadecimal digits"),
     ])
     func saysWhyItCannotReadOne(_ text: String, _ reason: String) {
-        let error = #expect(throws: DownloadError.self) { try Checksum(text) }
+        let error = #expect(throws: DownloadError.self) { try DownloadRequest.Checksum(text) }
         #expect(error?.code == .invalidChecksum && error?.message.contains(reason) == true)
     }
 
     @Test func refusesADigestOfTheWrongLength() {
         for length in [0, 15, 17, 31, 33] {
-            #expect(Checksum(.sha256, digest: Array(repeating: 0, count: length)) == nil)
+            #expect(DownloadRequest.Checksum(.sha256, digest: Array(repeating: 0, count: length)) == nil)
         }
     }
 }

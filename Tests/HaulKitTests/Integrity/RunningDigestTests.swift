@@ -11,14 +11,14 @@ struct RunningDigestTests {
             + "80e2a9ac94fa54ca49f",
     ])
     func computesTheDigestOfABC(_ expected: String) throws {
-        let checksum = try Checksum(expected)
+        let checksum = try DownloadRequest.Checksum(expected)
         let digest = RunningDigest(checksum.algorithm)
         digest.update([ByteBuffer(string: "a"), ByteBuffer(), ByteBuffer(string: "b")], at: 0)
         digest.update([ByteBuffer(string: "c")], at: 2)
         #expect(digest.finish() == checksum && digest.position == 3)
     }
 
-    private func digest(of bytes: [UInt8]) -> Checksum? {
+    private func digest(of bytes: [UInt8]) -> DownloadRequest.Checksum? {
         let digest = RunningDigest(.sha256)
         digest.update([ByteBuffer(bytes: bytes)], at: 0)
         return digest.finish()

@@ -143,7 +143,7 @@ final class LifeSite: @unchecked Sendable {
     }
 
     /// That of the version that is meant.
-    var digest: Checksum? {
+    var digest: DownloadRequest.Checksum? {
         let digest = RunningDigest(.sha256)
         digest.update([ByteBuffer(bytes: versions[0].bytes)], at: 0)
         return digest.finish()

@@ -9,9 +9,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EarlierRunTests {
     /// The digest of what the rig serves.
-    private func checksum(_ rig: FaultRig) async throws -> Checksum {
+    private func checksum(_ rig: FaultRig) async throws -> DownloadRequest.Checksum {
         let download = try await rig.downloader.add(try rig.named("for-its-digest"))
-        let checksum = try await Checksum.of(.sha256, file: download.result().path)
+        let checksum = try await DownloadRequest.Checksum.of(.sha256, file: download.result().path)
         try await download.remove(deletingFile: true)
         return checksum
     }

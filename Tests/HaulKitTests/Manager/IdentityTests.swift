@@ -85,7 +85,7 @@ struct IdentityTests {
         try await ManagerRig.run { rig async throws in
             let episode = Episode(title: "Pilot \"1\"", season: 3)
             var request = try rig.named("a") { $0.owner = "ada" }
-            request.metadata = try Metadata(episode)
+            request.metadata = try DownloadRequest.Metadata(episode)
             let download = try await rig.downloader.add(request)
             _ = try await download.result()
             try await rig.reopened { next async throws in

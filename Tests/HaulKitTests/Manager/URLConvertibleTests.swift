@@ -55,7 +55,7 @@ struct URLConvertibleTests {
         var components = URLComponents()
         components.host = "h"
         components.path = "no slash"
-        for none in ["", "http://[", components] as [any URLConvertible] {
+        for none in ["", "http://[", components] as [any DownloadRequest.URLConvertible] {
             let error = #expect(throws: DownloadError.self) { try none.downloadURL() }
             #expect(error?.code == .invalidURL)
         }

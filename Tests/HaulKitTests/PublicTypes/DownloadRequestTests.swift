@@ -23,14 +23,14 @@ struct DownloadRequestTests {
         request.mirrors = [Metalink.Source(try SpelledURL("https://m.example/{a}"), priority: 2)]
         request.suggestedName = "ü"
         request.headers = [HeaderField("A", "b \"c\"")].compactMap { $0 }
-        request.checksum = Checksum(.sha256, digest: Array(0..<32))
+        request.checksum = DownloadRequest.Checksum(.sha256, digest: Array(0..<32))
         request.pieces = PieceHashes(.sha1, pieceLength: 5, digests: [Array(0..<20)])
         (request.size, request.bytesPerSecond) = (5, 9)
         (request.onConflict, request.onDuplicate) = (.skip, .refuse)
         (request.failsOnChange, request.resumesUnverified) = (true, true)
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
         (request.key, request.group, request.owner) = ("k", "g", "o")
-        (request.metadata, request.priority) = (Metadata(json: "{\"a\":1}"), -3)
+        (request.metadata, request.priority) = (DownloadRequest.Metadata(json: "{\"a\":1}"), -3)
         return request
     }
 

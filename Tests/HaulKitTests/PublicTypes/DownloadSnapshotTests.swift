@@ -22,7 +22,7 @@ struct DownloadSnapshotTests {
         key: "k",
         group: "g",
         owner: "o",
-        metadata: Metadata(json: "{}"),
+        metadata: DownloadRequest.Metadata(json: "{}"),
         priority: 3,
         addedAt: Date(timeIntervalSince1970: 1),
         startedAt: Date(timeIntervalSince1970: 2),

@@ -29,7 +29,7 @@ struct ColumnTextsTests {
         var resource = Resource(total: 5)
         resource.contentCoding = "gzip"
         (resource.hasUsableRanges, resource.isFramed) = (false, false)
-        resource.digest = Checksum(.md5, digest: Array(repeating: 7, count: 16))
+        resource.digest = DownloadRequest.Checksum(.md5, digest: Array(repeating: 7, count: 16))
         resource.mirror = URL(string: "http://mirror.test/")
         let text = try ColumnTexts().of(resource)
         #expect(try JSONDecoder().decode(Resource.self, from: Data(text.utf8)) == resource)

@@ -138,7 +138,7 @@ struct MachineComparisonTests {
     }
 
     @Test func comparesNoBlocksWhereADigestWillTell() throws {
-        let checksum = try Checksum("md5:d41d8cd98f00b204e9800998ecf8427e")
+        let checksum = try DownloadRequest.Checksum("md5:d41d8cd98f00b204e9800998ecf8427e")
         #expect(interrupted { $0.checksum = checksum }.place == .connecting)
         var named = Self.weakWhole
         named.headers.add(name: "Repr-Digest", value: "sha-256=:4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=:")

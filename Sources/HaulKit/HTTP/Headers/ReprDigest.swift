@@ -9,7 +9,7 @@ enum ReprDigest {
     /// `Repr-Digest` goes before `Digest`, and counts only with SHA-512 or SHA-256; SHA-1 and MD5 count only from a
     /// `Digest` that has nothing better. Digests of unknown algorithms, of the wrong length or in bad base64 are
     /// ignored.
-    static func checksum(reprDigest: [String], digest: [String]) -> Checksum? {
+    static func checksum(reprDigest: [String], digest: [String]) -> DownloadRequest.Checksum? {
         if reprDigest.isEmpty, digest.isEmpty { return nil }
         return strongest(dictionary(reprDigest), of: [("sha-512", .sha512), ("sha-256", .sha256)])
             ?? strongest(
@@ -22,11 +22,13 @@ enum ReprDigest {
 
     private static func strongest(
         _ entries: [Entry],
-        of algorithms: [(name: String, algorithm: Checksum.Algorithm)]
-    ) -> Checksum? {
+        of algorithms: [(name: String, algorithm: DownloadRequest.Checksum.Algorithm)]
+    ) -> DownloadRequest.Checksum? {
         for (name, algorithm) in algorithms {
             for entry in entries where entry.name == name {
-                if let digest = bytes(base64: entry.base64), let checksum = Checksum(algorithm, digest: digest) {
+                if let digest = bytes(base64: entry.base64),
+                    let checksum = DownloadRequest.Checksum(algorithm, digest: digest)
+                {
                     return checksum
                 }
             }

@@ -49,7 +49,7 @@ package struct ResponseHead: Sendable, Equatable {
         return values.count == 1 ? ContentRange(values[0]) : nil
     }
 
-    var digest: Checksum? {
+    var digest: DownloadRequest.Checksum? {
         ReprDigest.checksum(reprDigest: headers["Repr-Digest"], digest: headers["Digest"])
     }
 }

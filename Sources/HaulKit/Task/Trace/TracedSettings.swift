@@ -7,7 +7,7 @@ private struct TracedSettings: Codable {
     var target: String?
     var mirrors: [Metalink.Source]
     var retry: RetryPolicy
-    var checksum: Checksum?
+    var checksum: DownloadRequest.Checksum?
     var size: Int64?
     var pieces: PieceHashes?
     var isRepair: Bool

@@ -13,10 +13,14 @@ struct ReprDigestTests {
         Data(repeating: byte, count: length).base64EncodedString()
     }
 
-    private func expected(_ algorithm: Checksum.Algorithm) throws -> Checksum {
-        let bytes: [Checksum.Algorithm: UInt8] = [.md5: 0x55, .sha1: 0x11, .sha256: 0x25, .sha512: 0x51]
+    private func expected(_ algorithm: DownloadRequest.Checksum.Algorithm) throws -> DownloadRequest.Checksum {
+        let bytes: [DownloadRequest.Checksum.Algorithm: UInt8] = [
+            .md5: 0x55, .sha1: 0x11, .sha256: 0x25, .sha512: 0x51,
+        ]
         let byte = try #require(bytes[algorithm])
-        return try #require(Checksum(algorithm, digest: Array(repeating: byte, count: algorithm.digestLength)))
+        return try #require(
+            DownloadRequest.Checksum(algorithm, digest: Array(repeating: byte, count: algorithm.digestLength))
+        )
     }
 
     // `{"hello": "world"}` and a line feed: RFC 9530, B.1.
@@ -35,12 +39,12 @@ struct ReprDigestTests {
     }
 
     @Test(arguments: [
-        ("MD5=\(md5)", Checksum.Algorithm.md5), ("MD5=\(md5),SHA=\(sha1)", .sha1),
+        ("MD5=\(md5)", DownloadRequest.Checksum.Algorithm.md5), ("MD5=\(md5),SHA=\(sha1)", .sha1),
         ("sha=\(sha1), SHA-256=\(sha256) ,md5=\(md5)", .sha256), ("sha-256=\(sha256),SHA-512=\(sha512)", .sha512),
         ("UNIXsum=30637, crc32c=AAAA, SHA-256 = \(sha256)", .sha256), ("SHA-512=\(sha256),SHA-256=\(sha256)", .sha256),
         ("SHA-256=\(md5),SHA-256=\(sha256)", .sha256),
     ])
-    func takesTheStrongestOfDigest(_ field: String, _ algorithm: Checksum.Algorithm) throws {
+    func takesTheStrongestOfDigest(_ field: String, _ algorithm: DownloadRequest.Checksum.Algorithm) throws {
         #expect(ReprDigest.checksum(reprDigest: [], digest: [field]) == (try expected(algorithm)))
         let lines = field.split(separator: ",").map(String.init)
         #expect(ReprDigest.checksum(reprDigest: [], digest: lines) == (try expected(algorithm)))

@@ -17,7 +17,7 @@ struct StoreDump: Codable, Equatable {
         var suggestedName: String?
         var isNameNumbered: Bool
         var headers: [HeaderField]
-        var checksum: Checksum?
+        var checksum: DownloadRequest.Checksum?
         var pieces: PieceHashes?
         var size: Int64?
         var bytesPerSecond: Int64?

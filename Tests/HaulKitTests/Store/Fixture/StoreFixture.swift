@@ -122,7 +122,7 @@ extension StoreFixture {
             (every.failsOnChange, every.resumesUnverified) = (true, true)
             (every.setsModificationTime, every.allowsInsecureRedirects) = (true, true)
             (every.key, every.group, every.owner) = ("course/1", "course", "ada")
-            every.metadata = Metadata(json: #"{"title":"Pilot \"1\"","season":1}"#)
+            every.metadata = DownloadRequest.Metadata(json: #"{"title":"Pilot \"1\"","season":1}"#)
             every.priority = 7
             add(every)
             var beside = request("https://files.example/plain.iso", folder: "waiting")
@@ -133,7 +133,7 @@ extension StoreFixture {
 
         private mutating func unfinished() throws {
             var paused = request("https://files.example/paused.iso", file: "paused.iso")
-            paused.checksum = Checksum(.sha256, digest: Array(0..<32))
+            paused.checksum = DownloadRequest.Checksum(.sha256, digest: Array(0..<32))
             paused.onConflict = .overwrite
             let holes = PersistedRanges(
                 written: ByteSet([0..<500_000, 600_000..<700_001, 900_000..<1_000_000]),
@@ -189,7 +189,7 @@ extension StoreFixture {
             }
             var complete = request("https://files.example/complete.iso", folder: "done")
             (complete.key, complete.group, complete.owner) = ("done", "finished course", "ada")
-            complete.checksum = try Checksum("sha256:\(String(repeating: "ab", count: 32))")
+            complete.checksum = try DownloadRequest.Checksum("sha256:\(String(repeating: "ab", count: 32))")
             add(complete) {
                 Self.begin(&$0, "done/complete.iso", total: 123_456_789, inode: 22)
                 ($0.status, $0.partPath, $0.part) = (.completed, nil, nil)

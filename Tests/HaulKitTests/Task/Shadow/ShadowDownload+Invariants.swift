@@ -239,7 +239,7 @@ extension ShadowDownload {
     // MARK: The end
 
     /// What is verified is whole, and where nothing is left to compare it with, it is right.
-    mutating func checkWhole(_ checksum: Checksum?) {
+    mutating func checkWhole(_ checksum: DownloadRequest.Checksum?) {
         if !connections.isEmpty { complain("verifies while a connection is open") }
         let count = machine.persisted.prefix
         if count != machine.resource?.total { complain("verifies \(count) of \(machine.resource?.total as Any) bytes") }

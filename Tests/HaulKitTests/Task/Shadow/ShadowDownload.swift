@@ -45,7 +45,7 @@ struct ShadowDownload {
     /// Pieces that wait to be compared with their digests.
     var uncheckedPieces: [Int] = []
     var timer: DownloadMachine.TimerID?
-    var verification: Checksum?
+    var verification: DownloadRequest.Checksum?
     /// The application has been asked for a link.
     var ask: DownloadMachine.AskID?
     /// How many links it has named.

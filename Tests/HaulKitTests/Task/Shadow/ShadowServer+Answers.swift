@@ -66,7 +66,7 @@ extension ShadowServer {
         return Answer(head: head(200, version, fields), body: Body(version: version, first: 0, end: version.total))
     }
 
-    private static func field(_ digest: Checksum) -> String {
+    private static func field(_ digest: DownloadRequest.Checksum) -> String {
         "sha-256=:\(Data(digest.digest).base64EncodedString()):"
     }
 

@@ -105,10 +105,10 @@ struct ShadowServer {
     /// The "version" of bytes that belong to no file.
     static let rubbish = 666
 
-    static func digest(of version: Int) -> Checksum {
+    static func digest(of version: Int) -> DownloadRequest.Checksum {
         // A digest has 32 bytes, and these are 32.
         let bytes = (0..<32).map { UInt8(truncatingIfNeeded: $0 < 2 ? version >> (8 * $0) : 7) }
-        return Checksum(.sha256, digest: bytes) ?? digest(of: 0)
+        return DownloadRequest.Checksum(.sha256, digest: bytes) ?? digest(of: 0)
     }
 
     mutating func change(to number: Int? = nil, _ random: inout SplitMix64) {
