@@ -240,7 +240,7 @@ public actor Downloader {
     /// The handle of the newest download that was added with exactly this URL; nil when there is none. A link that a
     /// ``SourceProvider`` named later is not looked for, nor is a mirror.
     ///
-    /// - Parameter source: texts are spelled as ``add(_:to:)-(URLConvertible,_)`` would spell them.
+    /// - Parameter source: texts are spelled as ``add(_:to:)->Download`` would spell them.
     /// - Throws: as ``download(_:)``; ``DownloadError/Code/invalidURL`` for what is no URL.
     public func download(url source: some DownloadRequest.URLConvertible) async throws(DownloadError) -> Download? {
         try checkIsOpen()

@@ -138,7 +138,7 @@ extension Downloader {
     ///   - files: URLs, and for each the path of its file; a relative path starts at `folder`. The order is that of the
     ///     literal, and a URL may occur several times.
     ///   - folder: path of the folder; a relative path starts at the current folder.
-    /// - Returns: as ``add(_:to:)-([URLConvertible],_)``.
+    /// - Returns: as ``add(_:to:)->[Result<Download,DownloadError>]``.
     public func add(_ files: KeyValuePairs<any DownloadRequest.URLConvertible, String>, in folder: String) async
         -> [Result<Download, DownloadError>]
     {
