@@ -47,7 +47,7 @@ struct SmallFilesTests {
             // Each run is killed further on; the files that it published count, what it only held does not.
             let running = try command.start(arguments)
             let goal = Self.count * share / 5
-            while try Self.published(in: folder).count < goal, kill(running.identifier, 0) == 0 {
+            while try Self.published(in: folder).count < goal, running.isRunning {
                 try await Task.sleep(for: .milliseconds(1))
             }
             running.send(SIGKILL)
