@@ -74,7 +74,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulDesktopTests",
         dependencies: [
-            "HaulDesktop", "HaulKit",
+            "HaulDesktop", "HaulKit", "HaulTesting",
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),
         ],

@@ -101,7 +101,6 @@ struct PowerCutTests {
                     cuts += 1
                     try await rig.recover(expected, "\(name), seed \(seed), operation \(operation)", script)
                 }
-                rig.close()
                 if !isCut { break }
                 operation += 1
                 try #require(operation < 2000, "the download never ends")
@@ -116,7 +115,7 @@ struct PowerCutTests {
 private final class PowerCutRig: Sendable {
     private static let path = "/data/file.bin"
     private let disk: SimulatedDisk
-    private let folder: String
+    private let folder: TemporaryFolder
     private let old: [UInt8]?
     private let connections: Int
     private let snapshots = StoreSnapshots()
@@ -126,14 +125,9 @@ private final class PowerCutRig: Sendable {
         self.connections = connections
         disk = SimulatedDisk(seed: seed)
         self.old = old
-        folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
+        folder = try TemporaryFolder()
         random = Mutex(SplitMix64(seed: seed))
         if let old { disk.put(old, at: Self.path) }
-    }
-
-    func close() {
-        // A temporary folder that stays behind is no failure of the test.
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     private func configuration(_ folder: String) -> Downloader.Configuration {
@@ -175,7 +169,7 @@ private final class PowerCutRig: Sendable {
     ) async throws
         -> Bool
     {
-        let downloader = try await downloader(folder + "/a", ScriptedTransport(script), isWatched: true)
+        let downloader = try await downloader(folder("a"), ScriptedTransport(script), isWatched: true)
         disk.cutPower(at: operation)
         let download = try await downloader.add(request)
         let result: Result<CompletedDownload, DownloadError>
@@ -191,7 +185,7 @@ private final class PowerCutRig: Sendable {
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         disk.restart()
-        let restored = folder + "/b"
+        let restored = folder("b")
         let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
         try #require(isRestored)
 

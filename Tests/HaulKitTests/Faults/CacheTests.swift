@@ -125,7 +125,7 @@ struct CacheTests {
 
 struct ChecksumBatchTests {
     @Test func comparesManyFilesEachByItsOwnAlgorithm() async throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         var files: [String: Checksum] = [:]
         let digests = [
             "md5:900150983cd24fb0d6963f7d28e17f72", "sha1:a9993e364706816aba3e25717850c26c9cd0d89d",

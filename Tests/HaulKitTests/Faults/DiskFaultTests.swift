@@ -27,11 +27,11 @@ struct DiskFaultTests {
     }
 
     @Test func saysHowMuchSpaceThereIsWhereNothingIsYet() throws {
-        let folder = NSTemporaryDirectory() + UUID().uuidString
-        let here = try #require(try PosixDisk().freeSpace(at: NSTemporaryDirectory()))
-        #expect(try PosixDisk().freeSpace(near: folder + "/not/there")?.volume == here.volume)
+        let folder = try TemporaryFolder()
+        let here = try #require(try PosixDisk().freeSpace(at: folder.path))
+        #expect(try PosixDisk().freeSpace(near: folder("not/there"))?.volume == here.volume)
         #expect(here.free > 0 && here.total >= here.free)
-        let error = #expect(throws: DiskError.self) { try PosixDisk().freeSpace(at: folder) }
+        let error = #expect(throws: DiskError.self) { try PosixDisk().freeSpace(at: folder("not")) }
         #expect(error?.kind == .notFound)
     }
 
@@ -140,14 +140,12 @@ struct DiskFaultTests {
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func goesOnWhereTheStoreIsOnTheFullDiskToo() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)
-        let root = FileManager.default.temporaryDirectory.path + "/haul-full-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", root)
-        defer { try? SystemCommand.run("umount", "-l", root) }
+        let root = try TemporaryFolder()
+        try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", root.path)
+        defer { try? SystemCommand.run("umount", "-l", root.path) }
         try await FaultRig.run(
             configure: { configuration in
-                configuration.storage.stateFolder = root + "/state"
+                configuration.storage.stateFolder = root("state")
                 configuration.storage.restoration = .everything
             },
             serving: { request in
@@ -155,11 +153,11 @@ struct DiskFaultTests {
                     ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
             }
         ) { rig in
-            let path = root + "/file.bin"
+            let path = root("file.bin")
             let download = try await rig.downloader.add(try rig.request { $0.destination = .file(path: path) })
             let log = StateLog(download)
             await download.reaches(1)
-            let filler = root + "/filler"
+            let filler = root("filler")
             try Data().write(to: URL(fileURLWithPath: filler))
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: filler))
             // Until the disk takes no more.

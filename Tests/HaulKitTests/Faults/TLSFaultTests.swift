@@ -72,9 +72,8 @@ struct TLSFaultTests {
     }
 
     @Test func saysThatTheFileOfAuthoritiesCannotBeRead() async throws {
-        var configuration = Downloader.Configuration(
-            stateFolder: NSTemporaryDirectory() + "haul-faults-\(UUID().uuidString)"
-        )
+        let folder = try TemporaryFolder()
+        var configuration = Downloader.Configuration(stateFolder: folder("state"))
         configuration.network.certificateAuthorities = "/nowhere/authorities.pem"
         let wish = configuration
         let error = await #expect(throws: DownloadError.self) { try await Downloader(wish) }

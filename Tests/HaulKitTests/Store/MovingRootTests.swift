@@ -7,9 +7,9 @@ import Testing
 
 /// A folder that the system gives another path between two runs, as it does with an application's container.
 struct MovingRootTests {
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func store(_ root: String?) throws -> DownloadStore {
         try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b", movingRoot: root)

@@ -37,15 +37,12 @@ struct ClosingClock: Clock {
 
 /// A program of a test: a script that is run by its first line.
 struct HookScript {
-    let folder: ScratchFolder
+    let folder: TemporaryFolder
     var path: String { folder("hook") }
 
     init(_ lines: String, firstLine: String = "#!/bin/sh\n") throws {
-        folder = try ScratchFolder()
-        try (firstLine + lines).write(toFile: folder("lines"), atomically: true, encoding: .utf8)
-        // Written by another process: a program that another test starts at this moment has, for an instant, what is open here, and
-        // what is open for writing cannot be run.
-        try SystemCommand.run("install", "-m", "755", folder("lines"), path)
+        folder = try TemporaryFolder()
+        try folder.makeProgram("hook", firstLine + lines)
     }
 
     /// What it wrote into a file beside it.
