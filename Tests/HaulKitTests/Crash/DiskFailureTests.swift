@@ -14,17 +14,18 @@ struct DiskFailureTests {
     private func download(_ disk: SimulatedDisk, _ folder: TemporaryFolder) async throws -> Result<
         CompletedDownload, DownloadError
     > {
-        var configuration = Downloader.Configuration(stateFolder: folder.path)
-        configuration.storage.restoration = .onRequest
-        configuration.storage.batchBytes = 16 * 1024
-        configuration.storage.progressInterval = .milliseconds(1)
-        configuration.storage.syncInterval = .milliseconds(1)
-        configuration.storage.waitsForSpace = false
-        let store = try DownloadStore(folder: folder.path, name: "default", isExclusive: false, bootID: disk.bootID)
-        let transport = ScriptedTransport { request, _ in
-            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
-        }
-        let downloader = try await Downloader(over: disk, transport, store, configuration)
+        let downloader = try await SimulatedRig.open(
+            disk,
+            in: folder.path,
+            configure: { configuration in
+                configuration.storage.restoration = .onRequest
+                configuration.storage.batchBytes = 16 * 1024
+                configuration.storage.progressInterval = .milliseconds(1)
+                configuration.storage.syncInterval = .milliseconds(1)
+                configuration.storage.waitsForSpace = false
+            },
+            answering: { request, _ in ScriptedTransport.file(Self.content, tag: "\"a\"", for: request) }
+        ).downloader
         let url = try #require(URL(string: "http://server.test/file.bin"))
         let download = try await downloader.add(DownloadRequest(url, to: .file(path: Self.path)))
         let result: Result<CompletedDownload, DownloadError>

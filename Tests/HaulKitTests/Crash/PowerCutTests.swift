@@ -130,8 +130,7 @@ private final class PowerCutRig: Sendable {
         if let old { disk.put(old, at: Self.path) }
     }
 
-    private func configuration(_ folder: String) -> Downloader.Configuration {
-        var configuration = Downloader.Configuration(stateFolder: folder)
+    private func configure(_ configuration: inout Downloader.Configuration) {
         configuration.storage.restoration = .onRequest
         configuration.storage.batchBytes = 16 * 1024
         configuration.storage.progressInterval = .milliseconds(1)
@@ -139,7 +138,6 @@ private final class PowerCutRig: Sendable {
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         configuration.share(connections)
-        return configuration
     }
 
     private var request: DownloadRequest {
@@ -153,13 +151,18 @@ private final class PowerCutRig: Sendable {
         }
     }
 
-    private func downloader(_ folder: String, _ transport: any Transport, isWatched: Bool) async throws -> Downloader {
-        let configuration = configuration(folder)
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            event in
-            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
-        }
-        return try await Downloader(over: disk, transport, store, configuration)
+    private func downloader(
+        _ folder: String,
+        isWatched: Bool,
+        _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+    ) async throws -> Downloader {
+        try await SimulatedRig.open(
+            disk,
+            in: folder,
+            configure: configure,
+            observing: { if isWatched, !self.disk.isDead { self.snapshots.note($0, of: folder) } },
+            answering: script
+        ).downloader
     }
 
     /// - Returns: whether the power went before the download had completed.
@@ -169,7 +172,7 @@ private final class PowerCutRig: Sendable {
     ) async throws
         -> Bool
     {
-        let downloader = try await downloader(folder("a"), ScriptedTransport(script), isWatched: true)
+        let downloader = try await downloader(folder("a"), isWatched: true, script)
         disk.cutPower(at: operation)
         let download = try await downloader.add(request)
         let result: Result<CompletedDownload, DownloadError>
@@ -196,8 +199,7 @@ private final class PowerCutRig: Sendable {
             #expect(old == nil, "the old file is gone: \(context)")
         }
 
-        let transport = ScriptedTransport { request, _ in script(request, 1000 * 3) }
-        let downloader = try await downloader(restored, transport, isWatched: false)
+        let downloader = try await downloader(restored, isWatched: false) { request, _ in script(request, 1000 * 3) }
         let saved = try await downloader.store.find(request)
         let record = try #require(saved?.record, "the record is lost: \(context)")
         if let progress = saved?.progress, let part = record.partPath, record.status != .completed,

@@ -58,20 +58,21 @@ private final class SmallFilesRig: Sendable {
     }
 
     private func downloader(_ folder: String, isWatched: Bool) async throws -> Downloader {
-        var configuration = Downloader.Configuration(stateFolder: folder)
-        configuration.storage.restoration = .onRequest
-        configuration.queue.maxConcurrentDownloads = 3
-        configuration.retry.base = .milliseconds(1)
-        configuration.retry.cap = .milliseconds(2)
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            event in
-            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
-        }
-        let transport = ScriptedTransport { request, _ in
-            let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
-            return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
-        }
-        return try await Downloader(over: disk, transport, store, configuration)
+        try await SimulatedRig.open(
+            disk,
+            in: folder,
+            configure: { configuration in
+                configuration.storage.restoration = .onRequest
+                configuration.queue.maxConcurrentDownloads = 3
+                configuration.retry.base = .milliseconds(1)
+                configuration.retry.cap = .milliseconds(2)
+            },
+            observing: { if isWatched, !self.disk.isDead { self.snapshots.note($0, of: folder) } },
+            answering: { request, _ in
+                let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
+                return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
+            }
+        ).downloader
     }
 
     /// - Returns: whether the power went before all downloads had completed.

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct AfterShutDownTests {
     /// Calls of the public interface that can throw, on a downloader and on a handle of each kind of download.
-    private typealias Call = @Sendable (FaultRig, Download) async throws -> Void
+    private typealias Call = @Sendable (DownloaderRig, Download) async throws -> Void
 
     private static let calls: [String: Call] = [
         "add": { rig, _ in _ = try await rig.downloader.add(rig.named("new")) },
@@ -91,7 +91,7 @@ struct AfterShutDownTests {
     }
 
     /// One of each kind: complete, failed, paused, and two that wait behind it.
-    private func one(ofEach rig: FaultRig) async throws -> [Download] {
+    private func one(ofEach rig: DownloaderRig) async throws -> [Download] {
         let group: (inout DownloadRequest) -> Void = { $0.group = "g" }
         let done = try await rig.downloader.add(try rig.named("done", "fast", group))
         _ = try await done.result()
@@ -107,7 +107,7 @@ struct AfterShutDownTests {
     }
 
     @Test func everyCallThrowsAndTouchesNothingOfTheNextOwner() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             var configuration = rig.configuration
@@ -128,7 +128,7 @@ struct AfterShutDownTests {
     }
 
     @Test func callsThatCannotThrowDoNothing() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             await rig.downloader.shutDown()
             await rig.downloader.expectMoreDownloads(false)
             #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
@@ -137,7 +137,7 @@ struct AfterShutDownTests {
     }
 
     @Test func handlesGoOnSayingHowTheirRunsEnded() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             #expect(try await handles[0].result().path == rig.folder + "/done")
@@ -148,7 +148,7 @@ struct AfterShutDownTests {
     }
 
     @Test func sequencesMadeAfterItEndAtOnce() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await rig.downloader.shutDown()
             for await event in rig.downloader.events { Issue.record("\(event)") }
@@ -166,7 +166,8 @@ struct AfterShutDownTests {
     /// Whatever is under way when it happens has either happened or not.
     @Test func callsUnderWayHappenOrThrow() async throws {
         for round in 0..<20 {
-            try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
+            try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 2 }) {
+                rig async throws in
                 let requests = try (0..<20).map { number in
                     try rig.named("\(number)", number < 3 ? "fast" : "slow") { $0.group = number % 2 == 0 ? "g" : nil }
                 }
@@ -221,7 +222,7 @@ struct AfterShutDownTests {
     }
 
     @Test func oneThatIsLetGoOfEndsWhatIsListenedTo() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             var configuration = rig.configuration
             configuration.storage.name = "other"
             let left = try await leavings(of: configuration, try rig.named("a", "slow"))

@@ -60,7 +60,7 @@ struct MovingRootTests {
 
     @Test func aDownloadGoesOnInTheFolderThatWasMoved() async throws {
         let content = TestContent.first
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let (before, after) = (rig.root + "/container 1", rig.root + "/container 2")
             func configuration(_ root: String) -> Downloader.Configuration {
                 var configuration = rig.configuration

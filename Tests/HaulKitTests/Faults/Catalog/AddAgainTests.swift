@@ -10,7 +10,7 @@ struct AddAgainTests {
     private let content = TestContent.first
 
     /// Shuts the rig's downloader down and opens another over the same store.
-    private func reopened(_ rig: FaultRig, _ test: (Downloader) async throws -> Void) async throws {
+    private func reopened(_ rig: DownloaderRig, _ test: (Downloader) async throws -> Void) async throws {
         await rig.downloader.shutDown()
         let next = try await Downloader(rig.configuration)
         var failure: (any Error)?
@@ -21,7 +21,7 @@ struct AddAgainTests {
 
     @Test(arguments: [true, false])
     func asksNobodyForAFileThatIsComplete(isNewProcess: Bool) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             #expect(try await !rig.download().alreadyExisted)
             if isNewProcess {
                 try await reopened(rig) { next async throws in
@@ -39,7 +39,7 @@ struct AddAgainTests {
 
     @Test(arguments: [true, false])
     func fetchesAFileAnewThatWasDeleted(isNewProcess: Bool) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download()
             try FileManager.default.removeItem(atPath: rig.path)
             if isNewProcess {
@@ -55,7 +55,7 @@ struct AddAgainTests {
     }
 
     @Test func fetchesAFileAnewThatWasChanged() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let folder = try rig.request { $0.destination = .folder(path: rig.folder) }
             try await rig.download(folder)
             try rig.put("changed", at: rig.path)
@@ -69,7 +69,7 @@ struct AddAgainTests {
     }
 
     @Test func doesNotReplaceANamedFileThatWasChanged() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download()
             try rig.put("changed", at: rig.path)
             #expect(try await rig.failure().code == .fileExists)
@@ -78,7 +78,7 @@ struct AddAgainTests {
     }
 
     @Test func takesUpInANewDownloaderWhatAShutDownInterrupted() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
             try await reopened(rig) { next async throws in
@@ -93,7 +93,7 @@ struct AddAgainTests {
     }
 
     @Test func takesUpByItselfWhatRan() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig in
@@ -109,7 +109,7 @@ struct AddAgainTests {
     }
 
     @Test func leavesPausedWhatWasPaused() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig in
@@ -124,7 +124,7 @@ struct AddAgainTests {
     }
 
     @Test func addsNothingAfterTheShutDown() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             await rig.downloader.shutDown()
             let request = try rig.request()
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(request) }
@@ -134,7 +134,7 @@ struct AddAgainTests {
 
     @Test(arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "x", "http:///x", "http://127.0.0.1:99999/"])
     func refusesWhatIsNoWebAddress(_ url: String) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let error = try await rig.failure(of: try rig.request(url: url))
             #expect([.invalidURL, .unsupportedScheme].contains(error.code))
         }
@@ -143,7 +143,7 @@ struct AddAgainTests {
     @Test func givesTheFileTheTimeOfTheServer() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         for sets in [true, false] {
-            try await FaultRig.run(serving: content.resource(lastModified: date)) { rig in
+            try await DownloaderRig.run(serving: content.resource(lastModified: date)) { rig in
                 try await rig.download { $0.setsModificationTime = sets }
                 let attributes = try FileManager.default.attributesOfItem(atPath: rig.path)
                 let time = try #require(attributes[.modificationDate] as? Date).timeIntervalSince1970
@@ -157,7 +157,7 @@ struct AddAgainTests {
 
     @Test(arguments: ["yesterday", "Sun, 99 Nov 1994 08:49:37 GMT", ""])
     func passesOverATimeThatIsNone(_ date: String) async throws {
-        try await FaultRig.run(serving: content.resource(lastModified: date)) { rig in
+        try await DownloaderRig.run(serving: content.resource(lastModified: date)) { rig in
             try await rig.download { $0.setsModificationTime = true }
             #expect(try rig.holdsOnly(content))
         }
@@ -165,8 +165,9 @@ struct AddAgainTests {
 
     @Test func keepsTheHeadersOfADownloadThatIsAddedAgainWithoutAny() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { ($0.range == nil ? resource.silent(after: 50_000) : resource).reply(to: $0) })
-        {
+        try await DownloaderRig.run(serving: {
+            ($0.range == nil ? resource.silent(after: 50_000) : resource).reply(to: $0)
+        }) {
             rig async throws in
             let field = try #require(HeaderField("X-Token: secret"))
             _ = try await rig.paused(try rig.request { $0.headers = [field] }, at: 50_000)

@@ -11,16 +11,16 @@ struct AddManyTests {
         TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 2000)
     }
 
-    private static let serve: FaultRig.Handler = { request in
+    private static let serve: DownloaderRig.Handler = { request in
         FileResource(content: content(request.target), etag: "\"a\"").reply(to: request)
     }
 
-    private func requests(_ rig: FaultRig, _ targets: [String]) throws -> [DownloadRequest] {
+    private func requests(_ rig: DownloaderRig, _ targets: [String]) throws -> [DownloadRequest] {
         try targets.map { try rig.request($0) { $0.destination = .folder(path: rig.folder) } }
     }
 
     @Test func downloadsEachAndAnswersInTheirOrder() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig async throws in
+        try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             let targets = (0..<300).map { "/file-\($0).bin" }
             let added = await rig.downloader.add(try requests(rig, targets))
             #expect(added.count == 300)
@@ -38,7 +38,7 @@ struct AddManyTests {
 
     @Test func numbersEqualNamesInTheOrderOfTheList() async throws {
         // Answers come in any order; the first request is answered last.
-        try await FaultRig.run(serving: Self.serve) { rig async throws in
+        try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             let targets = ["/1/a.bin", "/2/a.bin", "/3/a.bin"]
             let added = await rig.downloader.add(try requests(rig, targets))
             let paths = try await added.asyncMap { try await $0.get().result().path }
@@ -48,7 +48,7 @@ struct AddManyTests {
     }
 
     @Test func takesOneURLTwiceForOneDownload() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig async throws in
+        try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             let added = await rig.downloader.add(try requests(rig, ["/a.bin", "/b.bin", "/a.bin"]))
             let downloads = try added.map { try $0.get() }
             #expect(downloads[0].id == downloads[2].id)
@@ -59,7 +59,7 @@ struct AddManyTests {
     }
 
     @Test func refusesOnlyWhatCannotBe() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig async throws in
+        try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             var list = try requests(rig, ["/a.bin", "/b.bin", "/c.bin", "/d.bin"])
             list[1].url = try #require(URL(string: "ftp://server.test/b.bin"))
             list[2].destination = .file(path: rig.path)
@@ -74,7 +74,7 @@ struct AddManyTests {
     }
 
     @Test func fetchesOnlyWhatIsNotThereInASecondRun() async throws {
-        try await FaultRig.run(serving: Self.serve) { rig async throws in
+        try await DownloaderRig.run(serving: Self.serve) { rig async throws in
             let targets = (0..<40).map { "/file-\($0).bin" }
             for result in await rig.downloader.add(try requests(rig, targets)) { _ = try await result.get().result() }
             await rig.downloader.shutDown()
@@ -93,7 +93,7 @@ struct AddManyTests {
         var resource = FileResource(content: content, etag: "\"a\"")
         resource.bodyLimit = 30_000
         resource.ending = .stall
-        try await FaultRig.run(serving: { [resource] in resource.reply(to: $0) }) { rig async throws in
+        try await DownloaderRig.run(serving: { [resource] in resource.reply(to: $0) }) { rig async throws in
             let request = try requests(rig, ["/file.bin"])[0]
             let download = try await rig.downloader.add(request)
             while try rig.names() != ["file.bin.haulpart"] { try await Task.sleep(for: .milliseconds(5)) }
@@ -106,7 +106,7 @@ struct AddManyTests {
 
     @Test func keepsWhatHasGatheredWhenItIsPaused() async throws {
         let content = TestContent(seed: 4, count: 40_000)
-        try await FaultRig.run(configure: { $0.storage.progressInterval = .seconds(3600) }) { request in
+        try await DownloaderRig.run(configure: { $0.storage.progressInterval = .seconds(3600) }) { request in
             var resource = FileResource(content: content, etag: "\"a\"")
             if request.range == nil {
                 resource.bodyLimit = 30_000

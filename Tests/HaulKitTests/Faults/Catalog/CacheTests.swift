@@ -9,11 +9,11 @@ import Testing
 struct CacheTests {
     private let content = TestContent.first
 
-    private func run(_ test: (FaultRig) async throws -> Void) async throws {
-        try await FaultRig.run(serving: content.resource(), test)
+    private func run(_ test: (DownloaderRig) async throws -> Void) async throws {
+        try await DownloaderRig.run(serving: content.resource(), test)
     }
 
-    private func fetch(_ rig: FaultRig, _ names: String...) async throws -> [Download] {
+    private func fetch(_ rig: DownloaderRig, _ names: String...) async throws -> [Download] {
         var downloads: [Download] = []
         for name in names {
             let request = try rig.request("/" + name) { $0.destination = .file(path: rig.folder + "/" + name) }
@@ -106,7 +106,7 @@ struct CacheTests {
     }
 
     @Test func clearsEverything() async throws {
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             let resource = content.resource()
             return (request.target == "/half" ? resource.silent(after: 1000) : resource).reply(to: request)
         }) { rig in

@@ -13,7 +13,7 @@ struct OwnershipTests {
     @Test func neverTakesOverWhatArrivedOfAnotherDownload() async throws {
         let slow = content.resource().silentFirst()
         let second = other.resource()
-        try await FaultRig.run(serving: { $0.path == "/one/file.bin" ? slow($0) : second.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.path == "/one/file.bin" ? slow($0) : second.reply(to: $0) }) { rig in
             let one = try await rig.paused(
                 try rig.request("/one/file.bin") { $0.destination = .folder(path: rig.folder) },
                 at: cut
@@ -35,7 +35,7 @@ struct OwnershipTests {
         var resource = content.resource()
         resource.lastModified = "Fri, 31 Dec 9999 23:59:59 GMT"
         let served = resource
-        try await FaultRig.run(serving: served) { rig in
+        try await DownloaderRig.run(serving: served) { rig in
             let request = try rig.request { $0.setsModificationTime = true }
             _ = try await rig.download(request)
             #expect(try rig.holdsOnly(content))
@@ -45,7 +45,7 @@ struct OwnershipTests {
     }
 
     @Test func aFileThatWasSkippedIsNeverTakenForADownloadedOne() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let skipped = try await rig.download(try rig.request { $0.onConflict = .skip })
             #expect(skipped.alreadyExisted && skipped.bytes == 4)
@@ -66,7 +66,7 @@ struct OwnershipTests {
     }
 
     @Test func nobodyWaitsForeverForADownloadThatWasPausedWhenAllWasShutDown() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             async let result = download.result()
             await rig.downloader.shutDown()
@@ -78,7 +78,7 @@ struct OwnershipTests {
     }
 
     @Test func theNumberOfALiveProcessHoldsUpNobodyWhoOwnsTheWholeStore() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             var configuration = rig.configuration
             configuration.storage.name = "alone"
             configuration.storage.restoration = .everything
@@ -103,7 +103,7 @@ struct OwnershipTests {
     }
 
     /// Leaves a record that a user of the store has just begun.
-    private func leave(ownedBy owner: Int64, in store: DownloadStore, _ rig: FaultRig) async throws {
+    private func leave(ownedBy owner: Int64, in store: DownloadStore, _ rig: DownloaderRig) async throws {
         var record = DownloadRecord(DownloadID(), try rig.request(), createdAt: Date())
         record.ownerNumber = owner
         try await store.commit(record, nil)
@@ -111,7 +111,7 @@ struct OwnershipTests {
 
     @Test(arguments: [1, 7 << 32 | 1] as [Int64])
     func takesUpWhatAProcessLeftWhoseNumberIsAnothersByNow(_ owner: Int64) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await leave(ownedBy: owner, in: rig.downloader.store, rig)
             try await rig.download()
             #expect(try rig.holdsOnly(content))
@@ -120,7 +120,7 @@ struct OwnershipTests {
     }
 
     @Test func leavesToAnotherWhatItHasJustBegun() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let other = try DownloadStore(
                 folder: rig.configuration.storage.stateFolder,
                 name: rig.configuration.storage.name,
@@ -135,7 +135,7 @@ struct OwnershipTests {
     }
 
     @Test func selectsWhatAProcessLeftThatIsNoMore() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await leave(ownedBy: 7 << 32 | 1, in: rig.downloader.store, rig)
             #expect(try await rig.downloader.cancel(.all) == 1)
             #expect(try await rig.downloader.list().isEmpty)
@@ -143,7 +143,7 @@ struct OwnershipTests {
     }
 
     @Test func aDownloaderThatGoesAwayGivesItsFileUp() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             do {
                 let forgotten = try await Downloader(rig.configuration)
                 let download = try await forgotten.add(rig.request())

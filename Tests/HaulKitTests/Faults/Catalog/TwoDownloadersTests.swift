@@ -11,14 +11,14 @@ struct TwoDownloadersTests {
 
     /// Runs `test` while the rig's downloader is in the middle of its file.
     private func meanwhile(
-        _ request: (FaultRig) throws -> DownloadRequest,
-        stateFolder: (FaultRig) -> String,
-        _ test: (FaultRig, Downloader) async throws -> Void
+        _ request: (DownloaderRig) throws -> DownloadRequest,
+        stateFolder: (DownloaderRig) -> String,
+        _ test: (DownloaderRig, Downloader) async throws -> Void
     ) async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.downloader.add(try request(rig))
             await download.reaches(cut)
-            let second = try await Downloader(FaultRig.quick(stateFolder: stateFolder(rig)))
+            let second = try await Downloader(DownloaderRig.quick(stateFolder: stateFolder(rig)))
             try await test(rig, second)
             await second.shutDown()
             #expect(download.snapshot.state == .transferring)
@@ -57,7 +57,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func takesAnotherNameInAFolder() async throws {
-        let folder: (FaultRig) throws -> DownloadRequest = { rig in
+        let folder: (DownloaderRig) throws -> DownloadRequest = { rig in
             try rig.request { $0.destination = .folder(path: rig.folder) }
         }
         try await meanwhile(folder, stateFolder: { $0.root + "/other-state" }) { rig, second in
@@ -68,7 +68,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func leavesAForeignPartialFileAlone() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path + ".haulpart")
             #expect(try await rig.failure().code == .fileExists)
             #expect(try rig.names() == ["file.bin.haulpart"])
@@ -77,7 +77,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func startsAnewWhenThePartialFileIsAnotherOneByNow() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request { $0.onConflict = .overwrite }, at: cut)
             // Made while the old one is still there, so that it is another inode.
             try rig.put(String(repeating: "x", count: 400_000), at: rig.root + "/other")
@@ -90,7 +90,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func startsAnewWhenAnotherFileGotTheInodeOfThePartialFile() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request { $0.onConflict = .overwrite }, at: cut)
             try FileManager.default.removeItem(atPath: rig.path + ".haulpart")
             // ext4 gives a freed inode to the next file, more often than not.
@@ -102,7 +102,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func startsAnewWhenThePartialFileWasCut() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             #expect(truncate(rig.path + ".haulpart", 100_000) == 0)
             try await download.resume()
@@ -114,7 +114,8 @@ struct TwoDownloadersTests {
 
     @Test func leavesADownloadThatItLetGoOfToWhoeverTookItUp() async throws {
         let (nothing, some) = (content.resource().silent(after: 0), content.resource().silent(after: cut))
-        try await FaultRig.run(serving: { $0.requestNumber == 1 ? nothing.reply(to: $0) : some.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? nothing.reply(to: $0) : some.reply(to: $0) }) {
+            rig in
             let first = try await rig.downloader.add(try rig.request())
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             try await first.pause()
@@ -136,7 +137,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func twoDownloadersOfOneStoreLoadDifferentFiles() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let second = try await Downloader(rig.configuration)
             async let one = rig.download("/1") { $0.destination = .folder(path: rig.folder) }
             async let two = second.add(rig.request("/2") { $0.destination = .folder(path: rig.folder) }).result()
@@ -147,7 +148,7 @@ struct TwoDownloadersTests {
     }
 
     @Test func anExclusiveDownloaderRefusesASecondOne() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: { [resource = content.resource()] in resource.reply(to: $0) }
         ) { rig async throws in

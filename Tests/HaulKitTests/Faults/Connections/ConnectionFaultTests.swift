@@ -10,7 +10,7 @@ struct ConnectionFaultTests {
 
     @Test func asksAgainWhenTheFirstByteDoesNotCome() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = .milliseconds(500) },
             serving: { $0.requestNumber == 1 ? TestReply([.stall]) : resource.reply(to: $0) }
         ) { rig in
@@ -21,7 +21,7 @@ struct ConnectionFaultTests {
     }
 
     @Test func failsWhenNoAnswerEverComes() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = .milliseconds(500) },
             serving: { _ in TestReply([.stall]) }
         ) { rig async throws in
@@ -34,7 +34,7 @@ struct ConnectionFaultTests {
 
     @Test func resumesWhereTheServerFellSilent() async throws {
         let content = content
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = .seconds(1) },
             serving: content.resource().silentFirst()
         ) { rig in
@@ -45,7 +45,7 @@ struct ConnectionFaultTests {
     }
 
     @Test func failsOfASilenceWhenNoRetryIsLeft() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configuration.connections.stallTimeout = .milliseconds(500)
                 configuration.retry.attempts = 0
@@ -64,7 +64,7 @@ struct ConnectionFaultTests {
         resource.bytesPerSecond = 100
         let slow = resource
         // Twice as long as a silence may be, but never silent.
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = .seconds(2) },
             serving: { slow.reply(to: $0) }
         ) { rig in
@@ -77,7 +77,8 @@ struct ConnectionFaultTests {
     @Test func resumesAfterAResetInTheBody() async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut, with: .reset)
-        try await FaultRig.run(serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }) {
+            rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
         }
@@ -85,7 +86,7 @@ struct ConnectionFaultTests {
 
     @Test func getsThroughAServerThatBreaksEveryAnswer() async throws {
         let broken = content.resource().breaking(after: 90_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attempts = 30 },
             serving: { broken.reply(to: $0) }
         ) { rig in
@@ -99,7 +100,7 @@ struct ConnectionFaultTests {
         var broken = content.resource(etag: nil)
         broken.bodyLimit = cut
         broken.ending = .close
-        try await FaultRig.run(serving: broken) { rig async throws in
+        try await DownloaderRig.run(serving: broken) { rig async throws in
             #expect(try await rig.failure().code == .connectionLost)
             #expect(try !rig.names().contains("file.bin"))
         }
@@ -108,7 +109,7 @@ struct ConnectionFaultTests {
     @Test(arguments: [true, false])
     func asksAgainWhenAConnectionEndsBeforeTheAnswer(byReset: Bool) async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             onAccept: { $0 > 1 ? .serve : byReset ? .reset : .refuseByClosing },
             serving: { resource.reply(to: $0) }
         ) { rig in
@@ -118,15 +119,15 @@ struct ConnectionFaultTests {
     }
 
     @Test func failsWhenNobodyListens() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
-            let error = try await rig.failure(of: try rig.request(url: "http://\(FaultRig.nobody)/file.bin"))
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            let error = try await rig.failure(of: try rig.request(url: "http://\(DownloaderRig.nobody)/file.bin"))
             #expect(error.code == .connectionFailed)
             #expect(try rig.names().isEmpty)
         }
     }
 
     @Test func failsWhenTheNameIsUnknown() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let request = try rig.request(url: "http://haul-test.invalid/file.bin")
             #expect(try await rig.failure(of: request).code == .nameNotResolved)
         }
@@ -136,7 +137,7 @@ struct ConnectionFaultTests {
         let resource = content.resource()
         // Everything and its end arrive before the file is ready for it.
         let tiny = TestContent(seed: 5, count: 10)
-        try await FaultRig.run(serving: { _ in .untilClose(tiny) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .untilClose(tiny) }) { rig async throws in
             #expect(try await rig.download().bytes == 10)
             #expect(try rig.holdsOnly(tiny))
         }
@@ -144,7 +145,7 @@ struct ConnectionFaultTests {
         cutShort.bodyLimit = 10
         cutShort.ending = .close
         let broken = cutShort
-        try await FaultRig.run(serving: { $0.requestNumber < 3 ? broken.reply(to: $0) : resource.reply(to: $0) }) {
+        try await DownloaderRig.run(serving: { $0.requestNumber < 3 ? broken.reply(to: $0) : resource.reply(to: $0) }) {
             try await $0.download()
             #expect(try $0.holdsOnly(content))
         }

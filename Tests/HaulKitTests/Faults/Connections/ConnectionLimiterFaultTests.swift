@@ -8,7 +8,7 @@ import Testing
 struct ConnectionLimiterFaultTests {
     private let content = TestContent.first
 
-    private func requests(_ rig: FaultRig, _ count: Int) throws -> [DownloadRequest] {
+    private func requests(_ rig: DownloaderRig, _ count: Int) throws -> [DownloadRequest] {
         try (1...count).map { number in
             try rig.request("/\(number)") { $0.destination = .file(path: rig.folder + "/\(number)") }
         }
@@ -16,7 +16,7 @@ struct ConnectionLimiterFaultTests {
 
     @Test(arguments: [(1, 2), (3, 2), (3, 5), (2, 6)])
     func neverHasMoreConnectionsToAHost(than limit: Int, downloads: Int) async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: content.resource().paced(400_000),
             configure: { configuration in
                 configuration.share(8)
@@ -36,7 +36,7 @@ struct ConnectionLimiterFaultTests {
 
     @Test func givesASecondDownloadAConnectionOfTheFirst() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configuration.share(4)
                 configuration.connections.maxPerHost = 3
@@ -59,7 +59,7 @@ struct ConnectionLimiterFaultTests {
 
     @Test func letsADownloadThatIsPausedFreeItsConnections() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configuration.share(2)
                 configuration.connections.maxPerHost = 1
@@ -79,7 +79,7 @@ struct ConnectionLimiterFaultTests {
 
     @Test func forgetsWhoWaitsAndIsPaused() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.maxPerHost = 1 },
             serving: { request in
                 request.path == "/1" ? resource.paced(300_000).reply(to: request) : resource.reply(to: request)

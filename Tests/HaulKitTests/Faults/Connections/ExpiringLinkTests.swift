@@ -13,10 +13,10 @@ struct ExpiringLinkTests {
         _ links: SignedLinks,
         saysExpiry: Bool = true,
         _ configure: (inout Downloader.Configuration) -> Void = { _ in },
-        _ test: (FaultRig, Place) async throws -> Void
+        _ test: (DownloaderRig, Place) async throws -> Void
     ) async throws {
         let place = Place()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 // Bodies that a link cut off count as failed attempts while this machine is busy.
                 $0.retry.attempts = 60
@@ -32,7 +32,7 @@ struct ExpiringLinkTests {
     }
 
     /// Bytes of two 64 KiB writes a connection may be on their way when it is closed.
-    private func expectOnce(_ rig: FaultRig, connections: Int, cuts: Int) {
+    private func expectOnce(_ rig: DownloaderRig, connections: Int, cuts: Int) {
         let extra = rig.server.bodyBytesSent - content.count
         let inFlight = Int64(cuts * connections * 2 * 65_536)
         #expect(
@@ -101,7 +101,7 @@ struct ExpiringLinkTests {
     private struct NoLesson: Error, CustomStringConvertible { var description: String { "the course is over" } }
 
     @Test func failsWhenTheApplicationKnowsNoURL() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.sources.provider = { _ in throw NoLesson() } },
             serving: { _ in .empty(404, "Not Found") }
         ) { rig in
@@ -112,7 +112,7 @@ struct ExpiringLinkTests {
     }
 
     @Test func failsWhenTheApplicationNamesNoURLThatCanBeAsked() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.sources.provider = { _ in DownloadSource(URL(fileURLWithPath: "/etc/passwd")) } },
             serving: { _ in .empty(404, "Not Found") }
         ) { rig in
@@ -123,7 +123,7 @@ struct ExpiringLinkTests {
 
     /// It takes no notice of its task being cancelled, either.
     @Test func waitsNoLongerThanItShouldForAnApplicationThatHangs() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.sources.timeout = .milliseconds(50)
                 $0.sources.provider = { _ in
@@ -141,7 +141,7 @@ struct ExpiringLinkTests {
     @Test(arguments: [true, false])
     func asksNoMoreWhenItIsPausedOrCancelled(_ isPaused: Bool) async throws {
         let (cancellations, asks) = (CallCounter(), CallCounter())
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.sources.provider = { _ in
                     asks.next()
@@ -179,7 +179,7 @@ struct ExpiringLinkTests {
             request.path == "/other" ? other.reply(to: request) : .empty(403, "Forbidden")
         }
         let place = Place()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.sources.provider = { _ in
                     guard let url = URL(string: place() + "/other") else { throw NoLesson() }
@@ -199,7 +199,7 @@ struct ExpiringLinkTests {
     }
 
     @Test func refusesARequestWithoutAURLWhereThereIsNobodyToAsk() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let request = DownloadRequest(key: "lesson", to: .file(path: rig.path))
             await #expect(throws: DownloadError.self) { try await rig.downloader.add(request) }
             guard case .failure(let error)? = await rig.downloader.add([request]).first else {

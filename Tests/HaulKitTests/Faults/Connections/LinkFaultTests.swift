@@ -10,10 +10,10 @@ struct LinkFaultTests {
 
     @Test func asksExactlyOnceForAnUndisturbedDownload() async throws {
         let resource = content.resource()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.requestNumber == 1 ? resource.reply(to: request) : .empty(403, "Forbidden")
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.map(\.method) == ["GET"])
@@ -24,7 +24,7 @@ struct LinkFaultTests {
     @Test(arguments: [401, 403, 404, 410])
     func keepsWhatCameOfALinkThatWorkedOnce(_ status: Int) async throws {
         let handler = content.resource().silentFirst { _ in .empty(status, "No") }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
@@ -40,7 +40,7 @@ struct LinkFaultTests {
     func renewsAnExpiredLinkAtTheOriginalURL(_ status: Int) async throws {
         let resource = content.resource()
         let tokens = CallCounter()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             guard request.path == "/signed" else { return .redirect(to: "/signed?token=\(tokens.next())") }
             switch request.target {
             case "/signed?token=1": return resource.silent(after: cut).reply(to: request)
@@ -49,7 +49,7 @@ struct LinkFaultTests {
             default: return resource.reply(to: request)
             }
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(
@@ -62,10 +62,10 @@ struct LinkFaultTests {
     }
 
     @Test func doesNotRenewALinkForEver() async throws {
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.path == "/signed" ? .empty(403, "Forbidden") : .redirect(to: "/signed")
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let error = try await rig.failure()
             #expect(error.status == 403)
             // The first time, and the two renewals.
@@ -76,7 +76,7 @@ struct LinkFaultTests {
 
     @Test(arguments: [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 414, 415, 418, 421, 422, 451, 501, 505])
     func failsAtOnceWhenTheServerRefuses(_ status: Int) async throws {
-        try await FaultRig.run(serving: { _ in .empty(status, "No") }) { rig in
+        try await DownloaderRig.run(serving: { _ in .empty(status, "No") }) { rig in
             let error = try await rig.failure()
             #expect(error.code == .refusedByServer)
             #expect(error.status == status)
@@ -87,10 +87,10 @@ struct LinkFaultTests {
 
     @Test func goesOnFromANewURLWhoseBytesAgree() async throws {
         let resource = content.resource()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.path == "/old" ? resource.silent(after: cut).reply(to: request) : resource.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             _ = try await rig.paused(try rig.request("/old"), at: cut)
             await rig.downloader.shutDown()
             let next = try await Downloader(rig.configuration)
@@ -106,10 +106,10 @@ struct LinkFaultTests {
     @Test func startsOverFromANewURLWhoseBytesDiffer() async throws {
         let first = content.resource()
         let other = TestContent.second.resource()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.path == "/old" ? first.silent(after: cut).reply(to: request) : other.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             _ = try await rig.paused(try rig.request("/old"), at: cut)
             await rig.downloader.shutDown()
             let next = try await Downloader(rig.configuration)

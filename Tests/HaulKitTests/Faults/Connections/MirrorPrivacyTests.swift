@@ -17,11 +17,11 @@ struct MirrorPrivacyTests {
 
     @Test func keepsHeadersFromMirrors() async throws {
         let both = content.resource().paced()
-        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
             rig async throws in
-            try await rig.download { $0.headers = secrets }
-            #expect(try rig.rig.holdsOnly(content))
-            #expect(rig.rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Cookie"] != nil })
+            try await rig.downloadMirrored { $0.headers = secrets }
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Cookie"] != nil })
             #expect(!rig.mirrors[0].requests.isEmpty)
             #expect(rig.mirrors[0].requests.allSatisfy(isBare))
         }
@@ -29,25 +29,25 @@ struct MirrorPrivacyTests {
 
     @Test func keepsHeadersFromAMirrorThatTakesThePlaceOfTheFirstServer() async throws {
         let resource = content.resource()
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { _ in .empty(404, "Not Found") },
             mirrors: [{ resource.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.download { $0.headers = secrets }
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.downloadMirrored { $0.headers = secrets }
+            #expect(try rig.holdsOnly(content))
             #expect(rig.mirrors[0].requests.allSatisfy(isBare))
         }
     }
 
     @Test func keepsUserInfoFromMirrors() async throws {
         let both = content.resource().paced()
-        try await MirrorRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
             rig async throws in
-            let port = rig.rig.server.port
-            try await rig.download { request in
+            let port = rig.server.port
+            try await rig.downloadMirrored { request in
                 request.url = URL(string: "http://me:secret@127.0.0.1:\(port)/file.bin") ?? request.url
             }
-            #expect(rig.rig.server.requests.allSatisfy { $0["Authorization"]?.hasPrefix("Basic ") == true })
+            #expect(rig.server.requests.allSatisfy { $0["Authorization"]?.hasPrefix("Basic ") == true })
             #expect(!rig.mirrors[0].requests.isEmpty)
             #expect(rig.mirrors[0].requests.allSatisfy(isBare))
         }
@@ -56,9 +56,9 @@ struct MirrorPrivacyTests {
     /// A tag names a version at one server only.
     @Test func asksAMirrorByNoTagButItsOwn() async throws {
         let (first, mirror) = (content.resource().paced(), content.resource(etag: "\"elsewhere\"").paced())
-        try await MirrorRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) {
+        try await DownloaderRig.run(serving: { first.reply(to: $0) }, mirrors: [{ mirror.reply(to: $0) }]) {
             rig async throws in
-            try await rig.download { $0.checksum = content.digest }
+            try await rig.downloadMirrored { $0.checksum = content.digest }
             let requests = rig.mirrors[0].requests
             #expect(!requests.isEmpty)
             #expect(requests.first?["If-Match"] == nil)
@@ -72,13 +72,13 @@ struct MirrorPrivacyTests {
     @Test func asksAMirrorThatTakesOverByNoTagButItsOwn() async throws {
         let broken = content.resource().breaking(after: cut)
         let mirror = content.resource(etag: "\"elsewhere\"").paced()
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             configure: { _ in },
             serving: { $0.requestNumber == 1 ? broken.reply(to: $0) : .empty(404, "Not Found") },
             mirrors: [{ mirror.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.download { $0.checksum = content.digest }
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.downloadMirrored { $0.checksum = content.digest }
+            #expect(try rig.holdsOnly(content))
             for request in rig.mirrors[0].requests {
                 #expect([nil, "\"elsewhere\""].contains(request["If-Match"]))
                 #expect([nil, "\"elsewhere\""].contains(request["If-Range"]))

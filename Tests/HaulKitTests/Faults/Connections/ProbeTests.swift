@@ -18,7 +18,7 @@ struct ProbeTests {
         var resource = resource()
         resource.contentType = "Video/MP4; codecs=x"
         resource.extraHeaders = [("Content-Disposition", "attachment; filename=\"../film.mp4\"")]
-        try await FaultRig.run(serving: resource) { rig in
+        try await DownloaderRig.run(serving: resource) { rig in
             let found = try await rig.downloader.probe(rig.server.url("/a/b?c=1"))
             #expect(found.url.absoluteString == rig.server.url("/a/b?c=1"))
             #expect(found.fileName == "film.mp4")
@@ -37,7 +37,7 @@ struct ProbeTests {
     @Test func describesWhatIsServedAsAWholeWithoutReadingIt() async throws {
         let count = Int64(1) << 40
         let resource = FileResource(content: TestContent(seed: 1, count: count))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { request in
                 var resource = resource
                 resource.honoursRange = false
@@ -53,7 +53,7 @@ struct ProbeTests {
     }
 
     @Test func describesAnEmptyFile() async throws {
-        try await FaultRig.run(serving: FileResource([], etag: "\"0\"")) { rig in
+        try await DownloaderRig.run(serving: FileResource([], etag: "\"0\"")) { rig in
             let found = try await rig.downloader.probe(rig.server.url("/empty.txt"))
             #expect(found.totalBytes == 0)
             #expect(found.servesRanges)
@@ -63,7 +63,7 @@ struct ProbeTests {
     @Test func saysNoLengthOfWhatIsCompressed() async throws {
         var resource = resource()
         resource.extraHeaders = [("Content-Encoding", "gzip")]
-        try await FaultRig.run(serving: resource) { rig in
+        try await DownloaderRig.run(serving: resource) { rig in
             let found = try await rig.downloader.probe(rig.server.url("/a.txt"))
             #expect(found.totalBytes == nil)
             #expect(!found.servesRanges)
@@ -73,8 +73,9 @@ struct ProbeTests {
     @Test func followsRedirectsAndKeepsSecretsAtHome() async throws {
         let resource = resource()
         let other = try await TestServer.start { resource.reply(to: $0) }
-        try await FaultRig.run(serving: { _ in .empty(302, "Found", headers: [("Location", other.url("/real.iso"))]) })
-        {
+        try await DownloaderRig.run(serving: { _ in
+            .empty(302, "Found", headers: [("Location", other.url("/real.iso"))])
+        }) {
             rig in
             var request = try rig.request("/start")
             request.headers = [try #require(HeaderField("Authorization", "Bearer secret"))]
@@ -89,7 +90,7 @@ struct ProbeTests {
     }
 
     @Test(arguments: [404, 403, 503, 416]) func failsWithWhatTheServerAnswers(status: Int) async throws {
-        try await FaultRig.run(serving: { _ in .empty(status, "No") }) { rig in
+        try await DownloaderRig.run(serving: { _ in .empty(status, "No") }) { rig in
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.probe(rig.server.url("/a"))
             }
@@ -101,7 +102,7 @@ struct ProbeTests {
 
     @Test func doesNotTrustA206WithoutItsRange() async throws {
         let content = content
-        try await FaultRig.run(serving: { _ in .partial([], body: 0..<1, of: content) }) { rig in
+        try await DownloaderRig.run(serving: { _ in .partial([], body: 0..<1, of: content) }) { rig in
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.probe(rig.server.url("/a"))
             }
@@ -110,7 +111,7 @@ struct ProbeTests {
     }
 
     @Test func endsWhenItsTaskIsCancelledAndFreesTheConnection() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.maxPerHost = 1 },
             serving: { request in
                 request.target == "/hang" ? TestReply([.stall]) : resource().reply(to: request)
@@ -138,7 +139,8 @@ struct ProbeTests {
     }
 
     @Test func failsAfterAShutDownAndDuringOne() async throws {
-        try await FaultRig.run(configure: { $0.connections.maxPerHost = 1 }, serving: { _ in TestReply([.stall]) }) {
+        try await DownloaderRig.run(configure: { $0.connections.maxPerHost = 1 }, serving: { _ in TestReply([.stall]) })
+        {
             rig in
             let probes = [1, 2].map { number in
                 Task { () async throws(DownloadError) in
@@ -159,7 +161,7 @@ struct ProbeTests {
     }
 
     @Test func refusesWhatHasNoURL() async throws {
-        try await FaultRig.run(serving: resource()) { rig in
+        try await DownloaderRig.run(serving: resource()) { rig in
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.probe(DownloadRequest(key: "a", to: .folder(path: rig.folder)))
             }

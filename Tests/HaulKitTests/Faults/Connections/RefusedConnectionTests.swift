@@ -31,7 +31,7 @@ struct RefusedConnectionTests {
     ) async throws -> Int {
         let refusals = CallCounter()
         let resource = content.resource().paced(pace)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 guard refuses(request) else { return resource.reply(to: request) }
@@ -64,7 +64,7 @@ struct RefusedConnectionTests {
     func carriesOnWhenFurtherConnectionsAreNotAccepted(_ decision: ConnectionDecision) async throws {
         let refused = CallCounter()
         let resource = content.resource().paced(200_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             onAccept: { number in
                 guard (2...4).contains(number) else { return .serve }
                 refused.next()
@@ -83,7 +83,7 @@ struct RefusedConnectionTests {
     @Test func remembersForTheNextFileWhatTheHostAllowed() async throws {
         let refusals = CallCounter()
         let resource = content.resource().paced(200_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 guard request.othersInProgress >= 2 else { return resource.reply(to: request) }

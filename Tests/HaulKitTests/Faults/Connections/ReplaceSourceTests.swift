@@ -14,7 +14,7 @@ struct ReplaceSourceTests {
     @Test func carriesOnAndUsesTheNewOneForWhatFollows() async throws {
         let resource = content.resource()
         let slow = resource.paced(1_000_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share(3) },
             serving: { $0.path == "/new" ? resource.reply(to: $0) : slow.reply(to: $0) }
         ) { rig in
@@ -31,7 +31,7 @@ struct ReplaceSourceTests {
     @Test func getsADownloadGoingWhoseServerHasGoneQuiet() async throws {
         let resource = content.resource()
         let handler = resource.silentFirst { $0.path == "/new" ? resource.reply(to: $0) : .empty(404, "Not Found") }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
             // Longer than a lull.
@@ -48,7 +48,7 @@ struct ReplaceSourceTests {
     func goesOnFromThereWhenResumed(_ target: String) async throws {
         let resource = content.resource()
         let handler = resource.silentFirst { $0.target == target ? resource.reply(to: $0) : .empty(404, "Not Found") }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url(target))))
             #expect(download.snapshot.state == .paused)
@@ -65,7 +65,7 @@ struct ReplaceSourceTests {
         let handler = resource.silentFirst {
             $0.path == "/new" ? resource.reply(to: $0) : .empty(410, "Gone")
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.resume()
             await #expect(throws: DownloadError.self) { try await download.result() }
@@ -82,14 +82,14 @@ struct ReplaceSourceTests {
 
     @Test func isUsedByOneThatWaits() async throws {
         let resource = content.resource()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             switch request.path {
             case "/slow": resource.silent(after: cut).reply(to: request)
             case "/new": resource.reply(to: request)
             default: .empty(404, "Not Found")
             }
         }
-        try await FaultRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }, serving: handler) { rig in
             let slow = try await rig.downloader.add(
                 try rig.request("/slow") { $0.destination = .file(path: rig.folder + "/slow") }
             )
@@ -106,7 +106,7 @@ struct ReplaceSourceTests {
     @Test func isRememberedByTheNextProcess() async throws {
         let resource = content.resource()
         let handler = resource.silentFirst { $0.path == "/new" ? resource.reply(to: $0) : .empty(404, "Not Found") }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
             await rig.downloader.shutDown()
@@ -120,7 +120,7 @@ struct ReplaceSourceTests {
     }
 
     @Test func isRefusedForWhatIsCompleteAndForWhatIsNoURL() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let download = try await rig.downloader.add(try rig.request())
             _ = try await download.result()
             let source = DownloadSource(try url(rig.server.url("/new")))
@@ -140,7 +140,7 @@ struct ReplaceSourceTests {
         let resource = content.resource()
         let other = try await TestServer.start { resource.reply(to: $0) }
         let handler = resource.silentFirst { resource.reply(to: $0) }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let secret = try #require(HeaderField("X-Secret", "1"))
             let download = try await rig.paused(try rig.request { $0.headers = [secret] }, at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/file.bin?s=2"))))

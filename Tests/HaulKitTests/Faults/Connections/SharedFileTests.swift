@@ -16,7 +16,7 @@ struct SharedFileTests {
         _ change: (inout DownloadRequest) -> Void = { _ in }
     ) async throws -> [TestRequest] {
         var requests: [TestRequest] = []
-        try await FaultRig.run(serving: resource.paced(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: resource.paced(), configure: { $0.share() }) { rig in
             try await rig.download("/file.bin", change)
             #expect(try rig.holdsOnly(content))
             requests = rig.server.requests
@@ -86,7 +86,7 @@ struct SharedFileTests {
     }
 
     @Test func keepsToOneConnectionWhereTheLengthIsUnknown() async throws {
-        try await FaultRig.run(configure: { $0.share() }, serving: { _ in .chunked(.first) }) { rig in
+        try await DownloaderRig.run(configure: { $0.share() }, serving: { _ in .chunked(.first) }) { rig in
             try await rig.download { $0.checksum = content.checksum(.sha256) }
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 1)
@@ -96,7 +96,7 @@ struct SharedFileTests {
     @Test(arguments: [1, 2, 17, 16 << 10, (32 << 10) + 1] as [Int64])
     func completesFilesThatAreTooSmallToBeCut(_ count: Int64) async throws {
         let small = TestContent(seed: 1, count: count)
-        try await FaultRig.run(serving: small.resource().paced(20_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: small.resource().paced(20_000), configure: { $0.share() }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(small))
             // The end of what takes its time may be asked for twice, never the whole.
@@ -105,7 +105,7 @@ struct SharedFileTests {
     }
 
     @Test func usesOneConnectionWhereOneIsAllowed() async throws {
-        try await FaultRig.run(serving: content.resource().paced(400_000), configure: { $0.share(1) }) { rig in
+        try await DownloaderRig.run(serving: content.resource().paced(400_000), configure: { $0.share(1) }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil])

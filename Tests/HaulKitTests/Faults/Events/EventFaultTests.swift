@@ -30,7 +30,7 @@ struct EventFaultTests {
     }
 
     @Test func beginsWithTheStateAndEndsWithTheOutcome() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
             let events = await events(of: download)
             expectOneEnd(events)
@@ -45,7 +45,7 @@ struct EventFaultTests {
     }
 
     @Test func tellsEveryListenerTheSameEnd() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
             async let early = events(of: download)
             await download.reaches(cut)
@@ -60,7 +60,7 @@ struct EventFaultTests {
     }
 
     @Test func tellsOneEndForARunThatFails() async throws {
-        try await FaultRig.run(serving: { _ in .empty(503, "Later") }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .empty(503, "Later") }) { rig async throws in
             let events = await events(of: try await rig.downloader.add(try rig.request()))
             expectOneEnd(events)
             #expect(states(events).last == .failed)
@@ -70,7 +70,7 @@ struct EventFaultTests {
 
     @Test func tellsOneEndForEachRun() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.requestNumber == 1 ? .empty(404, "Not Found") : resource.reply(to: $0) }
         ) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
@@ -84,7 +84,7 @@ struct EventFaultTests {
     }
 
     @Test func pausingKeepsTheBytesAndResumingAsksForTheRestOnce() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let download = try await rig.paused(try rig.request(), at: cut)
             #expect(try rig.names() == ["file.bin.haulpart"])
             #expect(try Array(rig.part().prefix(Int(cut))) == content.bytes(0..<cut))
@@ -99,7 +99,7 @@ struct EventFaultTests {
 
     @Test func pausesBeforeTheAnswer() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.requestNumber == 1 ? TestReply([.stall]) : resource.reply(to: $0) }
         ) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
@@ -114,7 +114,7 @@ struct EventFaultTests {
     }
 
     @Test func addingAPausedDownloadAgainResumesIt() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let download = try await rig.paused(try rig.request(), at: cut)
             let again = try await rig.downloader.add(try rig.request())
             #expect(again.id == download.id)
@@ -125,7 +125,7 @@ struct EventFaultTests {
 
     @Test(arguments: [true, false])
     func cancellingDeletesThePartialFileAndTheRecord(isPaused: Bool) async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             async let end = events(of: download)
@@ -146,7 +146,7 @@ struct EventFaultTests {
     }
 
     @Test func cancellingAFinishedDownloadLeavesItsFile() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
             _ = try await download.result()
             try await download.cancel()
@@ -156,7 +156,7 @@ struct EventFaultTests {
 
     @Test(arguments: [true, false])
     func removingDeletesTheFileOnlyWhenTold(deletingFile: Bool) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             _ = try await download.result()
@@ -167,7 +167,7 @@ struct EventFaultTests {
     }
 
     @Test func removingNeverDeletesAFileThatSomebodyChanged() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
             _ = try await download.result()
             try rig.put("mine", at: rig.path)
@@ -177,7 +177,7 @@ struct EventFaultTests {
     }
 
     @Test func removingAnUnfinishedDownloadDeletesItsBytes() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.remove()
             #expect(try rig.names().isEmpty)

@@ -9,12 +9,12 @@ import Testing
 struct ConflictFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 
-    private func toFolder(_ rig: FaultRig) throws -> DownloadRequest {
+    private func toFolder(_ rig: DownloaderRig) throws -> DownloadRequest {
         try rig.request { $0.destination = .folder(path: rig.folder) }
     }
 
     @Test func failsWhenANamedFileExistsAndAsksNobody() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             #expect(try await rig.failure().code == .fileExists)
             #expect(try rig.names() == ["file.bin"])
@@ -24,7 +24,7 @@ struct ConflictFaultTests {
     }
 
     @Test func takesTheNextFreeNameInAFolder() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             try rig.put("mine too", at: rig.folder + "/file (1).bin")
             #expect(try await rig.download(try toFolder(rig)).path == rig.folder + "/file (2).bin")
@@ -34,7 +34,7 @@ struct ConflictFaultTests {
     }
 
     @Test func renamesANamedFileWhenTold() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let done = try await rig.download { $0.onConflict = .rename }
             #expect(done.path == rig.folder + "/file (1).bin")
@@ -43,7 +43,7 @@ struct ConflictFaultTests {
     }
 
     @Test func overwritesOnlyWithACompleteFile() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let wrong = try Checksum("md5:00000000000000000000000000000000")
             let error = try await rig.failure { request in
@@ -53,7 +53,7 @@ struct ConflictFaultTests {
             #expect(error.code == .checksumMismatch)
             #expect(try rig.text(at: rig.path) == "mine")
         }
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             try await rig.download { $0.onConflict = .overwrite }
             #expect(try rig.holdsOnly(content))
@@ -61,7 +61,7 @@ struct ConflictFaultTests {
     }
 
     @Test func skipsANamedFileWithoutAsking() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let done = try await rig.download { $0.onConflict = .skip }
             #expect(done.alreadyExisted)
@@ -72,7 +72,7 @@ struct ConflictFaultTests {
     }
 
     @Test func skipsAFileOnceItsNameIsKnown() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             var request = try toFolder(rig)
             request.onConflict = .skip
@@ -85,7 +85,7 @@ struct ConflictFaultTests {
     }
 
     @Test func failsWhenTheNameIsTakenMeanwhile() async throws {
-        try await FaultRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
             let download = try await rig.paused(try rig.request(), at: 10_000)
             try rig.put("mine", at: rig.path)
             try await download.resume()
@@ -97,7 +97,7 @@ struct ConflictFaultTests {
     }
 
     @Test func publishesUnderTheNextNameWhenTheFirstIsTakenMeanwhile() async throws {
-        try await FaultRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silent(after: 10_000).thenWhole()) { rig in
             let download = try await rig.paused(try toFolder(rig), at: 10_000)
             try rig.put("mine", at: rig.path)
             try await download.resume()
@@ -110,7 +110,7 @@ struct ConflictFaultTests {
     @Test(arguments: [true, false])
     func neverFollowsASymbolicLink(isDangling: Bool) async throws {
         for policy in DownloadRequest.ConflictPolicy.allCases {
-            try await FaultRig.run(serving: content.resource()) { rig in
+            try await DownloaderRig.run(serving: content.resource()) { rig in
                 let secret = rig.root + "/secret"
                 if !isDangling { try rig.put("mine", at: secret) }
                 try FileManager.default.createSymbolicLink(atPath: rig.path, withDestinationPath: secret)
@@ -131,7 +131,7 @@ struct ConflictFaultTests {
 
     @Test func neverWritesThroughALinkAtThePartialFile() async throws {
         for policy in DownloadRequest.ConflictPolicy.allCases {
-            try await FaultRig.run(serving: content.resource()) { rig in
+            try await DownloaderRig.run(serving: content.resource()) { rig in
                 let secret = rig.root + "/secret"
                 try rig.put("mine", at: secret)
                 try FileManager.default.createSymbolicLink(
@@ -159,7 +159,7 @@ extension Result where Failure == DownloadError {
 
 extension FileResource {
     /// A handler whose first answer is this one, and whose others are whole.
-    func thenWhole() -> FaultRig.Handler {
+    func thenWhole() -> DownloaderRig.Handler {
         var whole = self
         whole.bodyLimit = nil
         whole.ending = .complete

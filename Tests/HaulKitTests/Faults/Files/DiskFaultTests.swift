@@ -11,7 +11,7 @@ struct DiskFaultTests {
 
     @Test func refusesAFileThatTheDiskHasNoSpaceFor() async throws {
         let huge = TestContent(seed: 1, count: 1 << 58)
-        try await FaultRig.run(serving: huge.resource().silent(after: 100_000)) { rig in
+        try await DownloaderRig.run(serving: huge.resource().silent(after: 100_000)) { rig in
             let error = try await rig.failure()
             #expect(error.code == .diskFull)
             #expect(rig.server.requests.count == 1)
@@ -21,7 +21,7 @@ struct DiskFaultTests {
 
     @Test func refusesALengthBeyondAnyDisk() async throws {
         let huge = TestContent(seed: 1, count: .max)
-        try await FaultRig.run(serving: huge.resource().silent(after: 100_000)) { rig async throws in
+        try await DownloaderRig.run(serving: huge.resource().silent(after: 100_000)) { rig async throws in
             #expect([.diskFull, .diskFailed].contains(try await rig.failure().code))
         }
     }
@@ -36,7 +36,7 @@ struct DiskFaultTests {
     }
 
     @Test func saysThatANameIsTooLong() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let path = rig.folder + "/" + String(repeating: "n", count: 300)
             #expect(try await rig.failure { $0.destination = .file(path: path) }.code == .nameTooLong)
             #expect(try rig.names().isEmpty)
@@ -44,7 +44,7 @@ struct DiskFaultTests {
     }
 
     @Test func saysThatAPartOfThePathIsNoFolder() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.folder + "/plain")
             let error = try await rig.failure { $0.destination = .file(path: rig.folder + "/plain/file.bin") }
             #expect(error.code == .diskFailed)
@@ -53,7 +53,7 @@ struct DiskFaultTests {
     }
 
     @Test func makesTheFoldersOfThePath() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let path = rig.folder + "/new/and newer/file.bin"
             try await rig.download { $0.destination = .file(path: path) }
             #expect(try content.matches(fileAt: path))
@@ -61,7 +61,7 @@ struct DiskFaultTests {
     }
 
     @Test func neverReplacesAFolder() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try FileManager.default.createDirectory(atPath: rig.path, withIntermediateDirectories: false)
             let error = try await rig.failure { $0.onConflict = .overwrite }
             #expect([.diskFailed, .fileExists].contains(error.code))
@@ -71,7 +71,7 @@ struct DiskFaultTests {
 
     @Test(arguments: [TestContent.first, TestContent(seed: 2, count: 1000)])
     func neverReplacesAFIFO(content: TestContent) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             #expect(mkfifo(rig.path, 0o600) == 0)
             let error = try await rig.failure { $0.onConflict = .overwrite }
             #expect([.diskFailed, .fileExists].contains(error.code))
@@ -84,7 +84,7 @@ struct DiskFaultTests {
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func keepsWhatArrivedWhenTheDiskFillsUp() async throws {
         let content = TestContent(seed: 1, count: 1_500_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.waitsForSpace = false },
             serving: { request in
                 request.range == nil
@@ -114,7 +114,7 @@ struct DiskFaultTests {
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func waitsWhenTheDiskFillsUpAndResumesByItselfWhenThereIsSpace() async throws {
         let content = TestContent(seed: 1, count: 3_000_000)
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             request.range == nil
                 ? .chunked(content, headers: [("ETag", "\"v1\"")]) : content.resource().reply(to: request)
         }) { rig in
@@ -143,7 +143,7 @@ struct DiskFaultTests {
         let root = try TemporaryFolder()
         try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", root.path)
         defer { try? SystemCommand.run("umount", "-l", root.path) }
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configuration.storage.stateFolder = root("state")
                 configuration.storage.restoration = .everything

@@ -9,21 +9,21 @@ import Testing
 struct FolderWalkTests {
     private let content = TestContent(seed: 18, count: 30_000)
 
-    private func request(_ name: String, _ rig: FaultRig) throws -> DownloadRequest {
+    private func request(_ name: String, _ rig: DownloaderRig) throws -> DownloadRequest {
         let source = "<url>\(rig.server.url("/file.bin"))</url>"
         let text =
             "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"><file name=\"\(name)\">\(source)</file></metalink>"
         return DownloadRequest(try #require(try Metalink(Data(text.utf8)).files.first), into: rig.folder)
     }
 
-    private func outside(_ rig: FaultRig) throws -> String {
+    private func outside(_ rig: DownloaderRig) throws -> String {
         let folder = rig.root + "/outside"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return folder
     }
 
     @Test func makesTheSubfolders() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let done = try await rig.download(try request("a/b/file", rig))
             #expect(done.path == rig.folder + "/a/b/file")
             #expect(try content.matches(fileAt: done.path))
@@ -32,7 +32,7 @@ struct FolderWalkTests {
 
     @Test(arguments: ["a/file", "a/b/file", "x/a/file"])
     func writesThroughNoLinkAmongTheSubfolders(_ name: String) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let outside = try outside(rig)
             let place = name.hasPrefix("x") ? rig.folder + "/x" : rig.folder
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ struct FolderWalkTests {
         var stalling = content.resource()
         (stalling.bodyLimit, stalling.ending) = (20_000, .stall)
         let (first, whole) = (stalling, content.resource())
-        try await FaultRig.run(serving: { ($0.requestNumber == 1 ? first : whole).reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { ($0.requestNumber == 1 ? first : whole).reply(to: $0) }) { rig in
             let outside = try outside(rig)
             let download = try await rig.paused(try request("a/file", rig), at: 20_000)
             try FileManager.default.moveItem(atPath: rig.folder + "/a", toPath: outside + "/moved")
@@ -74,7 +74,7 @@ struct FolderWalkTests {
     }
 
     @Test func followsLinksThatTheUserNames() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let outside = try outside(rig)
             try FileManager.default.createSymbolicLink(atPath: rig.root + "/link", withDestinationPath: outside)
             var request = try request("a/file", rig)

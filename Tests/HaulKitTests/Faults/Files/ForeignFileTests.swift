@@ -13,7 +13,7 @@ struct ForeignFileTests {
     enum Foreign: String, CaseIterable, Sendable {
         case pipe, hardLink, symbolicLink, folder
 
-        func put(at path: String, _ rig: FaultRig) throws {
+        func put(at path: String, _ rig: DownloaderRig) throws {
             let other = rig.root + "/other"
             try rig.put("a user's", at: other)
             switch self {
@@ -33,7 +33,7 @@ struct ForeignFileTests {
 
     @Test(arguments: Foreign.allCases, [nil, .overwrite] as [DownloadRequest.ConflictPolicy?])
     func leavesAloneWhatIsNoFileOfItsOwn(_ foreign: Foreign, _ policy: DownloadRequest.ConflictPolicy?) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let part = rig.path + ".haulpart"
             try foreign.put(at: part, rig)
             let before = try mode(part)
@@ -47,7 +47,7 @@ struct ForeignFileTests {
 
     @Test(arguments: Foreign.allCases)
     func takesAnotherNameInAFolder(_ foreign: Foreign) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try foreign.put(at: rig.path + ".haulpart", rig)
             let done = try await rig.download { $0.destination = .folder(path: rig.folder) }
             #expect(done.path == rig.folder + "/file (1).bin")
@@ -63,11 +63,11 @@ struct ForeignFileTests {
     private func meanwhile(
         _ happens: @escaping @Sendable (_ part: String) -> Void,
         then status: Int? = nil,
-        _ test: (FaultRig) async throws -> Void
+        _ test: (DownloaderRig) async throws -> Void
     ) async throws {
         let (resource, broken) = (content.resource(), content.resource().breaking(after: cut))
         let place = Place()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.requestNumber == 2 else {
                 return request.requestNumber == 1 ? broken.reply(to: request) : resource.reply(to: request)
             }
@@ -110,7 +110,7 @@ struct ForeignFileTests {
     }
 
     @Test func deletesNothingThatTookThePlaceOfThePartialFileWhenItIsRemoved() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             Self.swap(rig.path + ".haulpart")
             try await download.cancel()
@@ -135,7 +135,7 @@ struct ForeignFileTests {
     func neverMixesTheFilesOfTwoStores(_ policy: DownloadRequest.ConflictPolicy?) async throws {
         let (one, two) = (content, TestContent.second)
         // Of the first file only the head comes, and then nothing: its partial file stays empty, and its record valid.
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             if request.path == "/two" { return two.resource(etag: "\"two\"").reply(to: request) }
             if request.requestNumber > 1 { return one.resource().reply(to: request) }
             let head = one.resource().reply(to: request).steps[0]
@@ -146,7 +146,7 @@ struct ForeignFileTests {
             try await first.pause()
             try #require(try rig.names() == ["file.bin.haulpart"])
 
-            let second = try await Downloader(FaultRig.quick(stateFolder: rig.root + "/other-state"))
+            let second = try await Downloader(DownloaderRig.quick(stateFolder: rig.root + "/other-state"))
             var request = try rig.request("/two")
             request.onConflict = policy
             request.bytesPerSecond = 200_000
@@ -176,7 +176,7 @@ struct ForeignFileTests {
 
     @Test(arguments: ["x.haulpart", "x.HaulPart"])
     func refusesANameThatIsOneOfPartialFiles(_ name: String) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.add(try rig.request { $0.destination = .file(path: rig.folder + "/" + name) })
             }
@@ -187,7 +187,7 @@ struct ForeignFileTests {
     }
 
     @Test func givesNoFileTheNameOfAPartialOneBecauseTheServerSaysSo() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("of another download", at: rig.folder + "/x.haulpart")
             let done = try await rig.download("/x.haulpart") { $0.destination = .folder(path: rig.folder) }
             #expect(done.path == rig.folder + "/x_haulpart")

@@ -14,7 +14,7 @@ struct NameFaultTests {
         var resource = content.resource()
         resource.extraHeaders = disposition.map { [("Content-Disposition", $0)] } ?? []
         var name = ""
-        try await FaultRig.run(serving: resource) { rig in
+        try await DownloaderRig.run(serving: resource) { rig in
             let before = try FileManager.default.contentsOfDirectory(atPath: rig.root).sorted()
             let done = try await rig.download(target) { $0.destination = .folder(path: rig.folder) }
             name = FilePaths.name(of: done.path)
@@ -60,7 +60,7 @@ struct NameFaultTests {
 
     @Test func takesTheNameOfThePlaceThatARedirectLeadsTo() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.path == "/get" ? .redirect(to: "/release/tool-1.2.zip") : resource.reply(to: $0) }
         ) { rig in
             try await rig.download("/get?id=7") { $0.destination = .folder(path: rig.folder) }
@@ -70,7 +70,7 @@ struct NameFaultTests {
 
     @Test func doesNotTakeAHostileNameFromARedirect() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.path == "/get" ? .redirect(to: "/x/..%2f.bashrc") : resource.reply(to: $0) }
         ) { rig in
             try await rig.download("/get") { $0.destination = .folder(path: rig.folder) }

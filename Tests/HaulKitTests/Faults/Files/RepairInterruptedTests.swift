@@ -10,7 +10,7 @@ struct RepairInterruptedTests {
     private static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)
 
-    private func request(_ rig: FaultRig) throws -> DownloadRequest {
+    private func request(_ rig: DownloaderRig) throws -> DownloadRequest {
         try rig.request { request in
             request.pieces = content.pieces(Self.piece)
             request.size = content.count
@@ -18,13 +18,13 @@ struct RepairInterruptedTests {
     }
 
     /// The file with every other piece wrong.
-    private func putHalf(_ rig: FaultRig) throws {
+    private func putHalf(_ rig: DownloaderRig) throws {
         var bytes = content.bytes(0..<content.count)
         for start in stride(from: 0, to: bytes.count, by: 2 * Int(Self.piece)) { bytes[start] ^= 1 }
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
     }
 
-    private func fetching(_ downloader: Downloader, _ rig: FaultRig, _ request: DownloadRequest?) async throws
+    private func fetching(_ downloader: Downloader, _ rig: DownloaderRig, _ request: DownloadRequest?) async throws
         -> Download
     {
         guard case .fetching(let download, _) = try await downloader.repair(rig.path, from: request) else {
@@ -34,10 +34,10 @@ struct RepairInterruptedTests {
     }
 
     /// Begins a repair of half a file, lets a part of it come, and ends the process that does it.
-    private func interrupted(_ test: (FaultRig, Downloader) async throws -> Void) async throws {
+    private func interrupted(_ test: (DownloaderRig, Downloader) async throws -> Void) async throws {
         let slow = content.resource().paced(100_000)
         let fast = content.resource().paced(1_000_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.requestNumber <= 4 ? slow.reply(to: $0) : fast.reply(to: $0) }
         ) { rig in
@@ -75,7 +75,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func knowsThePiecesOfAFileThatItDownloaded() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try await rig.download(try request(rig))
             let before = rig.server.bodyBytesSent
             try putHalf(rig)
@@ -86,7 +86,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func saysThatItKnowsNoPiecesOfAFileThatItNeverSaw() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try rig.put("mine", at: rig.path)
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.repair(rig.path) }
             #expect(error?.code == .invalidMetalink)
@@ -95,7 +95,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func saysThatItKnowsNoPiecesOfAFileThatCameWithoutThem() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download()
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.repair(rig.path) }
             #expect(error?.code == .invalidMetalink)
@@ -106,7 +106,7 @@ struct RepairInterruptedTests {
     // MARK: What is not ours to touch
 
     @Test func refusesASymbolicLink() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let secret = rig.root + "/secret"
             try rig.put("mine", at: secret)
             try FileManager.default.createSymbolicLink(atPath: rig.path, withDestinationPath: secret)
@@ -119,7 +119,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func refusesAFolder() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try FileManager.default.createDirectory(atPath: rig.path, withIntermediateDirectories: true)
             let wish = try request(rig)
             await #expect(throws: DownloadError.self) { try await rig.downloader.repair(rig.path, from: wish) }
@@ -128,7 +128,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func refusesAFileThatSomebodyRepairsAlready() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try putHalf(rig)
             let held = try PosixDisk().open(rig.path)
             #expect(try held.lock())
@@ -143,7 +143,7 @@ struct RepairInterruptedTests {
     }
 
     @Test func leavesAPartialFileInTheWayAlone() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try putHalf(rig)
             try rig.put("mine", at: rig.path + ".haulpart")
             let wish = try request(rig)

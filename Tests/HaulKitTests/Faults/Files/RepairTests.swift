@@ -41,7 +41,7 @@ struct RepairTests {
         }
     }
 
-    private func request(_ rig: FaultRig) throws -> DownloadRequest {
+    private func request(_ rig: DownloaderRig) throws -> DownloadRequest {
         try rig.request { request in
             request.pieces = content.pieces(Self.piece)
             request.size = content.count
@@ -49,7 +49,7 @@ struct RepairTests {
     }
 
     /// Puts the file there, damaged.
-    private func put(_ damage: Damage?, _ rig: FaultRig) throws {
+    private func put(_ damage: Damage?, _ rig: DownloaderRig) throws {
         var bytes = content.bytes(0..<content.count)
         damage?.apply(to: &bytes)
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
@@ -60,7 +60,7 @@ struct RepairTests {
     }
 
     @Test func leavesARightFileAlone() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(nil, rig)
             let before = try inode(rig.path)
             guard case .nothingToDo(let bytes) = try await rig.downloader.repair(rig.path, from: try request(rig))
@@ -77,7 +77,7 @@ struct RepairTests {
 
     @Test(arguments: Damage.allCases)
     func fetchesOnlyWhatIsWrong(_ damage: Damage) async throws {
-        try await FaultRig.run(serving: content.resource().paced(1_000_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource().paced(1_000_000), configure: { $0.share() }) { rig in
             try put(damage, rig)
             switch try await rig.downloader.repair(rig.path, from: try request(rig)) {
             case .nothingToDo: Issue.record("it sees nothing wrong")
@@ -92,7 +92,7 @@ struct RepairTests {
     }
 
     @Test func leavesAFileAloneOfWhichNoPieceIsRight() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try rig.put("something else", at: rig.path)
             let wish = try request(rig)
             let error = await #expect(throws: DownloadError.self) {
@@ -106,7 +106,7 @@ struct RepairTests {
     }
 
     @Test func fetchesAFileThatIsNotThere() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             guard
                 case .fetching(let download, let wrongBytes) =
                     try await rig.downloader.repair(rig.path, from: try request(rig))
@@ -121,7 +121,7 @@ struct RepairTests {
     }
 
     @Test func doesNotCareAboutTheTimeOfTheFile() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(nil, rig)
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 5)],
@@ -135,7 +135,7 @@ struct RepairTests {
     }
 
     @Test func leavesAFileOfTwoNamesAlone() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(.somewhere, rig)
             try FileManager.default.linkItem(atPath: rig.path, toPath: rig.root + "/other")
             let error = try await #require(throws: DownloadError.self) {
@@ -148,7 +148,7 @@ struct RepairTests {
     }
 
     @Test func repairsTheFileOfAKeyAsTheSameDownload() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             var request = try request(rig)
             request.key = "episode 1"
             let first = try await rig.downloader.add(request)
@@ -167,10 +167,10 @@ struct RepairTests {
     }
 
     @Test func repairsFromAnotherURL() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(.somewhere, rig)
             var described = try request(rig)
-            described.url = link("http://\(FaultRig.nobody)/gone")
+            described.url = link("http://\(DownloaderRig.nobody)/gone")
             let repair = try await rig.downloader.repair(rig.path, from: described, url: link(rig.server.url("/there")))
             guard case .fetching(let download, _) = repair else {
                 Issue.record("it sees nothing wrong")
@@ -184,7 +184,7 @@ struct RepairTests {
     @Test func leavesTheRestWhenTheServerSendsTheWrongPieceToo() async throws {
         let wrong = 3 * Self.piece + 17..<3 * Self.piece + 18
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { resource.reply(to: $0).corrupted(in: [wrong]) }
         ) { rig in

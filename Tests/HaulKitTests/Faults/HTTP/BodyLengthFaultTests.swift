@@ -15,7 +15,8 @@ struct BodyLengthFaultTests {
     @Test func fetchesTheRestWhenTheConnectionEndsBeforeTheAnnouncedLength() async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut)
-        try await FaultRig.run(serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) }) {
+            rig in
             let done = try await rig.download()
             #expect(done.proof == .length)
             #expect(try rig.holdsOnly(content))
@@ -28,7 +29,7 @@ struct BodyLengthFaultTests {
         let long = TestReply([
             Self.head(("Content-Length", "400000"), ("ETag", "\"v1\"")), .body(0..<450_000, of: content),
         ])
-        try await FaultRig.run(serving: { _ in long }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in long }) { rig async throws in
             #expect(try await rig.download().bytes == 400_000)
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 1)
@@ -39,7 +40,7 @@ struct BodyLengthFaultTests {
         let resource = content.resource()
         // What follows the body looks like an answer to the next request.
         let planted = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             var reply = resource.reply(to: request)
             if request.requestNumber == 1 { reply.steps.append(.raw(Array(planted.utf8))) }
             return reply
@@ -53,7 +54,7 @@ struct BodyLengthFaultTests {
 
     @Test func loadsAnEmptyFile() async throws {
         let nothing = TestContent(seed: 1, count: 0)
-        try await FaultRig.run(serving: nothing.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: nothing.resource()) { rig async throws in
             #expect(try await rig.download().bytes == 0)
             #expect(try rig.holdsOnly(nothing))
             #expect(rig.server.requests.count == 1)
@@ -63,7 +64,7 @@ struct BodyLengthFaultTests {
     @Test(arguments: [0, 1, 65_536, 400_000])
     func loadsAFileInTheChunkedCoding(_ count: Int64) async throws {
         let content = TestContent(seed: 1, count: count)
-        try await FaultRig.run(serving: { _ in .chunked(content) }) { rig in
+        try await DownloaderRig.run(serving: { _ in .chunked(content) }) { rig in
             let done = try await rig.download()
             #expect(done.bytes == count)
             #expect(done.proof == .length)
@@ -72,7 +73,7 @@ struct BodyLengthFaultTests {
     }
 
     @Test func doesNotCompleteAFileWhoseLastChunkIsMissing() async throws {
-        try await FaultRig.run(serving: { _ in .chunked(.first, terminated: false) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .chunked(.first, terminated: false) }) { rig async throws in
             #expect(try await rig.failure().code == .connectionLost)
             #expect(try !rig.names().contains("file.bin"))
             #expect(rig.server.requests.count > 1)
@@ -82,12 +83,12 @@ struct BodyLengthFaultTests {
     @Test func resumesAChunkedFileThatBrokeOff() async throws {
         let resource = content.resource()
         let content = content
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             guard request.requestNumber == 1 else { return resource.reply(to: request) }
             let head = Self.head(("Transfer-Encoding", "chunked"), ("ETag", "\"v1\""))
             return TestReply([head, .chunked(0..<cut, of: content, terminated: false), .stall])
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])
@@ -96,7 +97,7 @@ struct BodyLengthFaultTests {
 
     @Test func loadsAFileThatEndsWithItsConnectionAndSaysThatNothingProvesIt() async throws {
         let content = content
-        try await FaultRig.run(serving: { _ in .untilClose(content) }) { rig in
+        try await DownloaderRig.run(serving: { _ in .untilClose(content) }) { rig in
             let done = try await rig.download()
             #expect(done.bytes == content.count)
             #expect(done.proof == .none)
@@ -106,7 +107,7 @@ struct BodyLengthFaultTests {
     }
 
     @Test func doesNotTakeAResetForTheEndOfAFile() async throws {
-        try await FaultRig.run(serving: { _ in .untilClose(.first, ending: .reset) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .untilClose(.first, ending: .reset) }) { rig async throws in
             #expect(try await rig.failure().code == .connectionLost)
             #expect(try !rig.names().contains("file.bin"))
         }
@@ -116,7 +117,7 @@ struct BodyLengthFaultTests {
     func refusesAContentLengthThatIsNone(_ length: String) async throws {
         let content = content
         let odd = TestReply([Self.head(("Content-Length", length)), .body(0..<content.count, of: content), .close])
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             #expect(try await rig.failure().code == .malformedResponse)
             #expect(try rig.names().isEmpty)
         }
@@ -126,7 +127,7 @@ struct BodyLengthFaultTests {
         let content = content
         let head = Self.head(("Content-Length", "400000"), ("Content-Length", "399999"))
         let odd = TestReply([head, .body(0..<content.count, of: content), .close])
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             #expect(try await rig.failure().code == .malformedResponse)
             #expect(try rig.names().isEmpty)
         }
@@ -135,7 +136,7 @@ struct BodyLengthFaultTests {
     @Test(arguments: ["zz\r\n", "-5\r\nhello\r\n", "FFFFFFFFFFFFFFFFFF\r\n", "5\r\nhello world\r\n0\r\n\r\n"])
     func refusesChunksThatAreNone(_ chunks: String) async throws {
         let odd = TestReply([Self.head(("Transfer-Encoding", "chunked")), .raw(Array(chunks.utf8)), .close])
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             #expect([.malformedResponse, .connectionLost].contains(try await rig.failure().code))
             #expect(try !rig.names().contains("file.bin"))
         }

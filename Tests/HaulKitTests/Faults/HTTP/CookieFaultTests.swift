@@ -10,7 +10,7 @@ struct CookieFaultTests {
     private let content = TestContent.first
 
     /// A share host: the file is there for who brings the cookie that the page before it sets.
-    private func shareHost(_ content: TestContent, then file: FileResource? = nil) -> FaultRig.Handler {
+    private func shareHost(_ content: TestContent, then file: FileResource? = nil) -> DownloaderRig.Handler {
         let resource = file ?? content.resource()
         return { request in
             if request.path == "/file.bin" {
@@ -25,7 +25,7 @@ struct CookieFaultTests {
     }
 
     @Test func sendsTheTargetWhatTheRedirectSet() async throws {
-        try await FaultRig.run(serving: shareHost(content)) { rig in
+        try await DownloaderRig.run(serving: shareHost(content)) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.map { $0["Cookie"] } == [nil, "ticket=t1"])
@@ -36,7 +36,7 @@ struct CookieFaultTests {
         let large = TestContent(seed: 3, count: 4_000_000)
         var resource = large.resource()
         resource.bytesPerSecond = 2_000_000
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.connections.maxPerDownload = 4
                 $0.connections.initial = 4
@@ -53,7 +53,7 @@ struct CookieFaultTests {
         let whole = content.resource()
         let cutShort = whole.silent(after: cut)
         let content = content
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             if request.path == "/file.bin", request["Cookie"] == nil {
                 return .empty(302, "Found", headers: [("Location", "/real"), ("Set-Cookie", "a=b; Path=/")])
             }
@@ -69,7 +69,7 @@ struct CookieFaultTests {
         let resource = content.resource()
         let other = try await TestServer.start { resource.reply(to: $0) }
         let target = other.url("/file.bin")
-        try await FaultRig.run(serving: { _ in
+        try await DownloaderRig.run(serving: { _ in
             .empty(302, "Found", headers: [("Location", target), ("Set-Cookie", "a=b; Path=/; Domain=127.0.0.1")])
         }) { rig in
             try await rig.download()
@@ -83,7 +83,7 @@ struct CookieFaultTests {
 
     @Test func putsThemBesideTheUsersOwn() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             request.path == "/file.bin"
                 ? .empty(302, "Found", headers: [("Location", "/x"), ("Set-Cookie", "b=2"), ("Set-Cookie", "a=3")])
                 : resource.reply(to: request)
@@ -96,7 +96,7 @@ struct CookieFaultTests {
 
     @Test func beginsWithThoseOfAFileAndCollectsWhatIsSet() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.network.cookies = Cookies(netscape: "127.0.0.1\tFALSE\t/\tFALSE\t0\tlogin\tyes\n")
                 $0.network.collectsCookies = true

@@ -22,17 +22,17 @@ struct CredentialFaultTests {
     /// A second server, to which the rig's one redirects.
     private func across(
         location: @escaping @Sendable (TestServer, TestRequest) -> String,
-        _ test: (FaultRig, TestServer) async throws -> Void
+        _ test: (DownloaderRig, TestServer) async throws -> Void
     ) async throws {
         let resource = content.resource()
         let other = try await TestServer.start { resource.reply(to: $0) }
-        try await FaultRig.run(serving: { .redirect(to: location(other, $0)) }) { try await test($0, other) }
+        try await DownloaderRig.run(serving: { .redirect(to: location(other, $0)) }) { try await test($0, other) }
         await other.stop()
     }
 
     @Test func keepsHeadersOnTheSameOrigin() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.path == "/file.bin" ? .redirect(to: "/there") : resource.reply(to: $0) }
         ) { rig in
             try await rig.download { $0.headers = headers }
@@ -51,7 +51,7 @@ struct CredentialFaultTests {
 
     @Test func dropsHeadersOnAnotherHost() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard let host = request["Host"], host.hasPrefix("127.0.0.1") else { return resource.reply(to: request) }
             return .redirect(to: "http://" + host.replacingOccurrences(of: "127.0.0.1", with: "localhost") + "/there")
         }) { rig in
@@ -65,7 +65,7 @@ struct CredentialFaultTests {
         let certificate = try TestCertificate.shared()
         let secure = try await TestServer.start(tls: certificate) { resource.reply(to: $0) }
         let target = secure.url("/file.bin")
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.network.certificateAuthorities = certificate.certificatePath },
             serving: { _ in .redirect(to: target) }
         ) { rig in
@@ -83,7 +83,7 @@ struct CredentialFaultTests {
             .redirect(to: "http://127.0.0.1:\(request.target.dropFirst(6))/home")
         }
         let port = other.port
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin", let host = request["Host"] else { return resource.reply(to: request) }
             return .redirect(to: "http://127.0.0.1:\(port)/back/\(host.split(separator: ":").last ?? "")")
         }) { rig in
@@ -115,7 +115,7 @@ struct CredentialFaultTests {
     @Test func sendsWhatNetrcSaysToTheNamedHostOnly() async throws {
         let resource = content.resource()
         let netrc = Netrc("machine 127.0.0.1 login me password secret\nmachine localhost login you password guess")
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.network.netrc = netrc },
             serving: { request in
                 guard let host = request["Host"], host.hasPrefix("127.0.0.1") else {
@@ -134,7 +134,8 @@ struct CredentialFaultTests {
     @Test func sendsNothingToAHostThatNetrcDoesNotName() async throws {
         let resource = content.resource()
         let netrc = Netrc("machine elsewhere.example login me password secret")
-        try await FaultRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) {
+            rig in
             try await rig.download()
             #expect(rig.server.requests.map { $0["Authorization"] } == [nil])
         }
@@ -143,7 +144,8 @@ struct CredentialFaultTests {
     @Test(arguments: [("default login any password all", false), ("machine 127.0.0.1 login me password secret", true)])
     func sendsToTheURLsOfAMetalinkOnlyWhatNamesTheirHost(_ text: String, _ isSent: Bool) async throws {
         let resource = content.resource()
-        try await FaultRig.run(configure: { $0.network.netrc = Netrc(text) }, serving: { resource.reply(to: $0) }) {
+        try await DownloaderRig.run(configure: { $0.network.netrc = Netrc(text) }, serving: { resource.reply(to: $0) })
+        {
             rig in
             let source = "<url>\(rig.server.url("/file.bin"))</url>"
             let document =
@@ -163,7 +165,8 @@ struct CredentialFaultTests {
     @Test func prefersTheHeaderToTheURLAndTheURLToNetrc() async throws {
         let resource = content.resource()
         let netrc = Netrc("default login file password secret")
-        try await FaultRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(configure: { $0.network.netrc = netrc }, serving: { resource.reply(to: $0) }) {
+            rig in
             let url = "http://url:secret@127.0.0.1:\(rig.server.port)/"
             try await rig.download(try rig.request(url: url + "1") { $0.destination = .file(path: rig.folder + "/1") })
             try await rig.download(

@@ -40,11 +40,11 @@ struct DigestFaultTests {
         }
     }
 
-    private func url(_ rig: FaultRig, _ path: String = "/dir/file.bin?q=a%20b") -> String {
+    private func url(_ rig: DownloaderRig, _ path: String = "/dir/file.bin?q=a%20b") -> String {
         rig.server.url(path).replacingOccurrences(of: "http://", with: "http://user:p%20%C3%A4%3Ass@")
     }
 
-    private func handler(_ gate: Guard) -> FaultRig.Handler {
+    private func handler(_ gate: Guard) -> DownloaderRig.Handler {
         let resource = content.resource()
         return { request in
             if gate.admits(request) { return resource.reply(to: request) }
@@ -60,7 +60,7 @@ struct DigestFaultTests {
         "Basic realm=\"r\", Digest realm=\"r\", qop=\"auth\", nonce=\"n\"",
     ])
     func answersAChallenge(_ challenge: String) async throws {
-        try await FaultRig.run(serving: handler(Guard { _ in challenge })) { rig in
+        try await DownloaderRig.run(serving: handler(Guard { _ in challenge })) { rig in
             try await rig.download(try rig.request(url: url(rig)))
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 2)
@@ -69,7 +69,7 @@ struct DigestFaultTests {
 
     @Test func answersUnaskedFromThenOnAndNeverInTheClear() async throws {
         let gate = Guard { _ in "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"" }
-        try await FaultRig.run(serving: handler(gate)) { rig in
+        try await DownloaderRig.run(serving: handler(gate)) { rig in
             for name in ["a", "b", "c"] {
                 let request = try rig.request(url: url(rig, "/\(name)")) {
                     $0.destination = .file(path: "\(rig.folder)/\(name)")
@@ -87,7 +87,7 @@ struct DigestFaultTests {
         resource.bytesPerSecond = 2_000_000
         let slow = resource
         let gate = Guard { _ in "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"" }
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.connections.maxPerDownload = 4
                 $0.connections.initial = 4
@@ -107,7 +107,7 @@ struct DigestFaultTests {
     @Test func takesANewNonceWhereTheOldOneIsStale() async throws {
         let gate = Guard { "Digest realm=\"r\", qop=\"auth\", nonce=\"n\($0)\"" }
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             let isOld = request["Authorization"]?.contains("nonce=\"n0\"") == true && request.requestNumber > 2
             if !isOld, gate.admits(request) { return resource.reply(to: request) }
             let challenge = isOld ? gate.challenge(1) + ", stale=true" : gate.challenge(0)
@@ -122,14 +122,14 @@ struct DigestFaultTests {
 
     @Test func failsOfAWrongPasswordAtOnce() async throws {
         let gate = Guard(password: "other") { "Digest realm=\"r\", qop=\"auth\", nonce=\"n\($0)\"" }
-        try await FaultRig.run(serving: handler(gate)) { rig async throws in
+        try await DownloaderRig.run(serving: handler(gate)) { rig async throws in
             #expect(try await rig.failure(of: try rig.request(url: url(rig))).status == 401)
             #expect(rig.server.requests.count == 2)
         }
     }
 
     @Test func endsWhereAServerWantsANewNonceForEver() async throws {
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             let challenge = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\(request.requestNumber)\", stale=true"
             return .empty(401, "Unauthorized", headers: [("WWW-Authenticate", challenge)])
         }) { rig async throws in
@@ -147,7 +147,7 @@ struct DigestFaultTests {
             )
         }
         let target = other.url("/x")
-        try await FaultRig.run(serving: { _ in .redirect(to: target) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .redirect(to: target) }) { rig async throws in
             _ = try await rig.failure(of: try rig.request(url: url(rig)))
             #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0["Authorization"] == nil })
         }
@@ -155,14 +155,14 @@ struct DigestFaultTests {
     }
 
     @Test func saysNothingMoreWhereTheDigestIsOfAnUnknownKind() async throws {
-        let handler: FaultRig.Handler = { _ in
+        let handler: DownloaderRig.Handler = { _ in
             .empty(
                 401,
                 "Unauthorized",
                 headers: [("WWW-Authenticate", "Digest realm=r, nonce=n, algorithm=SHA-512-256")]
             )
         }
-        try await FaultRig.run(serving: handler) { rig async throws in
+        try await DownloaderRig.run(serving: handler) { rig async throws in
             for _ in 0..<2 { #expect(try await rig.failure(of: try rig.request(url: url(rig))).status == 401) }
             #expect(rig.server.requests.map { $0["Authorization"] == nil } == [false, true])
         }
@@ -170,7 +170,7 @@ struct DigestFaultTests {
 
     @Test func takesTheWordsOfNetrc() async throws {
         let gate = Guard { _ in "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"" }
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.network.netrc = Netrc("machine 127.0.0.1 login user password \"p ä:ss\"") },
             serving: handler(gate)
         ) { rig in

@@ -17,14 +17,15 @@ struct ImpossibleAnswerFaultTests {
 
     @Test(arguments: heads)
     func refusesTheServersAnswer(_ text: String) async throws {
-        try await FaultRig.run(serving: { _ in .raw(text) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .raw(text) }) { rig async throws in
             #expect(try await rig.failure().code == .malformedResponse)
         }
     }
 
     @Test(arguments: heads)
     func refusesTheAnswerOfARedirectsTarget(_ text: String) async throws {
-        try await FaultRig.run(serving: { $0.path == "/x" ? .raw(text) : .redirect(to: "/x") }) { rig async throws in
+        try await DownloaderRig.run(serving: { $0.path == "/x" ? .raw(text) : .redirect(to: "/x") }) {
+            rig async throws in
             #expect(try await rig.failure().code == .malformedResponse)
         }
     }
@@ -36,7 +37,7 @@ struct ImpossibleAnswerFaultTests {
         var resource = Self.content.resource()
         resource.bytesPerSecond = 2_000_000
         let slow = resource
-        try await FaultRig.run(configure: { $0.connections.maxPerDownload = 4 }, serving: { slow.reply(to: $0) }) {
+        try await DownloaderRig.run(configure: { $0.connections.maxPerDownload = 4 }, serving: { slow.reply(to: $0) }) {
             rig in
             try await rig.download { $0.mirrors = [Metalink.Source(url)] }
             #expect(try rig.holdsOnly(Self.content))
@@ -48,7 +49,7 @@ struct ImpossibleAnswerFaultTests {
     func survivesAWebhooksAnswer(_ text: String) async throws {
         let receiver = try await TestServer.start { _ in .raw(text) }
         let url = try #require(URL(string: receiver.url("/hook")))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: Self.content.resource(),
             configure: { $0.hooks.limits.shutDownTime = .zero }
         ) { rig in
@@ -64,7 +65,7 @@ struct ImpossibleAnswerFaultTests {
     func refusesAProxysAnswer(_ text: String, isTunnel: Bool) async throws {
         let proxy = try await TestServer.start { _ in .raw(text) }
         let setting = try ProxySettings.Proxy(proxy.url(""))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: Self.content.resource(),
             configure: { $0.network.proxies = ProxySettings(setting) }
         ) { rig async throws in
@@ -87,12 +88,12 @@ struct ImpossibleAnswerFaultTests {
             "PRI * HTTP/2.0\r\n\r\n",
         ]
         let replies = Mutex(HostileStrings(of: words, count: 600, upTo: 9, seed: 11).makeIterator())
-        let handler: FaultRig.Handler = { _ in
+        let handler: DownloaderRig.Handler = { _ in
             guard let text = replies.withLock({ $0.next() }) else { return .empty(404, "Done") }
             // Every other connection is left open behind the answer.
             return text.utf8.count % 2 == 0 ? .raw(text) : TestReply([.raw(Array(text.utf8))])
         }
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 $0.retry.attempts = 1
                 $0.connections.stallTimeout = .milliseconds(300)

@@ -11,7 +11,7 @@ struct KeptConnectionFaultTests {
     private let content = TestContent.first
 
     /// Answers one request a connection, and does `end` at the next.
-    private func once(_ end: TestStep, then later: @escaping FaultRig.Handler) -> FaultRig.Handler {
+    private func once(_ end: TestStep, then later: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         let used = Counter()
         return { request in used.firstTime(request.connectionNumber) ? later(request) : TestReply([end]) }
     }
@@ -24,7 +24,7 @@ struct KeptConnectionFaultTests {
     @Test(arguments: [TestStep.close, .reset])
     func repeatsByItselfWhatAKeptConnectionDidNotAnswer(_ end: TestStep) async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: {
                 // One failed attempt would be the last.
                 $0.retry.attempts = 1
@@ -41,7 +41,7 @@ struct KeptConnectionFaultTests {
 
     @Test func repeatsARedirectsTargetToo() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attempts = 1 },
             serving: once(.close) { $0.path == "/there" ? resource.reply(to: $0) : .redirect(to: "/there") }
         ) { rig in
@@ -53,7 +53,7 @@ struct KeptConnectionFaultTests {
 
     @Test func countsAnAttemptWhereAFreshConnectionIsNotAnswered() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attemptsBeforeFirstAnswer = 3 },
             serving: { $0.path == "/file.bin" ? resource.reply(to: $0) : TestReply([.close]) }
         ) { rig async throws in
@@ -68,7 +68,7 @@ struct KeptConnectionFaultTests {
     @Test func takesNothingForAnAnswerThatCameBeforeTheQuestion() async throws {
         let resource = content.resource()
         let early = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attempts = 1 },
             serving: { request in
                 request.path == "/a"

@@ -12,7 +12,7 @@ struct OddAnswerFaultTests {
     @discardableResult
     private func failure(_ reply: TestReply) async throws -> DownloadError? {
         var failure: DownloadError?
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.connections.stallTimeout = .seconds(10) },
             serving: { _ in reply }
         ) { rig in
@@ -58,7 +58,7 @@ struct OddAnswerFaultTests {
         "HTTP/1.1 200 OK\r\nContent-Type:\r\nContent-Encoding:,,\r\nContent-Length: 2\r\n\r\nhi",
     ])
     func neverTrapsOnADoubtfulHead(_ text: String) async throws {
-        try await FaultRig.run(serving: { _ in .raw(text) }) { rig in
+        try await DownloaderRig.run(serving: { _ in .raw(text) }) { rig in
             do {
                 try await rig.download()
                 #expect(try rig.text(at: rig.path) == "hi")
@@ -90,7 +90,7 @@ struct OddAnswerFaultTests {
     ])
     func waitsForTheAnswerAfterAnInterimOne(_ interim: String) async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             TestReply([.raw(Array(interim.utf8))] + resource.reply(to: request).steps)
         }) { rig in
             try await rig.download()
@@ -111,7 +111,7 @@ struct OddAnswerFaultTests {
     @Test func loadsFromAServerOfHTTP1Dot0() async throws {
         let content = content
         let head = Array("HTTP/1.0 200 OK\r\nContent-Length: 20000\r\n\r\n".utf8)
-        try await FaultRig.run(serving: { _ in TestReply([.raw(head), .body(0..<20_000, of: content), .close]) }) {
+        try await DownloaderRig.run(serving: { _ in TestReply([.raw(head), .body(0..<20_000, of: content), .close]) }) {
             rig async throws in
             #expect(try await rig.download().proof == .length)
             #expect(try rig.holdsOnly(content))
@@ -121,7 +121,7 @@ struct OddAnswerFaultTests {
     @Test func loadsFromAServerOfHTTP1Dot0WithoutALength() async throws {
         let content = content
         let head = Array("HTTP/1.0 200 OK\r\n\r\n".utf8)
-        try await FaultRig.run(serving: { _ in TestReply([.raw(head), .body(0..<20_000, of: content), .close]) }) {
+        try await DownloaderRig.run(serving: { _ in TestReply([.raw(head), .body(0..<20_000, of: content), .close]) }) {
             rig async throws in
             #expect(try await rig.download().proof == .none)
             #expect(try rig.holdsOnly(content))
@@ -131,7 +131,7 @@ struct OddAnswerFaultTests {
     @Test func putsAHeadTogetherThatComesByteByByte() async throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: \"v1\"\r\n\r\nhi"
         let steps = text.utf8.flatMap { [TestStep.raw([$0]), .wait(.milliseconds(1))] }
-        try await FaultRig.run(serving: { _ in TestReply(steps) }) { rig in
+        try await DownloaderRig.run(serving: { _ in TestReply(steps) }) { rig in
             try await rig.download()
             #expect(try rig.text(at: rig.path) == "hi")
         }

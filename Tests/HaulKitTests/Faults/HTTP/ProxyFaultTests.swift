@@ -16,14 +16,14 @@ struct ProxyFaultTests {
         authorization: String? = nil,
         user: String = "",
         exceptions: [String] = [],
-        serving handler: FaultRig.Handler? = nil,
-        _ test: (FaultRig, TestProxy) async throws -> Void
+        serving handler: DownloaderRig.Handler? = nil,
+        _ test: (DownloaderRig, TestProxy) async throws -> Void
     ) async throws {
         let proxy = try await TestProxy.start(kind, authorization: authorization)
         let certificate = secure ? try TestCertificate.shared() : nil
         let resource = content.resource()
         let setting = try ProxySettings.Proxy(proxy.url.replacingOccurrences(of: "://", with: "://" + user))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             tls: certificate,
             configure: { configuration in
                 configuration.network.certificateAuthorities = certificate?.certificatePath
@@ -79,7 +79,7 @@ struct ProxyFaultTests {
 
     @Test func failsWhenTheProxyCannotConnect() async throws {
         try await run(.http, secure: true) { rig, _ async throws in
-            let request = try rig.request(url: "https://\(FaultRig.nobody)/file.bin")
+            let request = try rig.request(url: "https://\(DownloaderRig.nobody)/file.bin")
             #expect(try await rig.failure(of: request).code == .proxyFailed)
         }
     }
@@ -96,15 +96,17 @@ struct ProxyFaultTests {
 
     @Test func failsWhenASOCKSProxyCannotConnect() async throws {
         try await run(.socks5) { rig, _ async throws in
-            let error = try await rig.failure(of: try rig.request(url: "http://\(FaultRig.nobody)/file.bin"))
+            let error = try await rig.failure(of: try rig.request(url: "http://\(DownloaderRig.nobody)/file.bin"))
             #expect([.proxyFailed, .connectionLost].contains(error.code))
         }
     }
 
     @Test func failsWhenTheProxyIsNotThere() async throws {
         let resource = content.resource()
-        try await FaultRig.run(
-            configure: { $0.network.proxies = ProxySettings(try ProxySettings.Proxy("http://\(FaultRig.nobody)")) },
+        try await DownloaderRig.run(
+            configure: {
+                $0.network.proxies = ProxySettings(try ProxySettings.Proxy("http://\(DownloaderRig.nobody)"))
+            },
             serving: { resource.reply(to: $0) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .connectionFailed)

@@ -9,7 +9,7 @@ struct RedirectFaultTests {
     private let content = TestContent.first
 
     /// `/0` redirects to `/1` and so on; the file is at `/<hops>`.
-    private func chain(of hops: Int) -> FaultRig.Handler {
+    private func chain(of hops: Int) -> DownloaderRig.Handler {
         let resource = content.resource()
         return { request in
             let step = Int(request.path.dropFirst()) ?? 0
@@ -20,10 +20,10 @@ struct RedirectFaultTests {
     @Test(arguments: [301, 302, 303, 307, 308])
     func followsARedirect(_ status: Int) async throws {
         let resource = content.resource()
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.path == "/file.bin" ? .redirect(to: "/there", status: status) : resource.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.map(\.method) == ["GET", "GET"])
@@ -31,7 +31,7 @@ struct RedirectFaultTests {
     }
 
     @Test func followsTenRedirects() async throws {
-        try await FaultRig.run(serving: chain(of: 10)) { rig in
+        try await DownloaderRig.run(serving: chain(of: 10)) { rig in
             try await rig.download("/0")
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 11)
@@ -39,7 +39,7 @@ struct RedirectFaultTests {
     }
 
     @Test func givesUpAfterTenRedirects() async throws {
-        try await FaultRig.run(serving: chain(of: 11)) { rig async throws in
+        try await DownloaderRig.run(serving: chain(of: 11)) { rig async throws in
             #expect(try await rig.failure("/0").code == .tooManyRedirects)
             #expect(rig.server.requests.count == 11)
         }
@@ -48,7 +48,7 @@ struct RedirectFaultTests {
     @Test func followsARedirectToItselfThatIsServedInTheEnd() async throws {
         let resource = content.resource()
         // A server that sheds load: twice the same URL again, then the file.
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.requestNumber < 3 ? .redirect(to: $0.target) : resource.reply(to: $0) }
         ) { rig in
             try await rig.download()
@@ -59,7 +59,7 @@ struct RedirectFaultTests {
 
     @Test(arguments: [["/a": "/a"], ["/a": "/b", "/b": "/a"], ["/a": "/b", "/b": "/c", "/c": "/b"], ["/a": ""]])
     func seesALoop(_ way: [String: String]) async throws {
-        try await FaultRig.run(serving: { .redirect(to: way[$0.path] ?? "/") }) { rig async throws in
+        try await DownloaderRig.run(serving: { .redirect(to: way[$0.path] ?? "/") }) { rig async throws in
             #expect([.tooManyRedirects, .malformedResponse].contains(try await rig.failure("/a").code))
             #expect(rig.server.requests.count <= RedirectPolicy.most + 1)
         }
@@ -71,7 +71,7 @@ struct RedirectFaultTests {
     ])
     func resolvesARelativeLocation(_ location: String, _ target: String) async throws {
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.requestNumber == 1 ? .redirect(to: location) : resource.reply(to: $0) }
         ) { rig in
             try await rig.download("/a/b/file.bin")
@@ -82,7 +82,7 @@ struct RedirectFaultTests {
 
     @Test func followsALocationThatNamesNoScheme() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin", let host = request["Host"] else { return resource.reply(to: request) }
             return .redirect(to: "//\(host)/there")
         }) { rig in
@@ -96,7 +96,7 @@ struct RedirectFaultTests {
         "http://[::1", "http://127.0.0.1:99999/x",
     ])
     func doesNotFollowALocationThatIsNoWebAddress(_ location: String) async throws {
-        try await FaultRig.run(serving: { _ in .redirect(to: location) }) { rig in
+        try await DownloaderRig.run(serving: { _ in .redirect(to: location) }) { rig in
             let error = try await rig.failure()
             #expect([.malformedResponse, .invalidURL, .connectionFailed].contains(error.code))
             #expect(rig.server.requests.count == 1)
@@ -105,7 +105,7 @@ struct RedirectFaultTests {
     }
 
     @Test func failsOnARedirectThatLeadsNowhere() async throws {
-        try await FaultRig.run(serving: { _ in .empty(302, "Found") }) { rig in
+        try await DownloaderRig.run(serving: { _ in .empty(302, "Found") }) { rig in
             let error = try await rig.failure()
             #expect(error.code == .refusedByServer)
             #expect(error.status == 302)
@@ -115,7 +115,7 @@ struct RedirectFaultTests {
     @Test func doesNotWaitForTheBodyOfARedirect() async throws {
         let resource = content.resource()
         let large = TestContent(seed: 7, count: 20_000_000)
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin" else { return resource.reply(to: request) }
             let fields = [("Location", "/there"), ("Content-Length", "\(large.count)")]
             return TestReply([
@@ -132,7 +132,7 @@ struct RedirectFaultTests {
     ])
     func doesNotWaitForABodyThatNeverEnds(_ fields: [(String, String)]) async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin" else { return resource.reply(to: request) }
             let head = TestStep.head(status: 302, reason: "Found", headers: [("Location", "/there")] + fields)
             return TestReply([head, .raw([]), .stall])
@@ -146,7 +146,7 @@ struct RedirectFaultTests {
     @Test(arguments: [false, true])
     func followsARedirectWhoseBodyIsCut(_ isReset: Bool) async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin" else { return resource.reply(to: request) }
             let fields = [("Location", "/there"), ("Content-Length", "1000")]
             return TestReply([
@@ -162,7 +162,7 @@ struct RedirectFaultTests {
 
     @Test func keepsTheConnectionOfARedirectWhoseBodyIsShort() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             guard request.path == "/file.bin" else { return resource.reply(to: request) }
             let fields = [("Location", "/there"), ("Content-Length", "5")]
             return TestReply([.head(status: 302, reason: "Found", headers: fields), .raw(Array("moved".utf8))])
@@ -178,7 +178,7 @@ struct RedirectFaultTests {
         let plain = try await TestServer.start { resource.reply(to: $0) }
         let certificate = try TestCertificate.shared()
         let target = plain.url("/file.bin")
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             tls: certificate,
             configure: { $0.network.certificateAuthorities = certificate.certificatePath },
             serving: { _ in .redirect(to: target) }

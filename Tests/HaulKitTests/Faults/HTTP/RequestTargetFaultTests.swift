@@ -17,7 +17,7 @@ struct RequestTargetFaultTests {
     ) async throws -> [String] {
         let resource = content.resource()
         var targets: [String] = []
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { request in
                 if let location, request.requestNumber == 1 { return .redirect(to: location) }
                 return resource.reply(to: request)
@@ -54,7 +54,8 @@ struct RequestTargetFaultTests {
 
     @Test func asksAMirrorForTheBytesAsTheyStand() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { $0.path == "/gone" ? .empty(404, "Not Found") : resource.reply(to: $0) }) {
+        try await DownloaderRig.run(serving: { $0.path == "/gone" ? .empty(404, "Not Found") : resource.reply(to: $0) })
+        {
             rig in
             var request = try rig.request("/gone")
             request.mirrors = [Metalink.Source(try SpelledURL(rig.server.url("/caf%E9 b?{}")))]
@@ -65,7 +66,7 @@ struct RequestTargetFaultTests {
 
     @Test func goesOnAsItWasSpelledAfterARestart() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { resource.reply(to: $0) }) { rig in
             let request = try DownloadRequest(rig.server.url("/f?{}|"), to: .file(path: rig.path))
             let record = DownloadRecord(DownloadID(), request, createdAt: Date())
             let json = try JSONEncoder().encode(record.request)
@@ -77,7 +78,7 @@ struct RequestTargetFaultTests {
     /// Earlier versions called `/a%20b c` what Foundation makes of it, `/a%2520b%20c`.
     @Test func findsTheDownloadOfAnEarlierSpelling() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             request.requestNumber == 1 ? .empty(404, "Not Found") : resource.reply(to: request)
         }) { rig in
             let text = rig.server.url("/a%20b c.zip")

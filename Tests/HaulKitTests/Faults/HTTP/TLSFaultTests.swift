@@ -13,11 +13,11 @@ struct TLSFaultTests {
         trusting: Bool = true,
         certificate: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
-        serving handler: @escaping FaultRig.Handler,
-        _ test: (FaultRig) async throws -> Void
+        serving handler: @escaping DownloaderRig.Handler,
+        _ test: (DownloaderRig) async throws -> Void
     ) async throws {
         let certificate = try certificate ?? TestCertificate.shared()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             tls: certificate,
             onAccept: onAccept,
             configure: { $0.network.certificateAuthorities = trusting ? certificate.certificatePath : nil },
@@ -107,7 +107,7 @@ struct TLSFaultTests {
     }
 
     @Test func failsWhenTheServerDoesNotSpeakTLS() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             let url = "https://127.0.0.1:\(rig.server.port)/file.bin"
             let error = try await rig.failure(of: try rig.request(url: url))
             #expect([.connectionLost, .tlsFailed].contains(error.code))

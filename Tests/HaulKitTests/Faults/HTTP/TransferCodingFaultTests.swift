@@ -22,7 +22,7 @@ struct TransferCodingFaultTests {
         ]
         for body in bodies {
             let odd = reply(coding, body)
-            try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+            try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
                 let error = try await rig.failure()
                 #expect(error.code == .malformedResponse)
                 #expect(error.cause?.contains(coding) == true)
@@ -34,7 +34,7 @@ struct TransferCodingFaultTests {
     @Test(arguments: ["identity", "Identity", ""])
     func proofsNothingWhereTheCodingIsNone(_ coding: String) async throws {
         let odd = reply(coding, [.body(0..<content.count, of: content)])
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             #expect(try await rig.download().proof == .none)
             #expect(try rig.holdsOnly(content))
         }
@@ -43,7 +43,7 @@ struct TransferCodingFaultTests {
     @Test(arguments: ["identity", "gzip", "", "chunked"])
     func takesNoCutBodyForTheFile(_ coding: String) async throws {
         let odd = reply(coding, [.body(0..<cut, of: content)], [("Content-Length", "\(content.count)")])
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             _ = try await rig.failure()
             #expect(try !rig.names().contains("file.bin"))
         }
@@ -54,7 +54,7 @@ struct TransferCodingFaultTests {
         let chunks: [TestStep] = [.chunked(0..<content.count, of: content, terminated: true)]
         for length in ["5", "\(content.count)", "400001"] {
             let odd = reply(coding, chunks, [("Content-Length", length)])
-            try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+            try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
                 try await rig.download()
                 #expect(try rig.holdsOnly(content))
                 #expect(rig.server.requests.count == 1)
@@ -68,7 +68,7 @@ struct TransferCodingFaultTests {
     ])
     func readsChunksAsOtherClientsDo(_ chunks: String) async throws {
         let odd = reply("chunked", [.raw(Array(chunks.utf8))])
-        try await FaultRig.run(serving: { _ in odd }) { rig in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig in
             try await rig.download()
             #expect(try rig.text(at: rig.path) == "hi")
         }
@@ -80,7 +80,7 @@ struct TransferCodingFaultTests {
     ])
     func takesTheFileWhereOtherClientsTakeIt(_ field: String) async throws {
         let text = "HTTP/1.1 200 OK\r\n\(field)\r\nContent-Length: 2\r\n\r\nhi"
-        try await FaultRig.run(serving: { _ in .raw(text) }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in .raw(text) }) { rig async throws in
             #expect(try await rig.download().proof == .length)
             #expect(try rig.text(at: rig.path) == "hi")
         }

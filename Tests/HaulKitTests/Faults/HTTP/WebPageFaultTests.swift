@@ -14,7 +14,7 @@ struct WebPageFaultTests {
         let handler = resource.silentFirst { request in
             request.requestNumber < 4 ? .page(headers: headers) : resource.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil] + Array(repeating: "bytes=\(cut)-", count: 3))
@@ -26,7 +26,7 @@ struct WebPageFaultTests {
         let handler = resource.silentFirst { request in
             request["X-Logged-In"] == nil ? .page() : resource.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
@@ -53,7 +53,7 @@ struct WebPageFaultTests {
             default: resource.reply(to: request)
             }
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.last == "bytes=\(cut)-")
@@ -62,7 +62,7 @@ struct WebPageFaultTests {
 
     @Test(arguments: ["/login.html", "/login", "/sso/start?back=file.zip"])
     func doesNotTakeALoginPageForTheFile(_ location: String) async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.path == "/file.zip" ? .redirect(to: location) : .page() }
         ) { rig async throws in
             #expect(try await rig.failure("/file.zip").code == .unexpectedWebPage)
@@ -73,7 +73,7 @@ struct WebPageFaultTests {
     @Test func keepsTheBytesOfAFileWithoutValidatorsWhenAPageComes() async throws {
         let resource = content.resource(etag: nil)
         let handler = resource.silentFirst { $0.requestNumber == 2 ? .page() : resource.reply(to: $0) }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
         }
@@ -81,7 +81,7 @@ struct WebPageFaultTests {
 
     @Test func loadsAPageWhereAPageWasAskedFor() async throws {
         let text = "<html>A manual.</html>"
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: { $0.path == "/manual.html" ? .redirect(to: "/v2/manual.html") : .page(text) }
         ) { rig in
             try await rig.download("/manual.html")
@@ -92,7 +92,7 @@ struct WebPageFaultTests {
     @Test func resumesAPageThatIsTheFile() async throws {
         var page = content.resource()
         page.contentType = "text/html"
-        try await FaultRig.run(serving: page.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: page.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])

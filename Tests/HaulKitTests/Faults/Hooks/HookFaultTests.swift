@@ -11,13 +11,13 @@ struct HookFaultTests {
 
     /// Everything that a webhook was told while `test` ran, in order.
     private func told(
-        serving handler: @escaping FaultRig.Handler,
-        during test: (FaultRig) async throws -> Void
+        serving handler: @escaping DownloaderRig.Handler,
+        during test: (DownloaderRig) async throws -> Void
     ) async throws -> [[String: Any]] {
         // One of its own: what the downloads' server answers depends on the number of the request.
         let receiver = try await TestServer.start { _ in .empty(200, "OK") }
         let url = try #require(URL(string: receiver.url("/hook")))
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.downloader.update { $0.hooks.actions = [.webhook(url, on: Set(HookEvent.allCases))] }
             try await test(rig)
             #expect(await rig.downloader.waitForHooks(within: .seconds(3600)))
@@ -105,11 +105,11 @@ struct HookFaultTests {
     }
 
     @Test func aHookThatFailsHarmsNoDownload() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: content.resource(),
             configure: { $0.hooks.limits.webhookRetry.base = .milliseconds(1) }
         ) { rig in
-            let nobody = try #require(URL(string: "http://\(FaultRig.nobody)/"))
+            let nobody = try #require(URL(string: "http://\(DownloaderRig.nobody)/"))
             let noURL = try #require(URL(string: "file:///etc"))
             let all = Set(HookEvent.allCases)
             let actions: [Hook] = [

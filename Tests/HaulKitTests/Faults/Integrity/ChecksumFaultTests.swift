@@ -13,7 +13,7 @@ struct ChecksumFaultTests {
     @Test(arguments: Checksum.Algorithm.allCases)
     func provesAFileByItsDigest(_ algorithm: Checksum.Algorithm) async throws {
         let checksum = try #require(content.checksum(algorithm))
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 1)
@@ -21,7 +21,7 @@ struct ChecksumFaultTests {
     }
 
     @Test func provesAResumedFileByItsDigest() async throws {
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let checksum = content.checksum(.sha512)
             #expect(try await rig.interrupted { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(content))
@@ -30,7 +30,7 @@ struct ChecksumFaultTests {
     }
 
     @Test func fetchesOnceMoreAndThenSetsAWrongFileAside() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let checksum = other.checksum(.sha256)
             #expect(try await rig.failure { $0.checksum = checksum }.code == .checksumMismatch)
             #expect(rig.ranges == [nil, nil])
@@ -41,7 +41,7 @@ struct ChecksumFaultTests {
 
     @Test func succeedsWhenTheSecondAttemptIsRight() async throws {
         let (wrong, right) = (other.resource(), content.resource())
-        try await FaultRig.run(serving: { $0.requestNumber == 1 ? wrong.reply(to: $0) : right.reply(to: $0) }) {
+        try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? wrong.reply(to: $0) : right.reply(to: $0) }) {
             rig async throws in
             let checksum = content.checksum(.sha256)
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
@@ -52,7 +52,8 @@ struct ChecksumFaultTests {
 
     @Test func triesAgainAfterAWrongFileWhenResumed() async throws {
         let (wrong, right) = (other.resource(), content.resource())
-        try await FaultRig.run(serving: { $0.requestNumber < 3 ? wrong.reply(to: $0) : right.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.requestNumber < 3 ? wrong.reply(to: $0) : right.reply(to: $0) }) {
+            rig in
             let checksum = content.checksum(.sha256)
             let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
@@ -66,7 +67,7 @@ struct ChecksumFaultTests {
     @Test func checksWhatTheServerAnnounces() async throws {
         var resource = content.resource()
         resource.extraHeaders = [("Repr-Digest", content.reprDigest)]
-        try await FaultRig.run(serving: resource) { rig async throws in
+        try await DownloaderRig.run(serving: resource) { rig async throws in
             #expect(try await rig.download().proof == .digest)
             #expect(try rig.holdsOnly(content))
         }
@@ -76,7 +77,7 @@ struct ChecksumFaultTests {
         var resource = content.resource()
         resource.extraHeaders = [("Repr-Digest", content.reprDigest)]
         let rest = content.resource()
-        try await FaultRig.run(serving: resource.silentFirst { rest.reply(to: $0) }) { rig async throws in
+        try await DownloaderRig.run(serving: resource.silentFirst { rest.reply(to: $0) }) { rig async throws in
             #expect(try await rig.interrupted().proof == .digest)
             #expect(try rig.holdsOnly(content))
         }
@@ -85,7 +86,7 @@ struct ChecksumFaultTests {
     @Test func refusesAFileThatIsNotWhatTheServerAnnounces() async throws {
         var resource = content.resource()
         resource.extraHeaders = [("Repr-Digest", other.reprDigest)]
-        try await FaultRig.run(serving: resource) { rig async throws in
+        try await DownloaderRig.run(serving: resource) { rig async throws in
             #expect(try await rig.failure().code == .checksumMismatch)
             #expect(rig.server.requests.count == 2)
             #expect(try rig.names() == ["file.bin.wrong-digest"])
@@ -96,7 +97,7 @@ struct ChecksumFaultTests {
     func passesOverADigestThatSaysNothing(_ value: String) async throws {
         var resource = content.resource()
         resource.extraHeaders = [("Repr-Digest", value)]
-        try await FaultRig.run(serving: resource) { rig async throws in
+        try await DownloaderRig.run(serving: resource) { rig async throws in
             #expect(try await rig.download().proof == .length)
             #expect(try rig.holdsOnly(content))
         }
@@ -105,7 +106,7 @@ struct ChecksumFaultTests {
     @Test func goesByTheUsersDigestRatherThanTheServers() async throws {
         var resource = content.resource()
         resource.extraHeaders = [("Repr-Digest", other.reprDigest)]
-        try await FaultRig.run(serving: resource) { rig async throws in
+        try await DownloaderRig.run(serving: resource) { rig async throws in
             let checksum = content.checksum(.sha1)
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(content))
@@ -115,7 +116,7 @@ struct ChecksumFaultTests {
     /// A file that was complete before anybody named its digest.
     @Test func checksAFileThatIsCompleteAlready() async throws {
         let resource = content.resource()
-        try await FaultRig.run(serving: resource) { rig async throws in
+        try await DownloaderRig.run(serving: resource) { rig async throws in
             let folder = DownloadRequest.Destination.folder(path: rig.folder)
             let first = try await rig.download { $0.destination = folder }
             let count = rig.server.requests.count
@@ -140,7 +141,7 @@ struct ChecksumFaultTests {
 
     @Test func checksAnEmptyFile() async throws {
         let nothing = TestContent(seed: 1, count: 0)
-        try await FaultRig.run(serving: nothing.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: nothing.resource()) { rig async throws in
             let checksum = try Checksum("md5:d41d8cd98f00b204e9800998ecf8427e")
             #expect(try await rig.download { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(nothing))
@@ -148,7 +149,7 @@ struct ChecksumFaultTests {
     }
 
     /// Runs a download of the wrong bytes so often.
-    private func fail(_ runs: Int, _ rig: FaultRig) async throws {
+    private func fail(_ runs: Int, _ rig: DownloaderRig) async throws {
         let checksum = other.checksum(.sha256)
         let download = try await rig.downloader.add(try rig.request { $0.checksum = checksum })
         for run in 1...runs {
@@ -158,14 +159,14 @@ struct ChecksumFaultTests {
     }
 
     @Test func keepsWrongBytesOnceHoweverOftenTheyCome() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             try await fail(4, rig)
             #expect(try rig.names() == ["file.bin.wrong-digest"])
         }
     }
 
     @Test func leavesAFileOfTheUsersThatHasThatName() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
             let mine = Array("mine".utf8)
             try Data(mine).write(to: URL(fileURLWithPath: rig.folder + "/file.bin.wrong-digest"))
             try await fail(3, rig)

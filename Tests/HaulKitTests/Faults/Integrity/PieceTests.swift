@@ -16,7 +16,7 @@ struct PieceTests {
 
     /// A handler that sends one wrong byte in each piece. It falls silent after one whole piece at least: however late a busy
     /// machine looks at that, no more comes.
-    private func corrupt(_ tag: String = "\"v1\"") -> FaultRig.Handler {
+    private func corrupt(_ tag: String = "\"v1\"") -> DownloaderRig.Handler {
         let wrong = stride(from: Self.piece / 2, to: content.count, by: Int(Self.piece)).map { $0..<$0 + 1 }
         let resource = resource(tag).silent(after: 2 * Self.piece)
         return { resource.reply(to: $0).corrupted(in: wrong) }
@@ -28,7 +28,7 @@ struct PieceTests {
     }
 
     @Test func comparesEveryPiece() async throws {
-        try await FaultRig.run(serving: resource(), configure: { $0.share() }) { rig async throws in
+        try await DownloaderRig.run(serving: resource(), configure: { $0.share() }) { rig async throws in
             try await rig.download("/file.bin", describe)
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.bodyBytesSent < content.count * 2)
@@ -39,19 +39,19 @@ struct PieceTests {
 
     @Test func dropsAMirrorThatSendsWrongBytes() async throws {
         let good = resource()
-        try await MirrorRig.run(serving: { good.reply(to: $0) }, mirrors: [corrupt()]) { rig async throws in
-            try await rig.download(describe)
-            #expect(try rig.rig.holdsOnly(content))
+        try await DownloaderRig.run(serving: { good.reply(to: $0) }, mirrors: [corrupt()]) { rig async throws in
+            try await rig.downloadMirrored(describe)
+            #expect(try rig.holdsOnly(content))
             #expect(rig.mirrors[0].requests.count <= 4)
         }
     }
 
     @Test func leavesAFirstServerThatSendsWrongBytes() async throws {
         let good = resource()
-        try await MirrorRig.run(serving: corrupt(), mirrors: [{ good.reply(to: $0) }]) { rig async throws in
-            try await rig.download(describe)
-            #expect(try rig.rig.holdsOnly(content))
-            #expect(rig.rig.server.requests.count <= 4)
+        try await DownloaderRig.run(serving: corrupt(), mirrors: [{ good.reply(to: $0) }]) { rig async throws in
+            try await rig.downloadMirrored(describe)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count <= 4)
         }
     }
 
@@ -59,25 +59,25 @@ struct PieceTests {
     @Test(arguments: [1, 4])
     func findsTheOneGoodServerAmongBadOnes(connections: Int) async throws {
         let good = resource("\"other\"")
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share(connections) },
             serving: corrupt(),
             mirrors: [corrupt("\"b\""), corrupt("\"c\""), corrupt("\"d\""), { good.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.download(describe)
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.downloadMirrored(describe)
+            #expect(try rig.holdsOnly(content))
         }
     }
 
     @Test func doesWithTheMirrorsWhenEachOfThemHasAnotherBadPiece() async throws {
         let (one, other) = (resource(), resource("\"other\""))
         let (first, second) = (Self.piece / 2..<Self.piece / 2 + 1, 9 * Self.piece..<9 * Self.piece + 5)
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { one.reply(to: $0).corrupted(in: [first]) },
             mirrors: [{ other.reply(to: $0).corrupted(in: [second]) }, { one.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.download(describe)
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.downloadMirrored(describe)
+            #expect(try rig.holdsOnly(content))
         }
     }
 
@@ -86,7 +86,7 @@ struct PieceTests {
     @Test func failsWhenTheOnlySourceHasABadPieceAndKeepsWhatIsRight() async throws {
         let wrong = 5 * Self.piece + 100..<5 * Self.piece + 101
         let resource = resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { resource.reply(to: $0).corrupted(in: [wrong]) }
         ) { rig async throws in
@@ -101,7 +101,7 @@ struct PieceTests {
         let wrong = 5 * Self.piece + 100..<5 * Self.piece + 101
         let resource = resource()
         let isMended = Atomic<Bool>(false)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 let reply = resource.reply(to: request)
@@ -131,7 +131,7 @@ struct PieceTests {
         let wrong = index * Self.piece + 100..<index * Self.piece + 101
         let resource = resource()
         let wasWrong = Atomic<Bool>(false)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 let reply = resource.reply(to: request)
@@ -155,7 +155,7 @@ struct PieceTests {
 
     @Test func refusesAFileOfAnotherSizeThanItsPieces() async throws {
         let longer = TestContent(seed: 1, count: 1_100_000).resource()
-        try await FaultRig.run(serving: longer, configure: { $0.share() }) { rig async throws in
+        try await DownloaderRig.run(serving: longer, configure: { $0.share() }) { rig async throws in
             _ = try await rig.failure("/file.bin", describe)
             #expect(try !rig.names().contains("file.bin"))
             #expect(rig.server.requests.count <= 2)

@@ -19,12 +19,12 @@ struct MirrorLinkTests {
 
     @Test func usesTheMirrorsThatTheFirstServerNames() async throws {
         let mirror = content.resource().paced()
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { linking(to: $1).reply(to: $0) },
             mirrors: [{ mirror.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.rig.download()
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
             #expect(rig.mirrors[0].bodyBytesSent > 0)
         }
     }
@@ -37,22 +37,22 @@ struct MirrorLinkTests {
             return mirror.reply(to: request)
         }
         let named = linking(to: [stranger])
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { linking(to: $1).reply(to: $0) },
             mirrors: [{ named.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.rig.download()
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
             #expect(rig.mirrors[0].bodyBytesSent > 0)
             #expect(strangers.value == 0)
         }
         // Nor when it is the one that is asked first.
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { _, _ in .empty(404, "Not Found") },
             mirrors: [{ named.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.download()
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
             #expect(strangers.value == 0)
         }
         await stranger.stop()
@@ -62,13 +62,13 @@ struct MirrorLinkTests {
         let mirror = content.resource().paced()
         let certificate = try TestCertificate.shared()
         for digest in [true, false] {
-            try await MirrorRig.run(
+            try await DownloaderRig.run(
                 tls: certificate,
                 serving: { linking(to: $1, digest: digest).reply(to: $0) },
                 mirrors: [{ mirror.reply(to: $0) }]
             ) { rig async throws in
-                try await rig.rig.download()
-                #expect(try rig.rig.holdsOnly(content))
+                try await rig.download()
+                #expect(try rig.holdsOnly(content))
                 #expect(rig.mirrors[0].requests.isEmpty == !digest)
             }
         }
@@ -77,12 +77,12 @@ struct MirrorLinkTests {
     /// Without a digest and without a common tag a link proves nothing.
     @Test func doesNotJoinALinkedMirrorOfAnotherTag() async throws {
         let mirror = TestContent.second.resource(etag: "\"elsewhere\"").paced()
-        try await MirrorRig.run(
+        try await DownloaderRig.run(
             serving: { linking(to: $1, digest: false).reply(to: $0) },
             mirrors: [{ mirror.reply(to: $0) }]
         ) { rig async throws in
-            try await rig.rig.download()
-            #expect(try rig.rig.holdsOnly(content))
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
         }
     }
 
@@ -90,7 +90,7 @@ struct MirrorLinkTests {
     func passesOverLinksThatLeadNowhere(_ link: String) async throws {
         var resource = content.resource().paced()
         resource.extraHeaders = [("Link", link)]
-        try await FaultRig.run(serving: resource, configure: { $0.share() }) { rig async throws in
+        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig async throws in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
         }

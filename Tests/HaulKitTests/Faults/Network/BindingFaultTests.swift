@@ -9,8 +9,8 @@ import Testing
 struct BindingFaultTests {
     private let content = TestContent.first
 
-    private func run(_ binding: NetworkBinding?, _ test: (FaultRig) async throws -> Void) async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.network.binding = binding }, test)
+    private func run(_ binding: NetworkBinding?, _ test: (DownloaderRig) async throws -> Void) async throws {
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.network.binding = binding }, test)
     }
 
     @Test(
@@ -28,7 +28,7 @@ struct BindingFaultTests {
 
     @Test func aProxyIsReachedFromThereToo() async throws {
         let proxy = try await TestProxy.start(.http)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: content.resource(),
             configure: { configuration in
                 configuration.network.binding = .localAddress("127.0.0.9")
@@ -70,7 +70,7 @@ struct BindingFaultTests {
 
     @Test func aRefusedConnectionIsStillCalledThat() async throws {
         try await run(.localAddress("127.0.0.9")) { rig in
-            let failure = try await rig.failure(of: try rig.request(url: "http://\(FaultRig.nobody)/file.bin"))
+            let failure = try await rig.failure(of: try rig.request(url: "http://\(DownloaderRig.nobody)/file.bin"))
             #expect(failure.message.contains("refuses connections"))
         }
     }

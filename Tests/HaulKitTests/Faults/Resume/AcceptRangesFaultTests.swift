@@ -12,7 +12,7 @@ struct AcceptRangesFaultTests {
     func resumesWhateverAcceptRangesSays(_ advice: String?) async throws {
         var resource = content.resource()
         resource.acceptRanges = advice
-        try await FaultRig.run(serving: resource.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: resource.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])
@@ -22,7 +22,7 @@ struct AcceptRangesFaultTests {
     @Test func startsOverWhereTheServerPromisedRangesButHasNone() async throws {
         var resource = content.resource(etag: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")
         resource.honoursRange = false
-        try await FaultRig.run(serving: resource.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: resource.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             // The answer to the first block is the whole file.
@@ -31,7 +31,7 @@ struct AcceptRangesFaultTests {
     }
 
     @Test func asksForNoCoding() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download { request in
                 request.headers = ["Accept-Encoding: gzip, br", "Range: bytes=5-"].compactMap { HeaderField($0) }
             }
@@ -45,7 +45,7 @@ struct AcceptRangesFaultTests {
     func keepsACodedBodyAsItWasSent(_ coding: String) async throws {
         var coded = content.resource()
         coded.extraHeaders = [("Content-Encoding", coding)]
-        try await FaultRig.run(serving: coded) { rig in
+        try await DownloaderRig.run(serving: coded) { rig in
             try await rig.download("/archive.tar.gz") { $0.destination = .folder(path: rig.folder) }
             #expect(try rig.holdsOnly(content, named: "archive.tar.gz"))
         }
@@ -54,7 +54,7 @@ struct AcceptRangesFaultTests {
     @Test func doesNotResumeACodedBody() async throws {
         var coded = content.resource()
         coded.extraHeaders = [("Content-Encoding", "gzip")]
-        try await FaultRig.run(serving: coded.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: coded.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, nil])
@@ -67,7 +67,7 @@ struct AcceptRangesFaultTests {
         coded.extraHeaders = [("Content-Encoding", "gzip")]
         let second = coded
         let handler = plain.silentFirst { $0.requestNumber == 2 ? second.reply(to: $0) : plain.reply(to: $0) }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", nil])
@@ -77,7 +77,7 @@ struct AcceptRangesFaultTests {
     @Test func resumesABodyWhoseCodingIsNamedIdentity() async throws {
         var plain = content.resource()
         plain.extraHeaders = [("Content-Encoding", "identity")]
-        try await FaultRig.run(serving: plain.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: plain.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])

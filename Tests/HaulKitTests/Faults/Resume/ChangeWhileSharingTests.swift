@@ -32,7 +32,7 @@ struct ChangeWhileSharingTests {
         _ server: Server,
         to next: FileResource,
         isLate: Bool = true
-    ) -> FaultRig.Handler {
+    ) -> DownloaderRig.Handler {
         let first = old.resource().paced()
         return { request in
             let reply = server.reply(to: request, from: request.requestNumber <= count ? first : next.paced())
@@ -44,7 +44,7 @@ struct ChangeWhileSharingTests {
     func endsWithOneVersion(_ server: Server, after count: Int) async throws {
         // Changed before anything of it is here, or when some is.
         let handler = changing(after: count, server, to: new.resource(etag: "\"v2\""), isLate: count % 2 == 0)
-        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             try await rig.download()
             let (isOld, isNew) = (try old.matches(fileAt: rig.path), try new.matches(fileAt: rig.path))
             #expect(isOld || isNew, "a mixture: \(rig.ranges)")
@@ -57,7 +57,7 @@ struct ChangeWhileSharingTests {
         let longer = TestContent(seed: 2, count: 500_000)
         // Under the same tag, so that only the length tells.
         let handler = changing(after: count, .honest, to: longer.resource())
-        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             try await rig.download()
             let (isOld, isNew) = (try old.matches(fileAt: rig.path), try longer.matches(fileAt: rig.path))
             #expect(isOld || isNew, "a mixture: \(rig.ranges)")
@@ -72,7 +72,7 @@ struct ChangeWhileSharingTests {
         before.date = "Wed, 09 Nov 1994 08:49:37 GMT"
         after.date = before.date
         let (first, second) = (before.paced(), after.paced())
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.requestNumber <= 2 ? first.reply(to: $0) : second.reply(to: $0) }
         ) { rig in
@@ -84,7 +84,7 @@ struct ChangeWhileSharingTests {
     @Test(arguments: Server.allCases)
     func failsWhenToldTo(_ server: Server) async throws {
         let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""))
-        try await FaultRig.run(configure: { $0.share() }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
             let error = try await rig.failure { $0.failsOnChange = true }
             #expect(error.code == .contentChanged)
             #expect(try rig.names() == ["file.bin.haulpart"])
@@ -94,7 +94,7 @@ struct ChangeWhileSharingTests {
     /// Each version lasts for two answers: one that a connection brings to its end is as good as another.
     @Test func endsWithOneVersionOrNoneOfAFileThatNeverStandsStill() async throws {
         let version: @Sendable (Int) -> TestContent = { TestContent(seed: UInt64(100 + $0), count: 400_000) }
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 let number = request.requestNumber / 2
@@ -115,7 +115,7 @@ struct ChangeWhileSharingTests {
     /// Nothing changed: the server is just wrong about `If-Match`.
     @Test func completesAtAServerThatRefusesEveryIfMatch() async throws {
         let resource = old.resource().paced()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 request["If-Match"] == nil
@@ -132,7 +132,7 @@ struct ChangeWhileSharingTests {
     /// Two machines behind one name that disagree on the tag of the same bytes.
     @Test func completesWhereEveryOtherAnswerNamesAnotherTag() async throws {
         let (one, other) = (old.resource(etag: "\"a\"").paced(), old.resource(etag: "\"b\"").paced())
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.connectionNumber % 2 == 1 ? one.reply(to: $0) : other.reply(to: $0) }
         ) { rig in

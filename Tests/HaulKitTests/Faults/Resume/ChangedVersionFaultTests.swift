@@ -14,7 +14,7 @@ struct ChangedVersionFaultTests {
     /// The first answer comes of `before`, the others of `after`: which version is there in the end?
     private func endsWithTheSecond(_ before: FileResource, then after: FileResource) async throws -> [String?] {
         var ranges: [String?] = []
-        try await FaultRig.run(serving: before.silentFirst { after.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: before.silentFirst { after.reply(to: $0) }) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(second))
             ranges = Array(rig.ranges.dropFirst())
@@ -46,7 +46,7 @@ struct ChangedVersionFaultTests {
         var before = first.resource(etag: nil, lastModified: Self.old)
         before.date = "Sun, 06 Nov 1994 08:49:39 GMT"
         let after = second.resource(etag: nil, lastModified: Self.new)
-        try await FaultRig.run(serving: before.silentFirst { after.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: before.silentFirst { after.reply(to: $0) }) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(second))
             #expect(rig.server.requests.map { $0["If-Range"] } == [nil, Self.old])
@@ -56,7 +56,7 @@ struct ChangedVersionFaultTests {
     @Test func doesNotAskByADateTheFileWasJustChangedAt() async throws {
         var fresh = first.resource(etag: nil, lastModified: Self.old)
         fresh.date = Self.old
-        try await FaultRig.run(serving: fresh.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: fresh.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(first))
             #expect(rig.server.requests.allSatisfy { $0["If-Range"] == nil })
@@ -65,7 +65,7 @@ struct ChangedVersionFaultTests {
 
     @Test func seesAnotherTotalUnderTheSameTag() async throws {
         let longer = TestContent(seed: 1, count: 500_000)
-        try await FaultRig.run(serving: first.resource().silentFirst { longer.resource().reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: first.resource().silentFirst { longer.resource().reply(to: $0) }) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(longer))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", nil])
@@ -74,7 +74,7 @@ struct ChangedVersionFaultTests {
 
     @Test func startsOverWhenThePreconditionFails() async throws {
         let resource = first.resource()
-        try await FaultRig.run(serving: resource.silentFirst(second: .empty(412, "Precondition Failed"))) { rig in
+        try await DownloaderRig.run(serving: resource.silentFirst(second: .empty(412, "Precondition Failed"))) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(first))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", nil])
@@ -82,24 +82,24 @@ struct ChangedVersionFaultTests {
     }
 
     @Test func followsThreeChangesOfTheFile() async throws {
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             let version = min(request.requestNumber, 4)
             let resource = TestContent(seed: UInt64(version), count: 400_000).resource(etag: "\"v\(version)\"")
             return version < 4 ? resource.breaking(after: 100_000).reply(to: request) : resource.reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(TestContent(seed: 4, count: 400_000)))
         }
     }
 
     @Test func givesUpOnAFileThatNeverStopsChanging() async throws {
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             let version = request.requestNumber
             return TestContent(seed: UInt64(version), count: 400_000).resource(etag: "\"v\(version)\"")
                 .breaking(after: 100_000).reply(to: request)
         }
-        try await FaultRig.run(configure: { $0.retry.attempts = 30 }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.retry.attempts = 30 }, serving: handler) { rig in
             let error = try await rig.failure()
             #expect(error.code == .contentChanged)
             #expect(try !rig.names().contains("file.bin"))

@@ -16,14 +16,14 @@ struct HoleTests {
         at limit: Int64 = 300_000,
         _ change: (inout DownloadRequest) -> Void = { _ in },
         secondRun: (inout Downloader.Configuration) -> Void = { _ in },
-        _ test: (FaultRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
+        _ test: (DownloaderRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
     ) async throws {
         // The first run never completes, however slow the machine is: each answer ends in silence.
         var silent = resource.paced(250_000)
         (silent.bodyLimit, silent.ending) = (limit * 2 / 5, .stall)
         let first = silent
         let isFirstRun = Atomic(true)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { (isFirstRun.load(ordering: .relaxed) ? first : resource.paced(250_000)).reply(to: $0) }
         ) { rig in
@@ -61,7 +61,7 @@ struct HoleTests {
 
     @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
         let (old, new) = (content.resource().paced(250_000), TestContent.second.resource(etag: "\"v2\""))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.requestNumber <= 4 ? old.reply(to: $0) : new.reply(to: $0) }
         ) { rig in
@@ -78,7 +78,7 @@ struct HoleTests {
     @Test func fillsAHoleAtTheVeryBeginning() async throws {
         let resource = content.resource().paced(500_000)
         let silent = content.resource().silent(after: 0)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { $0.requestNumber == 1 ? silent.reply(to: $0) : resource.reply(to: $0) }
         ) { rig in
@@ -98,7 +98,7 @@ struct HoleTests {
     }
 
     @Test func pausesAndResumesAgainAndAgain() async throws {
-        try await FaultRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request())
             for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
                 await download.reaches(limit)

@@ -17,7 +17,7 @@ struct LadderFaultTests {
     ) async throws -> [String?] {
         var ranges: [String?] = []
         let later = rest ?? resource
-        try await FaultRig.run(serving: resource.silentFirst { later.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: resource.silentFirst { later.reply(to: $0) }) { rig in
             try await rig.interrupted(change)
             #expect(try rig.holdsOnly(result))
             ranges = Array(rig.openRanges.dropFirst())
@@ -33,7 +33,7 @@ struct LadderFaultTests {
         var network = content.resource()
         network.ignoresRangeWhenIfRangePresent = true
         let resource = network
-        try await FaultRig.run(serving: resource.silentFirst()) { rig in
+        try await DownloaderRig.run(serving: resource.silentFirst()) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.map { $0["If-Range"] } == [nil, "\"v1\"", nil])
@@ -53,7 +53,7 @@ struct LadderFaultTests {
             let field = ("Content-Range", "bytes \(range.first)-399999/400000")
             return .partial([field], body: range.first..<400_000, of: .second)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", "bytes=\(cut)-", nil])
@@ -67,7 +67,7 @@ struct LadderFaultTests {
             body: cut..<content.count,
             of: content
         )
-        try await FaultRig.run(serving: content.resource().silentFirst(second: part)) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst(second: part)) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(cut)-", "bytes=\(cut)-"])
@@ -104,7 +104,7 @@ struct LadderFaultTests {
             ]
         )
         let short = TestReply([head, .chunked(first..<(first + 100), of: content, terminated: true)])
-        try await FaultRig.run(serving: weak.silentFirst(second: short)) { rig in
+        try await DownloaderRig.run(serving: weak.silentFirst(second: short)) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
         }
@@ -143,7 +143,7 @@ struct LadderFaultTests {
             )
             return TestReply([head, .body(first..<cut, of: content), .body(cut..<400_000, of: .second)])
         }
-        try await FaultRig.run(serving: handler) { rig async throws in
+        try await DownloaderRig.run(serving: handler) { rig async throws in
             let checksum = content.checksum(.sha256)
             #expect(try await rig.interrupted { $0.checksum = checksum }.proof == .digest)
             #expect(try rig.holdsOnly(content))

@@ -51,7 +51,7 @@ struct MixedVersionFaultTests {
         (after.patches, after.keepsAlive) = (patches, keepsAlive)
         let later = after
         var requests: [TestRequest] = []
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: {
                 $0.requestNumber == 1 ? before.reply(to: $0, silentAfter: Self.cut) : later.reply(to: $0)
             }
@@ -112,7 +112,7 @@ struct MixedVersionFaultTests {
 
     @Test func comparesLittleWhereAChecksumProvesTheResult() async throws {
         let content = TestContent.first
-        try await FaultRig.run(serving: content.resource(etag: "W/\"v1\"").silentFirst()) { rig in
+        try await DownloaderRig.run(serving: content.resource(etag: "W/\"v1\"").silentFirst()) { rig in
             try await rig.interrupted { $0.checksum = content.checksum(.sha256) }
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, "bytes=\(HaulKitTests.cut - RangeRequest.overlapLength)-"])
@@ -122,12 +122,12 @@ struct MixedVersionFaultTests {
     /// The line breaks again and again in one run: what is compared stays small beside what came.
     @Test func comparesLessAtLaterReconnectsOfOneRun() async throws {
         let resource = PatchedResource(content: Self.content, fields: [Self.weakTag])
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             var reply = resource.reply(to: request, silentAfter: 1_000_000)
             if case .stall? = reply.steps.last { reply.steps[reply.steps.count - 1] = .close }
             return reply
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.download()
             #expect(try resource.matches(fileAt: rig.path))
             let blocks = rig.server.requests.compactMap(\.range).filter { $0.last != nil }
@@ -150,12 +150,12 @@ struct MixedVersionFaultTests {
                 reason: "OK",
                 headers: [("Content-Length", "\(rest.count)")] + fields
             )
-            let handler: FaultRig.Handler = { request in
+            let handler: DownloaderRig.Handler = { request in
                 if request.requestNumber == 1 { return resource.reply(to: request, silentAfter: Self.cut) }
                 guard request.range == nil else { return TestReply([head, .body(rest, of: content)]) }
                 return resource.reply(to: request)
             }
-            try await FaultRig.run(serving: handler) { rig in
+            try await DownloaderRig.run(serving: handler) { rig in
                 try await rig.interrupted(at: Self.cut)
                 #expect(try resource.matches(fileAt: rig.path), "\(fields)")
             }
@@ -168,11 +168,11 @@ struct MixedVersionFaultTests {
         let resource = PatchedResource(content: content, fields: [("ETag", "\"v1\"")])
         let range = ("Content-Range", "bytes \(Self.cut)-\(content.count - 1)/\(content.count)")
         let head = TestStep.head(status: 200, reason: "OK", headers: [("Content-Length", "\(rest.count)"), range])
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             request.requestNumber == 1
                 ? resource.reply(to: request, silentAfter: Self.cut) : TestReply([head, .body(rest, of: content)])
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: Self.cut)
             try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }

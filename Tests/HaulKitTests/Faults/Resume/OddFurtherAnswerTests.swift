@@ -47,7 +47,7 @@ struct OddSegmentResponseTests {
     func carriesOnWithTheFirstConnection(_ oddity: Oddity) async throws {
         let resource = content.resource().paced(200_000)
         let odd = CallCounter()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 guard request.isBounded else { return resource.reply(to: request) }
@@ -64,7 +64,7 @@ struct OddSegmentResponseTests {
 
     @Test func takesWhatIsShorterThanAskedAndAsksForTheRest() async throws {
         let resource = content.resource().paced(200_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 guard let range = request.range, let last = range.last, last - range.first > 20_000 else {
@@ -89,7 +89,7 @@ struct OddSegmentResponseTests {
         resource.honoursRange = false
         resource.acceptRanges = nil
         let served = resource
-        try await FaultRig.run(serving: served, configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: served, configure: { $0.share() }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count { $0 == nil } == 1, "it started over: \(rig.ranges)")
@@ -101,7 +101,7 @@ struct OddSegmentResponseTests {
         var resource = content.resource().paced(400_000)
         resource.honoursRange = false
         resource.acceptRanges = "none"
-        try await FaultRig.run(serving: resource, configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.count == 1, "\(rig.ranges)")
@@ -111,7 +111,7 @@ struct OddSegmentResponseTests {
     @Test func joinsStretchesThatBreakOff() async throws {
         let whole = content.resource().paced(200_000)
         let broken = whole.breaking(after: 30_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configuration.share()
                 configuration.retry.attempts = 30

@@ -13,7 +13,7 @@ struct PartialAnswerFaultTests {
     /// Serves the first part, then `odd`, then whatever is asked for; the file must be right in the end.
     private func ranges(after odd: TestReply) async throws -> [String?] {
         var ranges: [String?] = []
-        try await FaultRig.run(serving: content.resource().silentFirst(second: odd)) { rig in
+        try await DownloaderRig.run(serving: content.resource().silentFirst(second: odd)) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             ranges = Array(rig.ranges.dropFirst())
@@ -45,7 +45,7 @@ struct PartialAnswerFaultTests {
             let range = ("Content-Range", "bytes \(first)-\(end - 1)/\(content.count)")
             return .partial([range, ("ETag", "\"v1\"")], body: first..<end, of: content)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 6)
@@ -109,7 +109,7 @@ struct PartialAnswerFaultTests {
     func asksUntilNothingMoreComesWhenNobodyKnowsTheTotal(_ etag: String) async throws {
         let content = content
         let tag = ("ETag", etag)
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             guard let first = request.range?.first else {
                 let head = TestStep.head(status: 200, reason: "OK", headers: [tag, ("Transfer-Encoding", "chunked")])
                 return TestReply([head, .chunked(0..<cut, of: content, terminated: false), .stall])
@@ -120,7 +120,7 @@ struct PartialAnswerFaultTests {
             let end = min(first + 120_000, content.count)
             return .partial([("Content-Range", "bytes \(first)-\(end - 1)/*"), tag], body: first..<end, of: content)
         }
-        try await FaultRig.run(serving: handler) { rig async throws in
+        try await DownloaderRig.run(serving: handler) { rig async throws in
             #expect(try await rig.interrupted().bytes == content.count)
             #expect(try rig.holdsOnly(content))
         }
@@ -134,12 +134,12 @@ struct PartialAnswerFaultTests {
             body: 0..<200_000,
             of: content
         )
-        try await FaultRig.run(serving: { $0.requestNumber == 1 ? odd : resource.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? odd : resource.reply(to: $0) }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges == [nil, nil])
         }
-        try await FaultRig.run(serving: { _ in odd }) { rig async throws in
+        try await DownloaderRig.run(serving: { _ in odd }) { rig async throws in
             #expect(try await rig.failure().code == .malformedResponse)
             #expect(try rig.names().isEmpty)
         }

@@ -13,7 +13,7 @@ struct ShortAnswerTests {
         var resource = content.resource()
         resource.bodyLimit = 60_000
         resource.ending = ending
-        try await FaultRig.run(serving: resource) { rig in
+        try await DownloaderRig.run(serving: resource) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
         }
@@ -23,7 +23,7 @@ struct ShortAnswerTests {
         var resource = content.resource()
         resource.bodyLimit = 60_000
         resource.ending = .close
-        try await FaultRig.run(serving: resource) { rig in
+        try await DownloaderRig.run(serving: resource) { rig in
             try await rig.download { $0.bytesPerSecond = 4_000_000 }
             #expect(try rig.holdsOnly(content))
         }
@@ -34,7 +34,7 @@ struct ShortAnswerTests {
         resource.bodyLimit = 60_000
         resource.ending = .close
         let shared = resource
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { shared.reply(to: $0) }
         ) { rig in
@@ -46,7 +46,7 @@ struct ShortAnswerTests {
     /// The limit holds for what had arrived before the answer ended, too.
     @Test func paysForWhatCameBeforeTheFileWasReady() async throws {
         let small = TestContent(seed: 3, count: 50_000)
-        try await FaultRig.run(serving: small.resource()) { rig in
+        try await DownloaderRig.run(serving: small.resource()) { rig in
             let start = ContinuousClock.now
             try await rig.download { $0.bytesPerSecond = 100_000 }
             #expect(ContinuousClock.now - start > .milliseconds(300))

@@ -33,7 +33,7 @@ struct UnsatisfiedRangeFaultTests {
         then later: String = "\"v2\""
     ) async throws -> [String?] {
         let content = content
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             switch request.requestNumber {
             case 1: Self.endless(content, etag: etag)
             case 2: answer
@@ -41,7 +41,7 @@ struct UnsatisfiedRangeFaultTests {
             }
         }
         var ranges: [String?] = []
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted(at: content.count)
             #expect(try rig.holdsOnly(result))
             ranges = Array(rig.ranges.dropFirst())
@@ -84,12 +84,12 @@ struct UnsatisfiedRangeFaultTests {
 
     @Test func provesTheEndByAnOverlapWhereTheTagIsWeak() async throws {
         let content = content
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             let tag = "W/\"v1\""
             return request.requestNumber == 1
                 ? Self.endless(content, etag: tag) : content.resource(etag: tag).reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             try await rig.interrupted(at: content.count)
             #expect(try rig.holdsOnly(content))
             #expect(rig.openRanges == [nil, "bytes=383616-"])
@@ -98,7 +98,7 @@ struct UnsatisfiedRangeFaultTests {
 
     @Test func neverCompletesAFileWhoseAnnouncedLengthTheServerDenies() async throws {
         let content = content
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attempts = 30 },
             serving: { request in
                 guard request.range == nil else { return Self.unsatisfied("bytes */400000") }
@@ -114,7 +114,7 @@ struct UnsatisfiedRangeFaultTests {
     }
 
     @Test func refusesA416ToAFirstRequest() async throws {
-        try await FaultRig.run(serving: { _ in Self.unsatisfied("bytes */400000") }) { rig in
+        try await DownloaderRig.run(serving: { _ in Self.unsatisfied("bytes */400000") }) { rig in
             let error = try await rig.failure()
             #expect(error.code == .refusedByServer)
             #expect(error.status == 416)

@@ -13,7 +13,7 @@ struct WholeAnswerFaultTests {
         var deaf = first.resource()
         deaf.honoursRange = false
         let rest = deaf
-        try await FaultRig.run(serving: deaf.silentFirst { rest.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: deaf.silentFirst { rest.reply(to: $0) }) { rig in
             let done = try await rig.interrupted()
             #expect(done.bytes == first.count)
             #expect(try rig.holdsOnly(first))
@@ -25,7 +25,7 @@ struct WholeAnswerFaultTests {
 
     @Test func startsOverWithTheOtherVersionWhenThe200BringsOne() async throws {
         let other = second.resource(etag: "\"v2\"")
-        try await FaultRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(second))
             #expect(rig.ranges == [nil, "bytes=\(cut)-"])
@@ -36,7 +36,7 @@ struct WholeAnswerFaultTests {
     func startsOverWithAnotherVersionOfWhateverLength(_ count: Int64) async throws {
         let content = TestContent(seed: 3, count: count)
         let other = content.resource(etag: "\"v2\"")
-        try await FaultRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig async throws in
+        try await DownloaderRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig async throws in
             #expect(try await rig.interrupted().bytes == count)
             #expect(try rig.holdsOnly(content))
         }
@@ -50,7 +50,7 @@ struct WholeAnswerFaultTests {
             later.honoursRange = false
             return later.reply(to: request)
         }
-        try await FaultRig.run(serving: whole) { rig in
+        try await DownloaderRig.run(serving: whole) { rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(second))
             // The answer to the first block already.
@@ -67,7 +67,7 @@ struct WholeAnswerFaultTests {
             guard request.requestNumber == 3 else { return deaf.reply(to: request) }
             return deaf.silent(after: 20_000).reply(to: request)
         }
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.resume()
             await download.falls(to: 20_000)
@@ -81,7 +81,7 @@ struct WholeAnswerFaultTests {
 
     @Test func keepsTheOldBytesAndFailsWhenAChangeIsNotWanted() async throws {
         let other = second.resource(etag: "\"v2\"")
-        try await FaultRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
+        try await DownloaderRig.run(serving: first.resource().silentFirst { other.reply(to: $0) }) { rig in
             let download = try await rig.paused(try rig.request { $0.failsOnChange = true }, at: cut)
             try await download.resume()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }

@@ -8,31 +8,31 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct SpaceFaultTests {
     @Test func waitsWhenTheDiskFillsUpAndGoesOnByItself() async throws {
-        try await SpaceRig.run(isLengthKnown: false) { rig in
-            rig.disk.setCapacity(SpaceRig.size * 6 / 10)
+        try await SimulatedRig.run(isLengthKnown: false) { rig in
+            rig.disk.setCapacity(SimulatedRig.size * 6 / 10)
             let download = try await rig.add()
             let log = StateLog(download)
             let held = await download.isHeld(for: .diskFull)
             #expect(held.error?.code == .diskFull)
-            #expect(held.receivedBytes > 0 && held.receivedBytes <= SpaceRig.size * 6 / 10)
-            rig.disk.setCapacity(SpaceRig.size * 1000)
-            #expect(try await download.result().bytes == SpaceRig.size)
-            #expect(rig.disk.content(SpaceRig.path()) == SpaceRig.content)
+            #expect(held.receivedBytes > 0 && held.receivedBytes <= SimulatedRig.size * 6 / 10)
+            rig.disk.setCapacity(SimulatedRig.size * 1000)
+            #expect(try await download.result().bytes == SimulatedRig.size)
+            #expect(rig.disk.content(SimulatedRig.path()) == SimulatedRig.content)
             #expect(await log.all.pauses == (1, 1))
             #expect(rig.transport.requests.map(\.firstByte) == [0, held.receivedBytes])
         }
     }
 
     @Test func waitsBeforeTheFirstByteOfWhatDoesNotFit() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             let log = StateLog(download)
-            #expect(await download.isHeld(for: .diskFull).totalBytes == SpaceRig.size)
+            #expect(await download.isHeld(for: .diskFull).totalBytes == SimulatedRig.size)
             await download.isSettled(in: rig.downloader)
             #expect(rig.disk.paths.isEmpty)
             #expect(rig.transport.requests.count == 1)
-            rig.disk.setFreeSpace(SpaceRig.size)
+            rig.disk.setFreeSpace(SimulatedRig.size)
             _ = try await download.result()
             #expect(await log.all.pauses == (1, 1))
             #expect(rig.transport.requests.count == 2)
@@ -41,7 +41,7 @@ struct SpaceFaultTests {
 
     /// How long the file is was learned from the answer that found no space.
     @Test func triesAgainWithoutTheNetworkWhileThereIsTooLittleSpace() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -54,7 +54,7 @@ struct SpaceFaultTests {
     }
 
     @Test func asksNothingOfTheNetworkWhereTheSpaceIsKnownToBeMissing() async throws {
-        try await SpaceRig.run(configure: { $0.storage.reservedDiskSpace = 5000 }) { rig in
+        try await SimulatedRig.run(configure: { $0.storage.reservedDiskSpace = 5000 }) { rig in
             rig.disk.setFreeSpace(5000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -65,7 +65,7 @@ struct SpaceFaultTests {
     }
 
     @Test func keepsTheReserveFreeWhileAFileOfUnknownLengthGrows() async throws {
-        try await SpaceRig.run(
+        try await SimulatedRig.run(
             isLengthKnown: false,
             configure: {
                 $0.storage.reservedDiskSpace = 5000
@@ -80,14 +80,14 @@ struct SpaceFaultTests {
             try await rig.downloader.setSpeedLimit(nil)
             rig.disk.setFreeSpace(1 << 40)
             _ = try await download.result()
-            #expect(rig.disk.content(SpaceRig.path()) == SpaceRig.content)
+            #expect(rig.disk.content(SimulatedRig.path()) == SimulatedRig.content)
             #expect(await log.all.pauses == (1, 1))
         }
     }
 
     @Test func failsWhereTheFileIsLargerThanTheDisk() async throws {
-        try await SpaceRig.run { rig in
-            rig.disk.setFreeSpace(1000, of: SpaceRig.size - 1)
+        try await SimulatedRig.run { rig in
+            rig.disk.setFreeSpace(1000, of: SimulatedRig.size - 1)
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .diskFull)
@@ -95,7 +95,7 @@ struct SpaceFaultTests {
     }
 
     @Test func failsWhereItIsNotToWait() async throws {
-        try await SpaceRig.run(configure: { $0.storage.waitsForSpace = false }) { rig in
+        try await SimulatedRig.run(configure: { $0.storage.waitsForSpace = false }) { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
@@ -106,7 +106,7 @@ struct SpaceFaultTests {
     // MARK: The user
 
     @Test func aUsersPauseOutlastsTheFullDisk() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let (one, other) = (try await rig.add(1), try await rig.add(2))
             await one.isHeld(for: .diskFull)
@@ -122,7 +122,7 @@ struct SpaceFaultTests {
     }
 
     @Test func pausingAllPausesWhatIsHeldToo() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -134,7 +134,7 @@ struct SpaceFaultTests {
     }
 
     @Test func aUsersResumeTriesAtOnce() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -145,7 +145,7 @@ struct SpaceFaultTests {
     }
 
     @Test func aHeldOneCanBeCancelled() async throws {
-        try await SpaceRig.run { rig in
+        try await SimulatedRig.run { rig in
             rig.disk.setFreeSpace(1000)
             let download = try await rig.add()
             await download.isHeld(for: .diskFull)
@@ -158,7 +158,7 @@ struct SpaceFaultTests {
     // MARK: Many, and the next start
 
     @Test func manyWaitOutsideOfMemoryAndComeBackInOrder() async throws {
-        try await SpaceRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig in
+        try await SimulatedRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig in
             rig.disk.setFreeSpace(1000)
             var downloads: [Download] = []
             for number in 1...6 { downloads.append(try await rig.add(number)) }
@@ -176,17 +176,17 @@ struct SpaceFaultTests {
     }
 
     @Test func whatWasHeldIsTriedAgainAtTheNextStartAndWhatTheUserPausedIsNot() async throws {
-        try await SpaceRig.withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 3)
             disk.setFreeSpace(1000)
-            let first = try await SpaceRig.open(disk, in: folder)
+            let first = try await SimulatedRig.open(disk, in: folder.path)
             let (held, paused) = (try await first.add(1), try await first.add(2))
             await held.isHeld(for: .diskFull)
             await paused.isHeld(for: .diskFull)
             try await paused.pause()
             await first.downloader.shutDown()
             disk.setFreeSpace(1 << 40)
-            let second = try await SpaceRig.open(disk, in: folder)
+            let second = try await SimulatedRig.open(disk, in: folder.path)
             let again = try #require(try await second.downloader.download(held.id))
             _ = try await again.result()
             #expect(try await second.downloader.download(paused.id)?.snapshot.state == .paused)
@@ -196,19 +196,19 @@ struct SpaceFaultTests {
 
     /// The process dies while a download is held: its row says so.
     @Test func aHoldThatAProcessLeftBehindIsLookedAtAnew() async throws {
-        try await SpaceRig.withFolder { folder in
-            let store = try DownloadStore(folder: folder, name: "default", isExclusive: true, bootID: "")
+        try await TemporaryFolder.with { folder in
+            let store = try DownloadStore(folder: folder.path, name: "default", isExclusive: true, bootID: "")
             let url = try #require(URL(string: "http://server.test/1.bin"))
             var record = DownloadRecord(
                 DownloadID(),
-                DownloadRequest(url, to: .file(path: SpaceRig.path())),
+                DownloadRequest(url, to: .file(path: SimulatedRig.path())),
                 createdAt: Date()
             )
             (record.status, record.hold) = (.paused, .diskFull)
             record.error = DownloadError(.diskFull, "no space")
             try await store.commit(record, nil, durably: true)
             store.giveUpName()
-            let rig = try await SpaceRig.open(SimulatedDisk(seed: 1), in: folder)
+            let rig = try await SimulatedRig.open(SimulatedDisk(seed: 1), in: folder.path)
             let id = try #require(DownloadID(record.id))
             let download = try #require(try await rig.downloader.download(id))
             _ = try await download.result()

@@ -10,10 +10,10 @@ struct AfterFailureTests {
     private let content = TestContent.first
 
     /// A server whose whole answers break off, and a downloader that gives up at once.
-    private func failingOnce(_ test: (FaultRig) async throws -> Void) async throws {
+    private func failingOnce(_ test: (DownloaderRig) async throws -> Void) async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut, silence: .seconds(1))
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.attempts = 0 },
             serving: { $0.range == nil ? broken.reply(to: $0) : resource.reply(to: $0) },
             test
@@ -46,11 +46,11 @@ struct AfterFailureTests {
 
     @Test func resumesAtOnceWhileTheDigestOfTheBeginningIsStillRead() async throws {
         let large = TestContent(seed: 1, count: 8_000_000)
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             large.resource().silent(after: request.range == nil ? 6_000_000 : 100_000).reply(to: request)
         }
         let checksum = content.checksum(.sha512)
-        try await FaultRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request { $0.checksum = checksum }, at: 6_000_000)
             for count in 1...8 {
                 try await download.resume()
@@ -65,7 +65,7 @@ struct AfterFailureTests {
     @Test func closesItsFilesWhenTheRunIsOver() async throws {
         let resource = content.resource()
         let broken = resource.breaking(after: cut, silence: .seconds(1))
-        let handler: FaultRig.Handler = { request in
+        let handler: DownloaderRig.Handler = { request in
             switch request.path {
             case "/broken": broken.reply(to: request)
             case "/refused": .empty(404, "Not Found")
@@ -73,7 +73,7 @@ struct AfterFailureTests {
             default: resource.reply(to: request)
             }
         }
-        try await FaultRig.run(configure: { $0.retry.attempts = 0 }, serving: handler) { rig in
+        try await DownloaderRig.run(configure: { $0.retry.attempts = 0 }, serving: handler) { rig in
             for name in ["/file.bin", "/broken", "/refused", "/page.zip"] {
                 let request = try rig.request(name) { $0.destination = .folder(path: rig.folder) }
                 // Whether it ends well does not matter here.
@@ -90,7 +90,7 @@ struct AfterFailureTests {
     }
 }
 
-extension FaultRig {
+extension DownloaderRig {
     /// The files in ``folder`` that this process has open.
     fileprivate func openFiles() throws -> [String] {
         let descriptors = "/proc/self/fd"

@@ -14,7 +14,7 @@ struct RetryAfterFaultTests {
     }
 
     /// Answers so often that it is busy, then serves.
-    private func busyFirst(_ status: Int, _ retryAfter: String?, times: Int = 1) -> FaultRig.Handler {
+    private func busyFirst(_ status: Int, _ retryAfter: String?, times: Int = 1) -> DownloaderRig.Handler {
         let resource = content.resource()
         let busy = busy(status, retryAfter)
         return { $0.requestNumber <= times ? busy : resource.reply(to: $0) }
@@ -23,7 +23,7 @@ struct RetryAfterFaultTests {
     /// How long a download waits that is told `retryAfter`, and why; the wait itself is cut short.
     private func wait(_ status: Int, _ retryAfter: String, cap: Duration) async throws -> DownloadSnapshot {
         var found: DownloadSnapshot?
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.retryAfterCap = cap },
             serving: busyFirst(status, retryAfter)
         ) { rig in
@@ -69,7 +69,7 @@ struct RetryAfterFaultTests {
 
     @Test(arguments: ["soon", "-5", "", "1.5e9", "12 parsecs", "Sun, 06 Nov 1994 08:49:37 GMT", "0"])
     func choosesItsOwnWaitWhenTheServersMakesNoSenseOrIsOver(_ retryAfter: String) async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.retryAfterCap = .seconds(7200) },
             serving: busyFirst(503, retryAfter, times: 3)
         ) { rig in
@@ -81,7 +81,7 @@ struct RetryAfterFaultTests {
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 511, 520, 599])
     func asksAgainAfterAFaultThatPasses(_ status: Int) async throws {
-        try await FaultRig.run(serving: busyFirst(status, nil, times: 4)) { rig in
+        try await DownloaderRig.run(serving: busyFirst(status, nil, times: 4)) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.count == 5)
@@ -91,7 +91,9 @@ struct RetryAfterFaultTests {
     @Test func keepsWhatArrivedWhileTheServerIsBusy() async throws {
         let resource = content.resource()
         let busy = busy(503, "0")
-        try await FaultRig.run(serving: resource.silentFirst { $0.requestNumber < 5 ? busy : resource.reply(to: $0) }) {
+        try await DownloaderRig.run(
+            serving: resource.silentFirst { $0.requestNumber < 5 ? busy : resource.reply(to: $0) }
+        ) {
             rig in
             try await rig.interrupted()
             #expect(try rig.holdsOnly(content))
@@ -100,7 +102,7 @@ struct RetryAfterFaultTests {
     }
 
     @Test func givesUpOnAServerThatStaysBusy() async throws {
-        try await FaultRig.run(serving: { [busy = busy(503, "0")] _ in busy }) { rig in
+        try await DownloaderRig.run(serving: { [busy = busy(503, "0")] _ in busy }) { rig in
             let error = try await rig.failure()
             #expect(error.status == 503)
             #expect(rig.server.requests.count == 7)

@@ -10,7 +10,9 @@ struct TraceFaultTests {
     private static let secret = "sEcReT"
 
     /// The first of several connections, or the only one, breaks off.
-    private static func breaking(_ resource: FileResource, _ numbers: Set<Int>, at limit: Int64) -> FaultRig.Handler {
+    private static func breaking(_ resource: FileResource, _ numbers: Set<Int>, at limit: Int64)
+        -> DownloaderRig.Handler
+    {
         { request in
             var resource = resource
             if numbers.contains(request.requestNumber) {
@@ -24,12 +26,12 @@ struct TraceFaultTests {
     /// Runs a test with a trace, replays it and returns its text.
     @discardableResult
     private func traced(
-        _ handler: @escaping FaultRig.Handler,
+        _ handler: @escaping DownloaderRig.Handler,
         configure: (inout Downloader.Configuration) -> Void = { _ in },
-        _ test: (FaultRig) async throws -> Void
+        _ test: (DownloaderRig) async throws -> Void
     ) async throws -> String {
         var text = ""
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { configuration in
                 configure(&configuration)
                 configuration.telemetry.trace = try DownloadTrace(path: configuration.storage.stateFolder + ".trace")
@@ -137,7 +139,7 @@ struct TraceFaultTests {
         try #require(descriptor >= 0)
         let trace = DownloadTrace(descriptor: descriptor, path: "full.trace")
         let resource = TestContent.first.resource()
-        try await FaultRig.run(serving: resource, configure: { $0.telemetry.trace = trace }) { rig in
+        try await DownloaderRig.run(serving: resource, configure: { $0.telemetry.trace = trace }) { rig in
             try await rig.download()
             #expect(try rig.holdsOnly(.first))
         }
@@ -146,7 +148,7 @@ struct TraceFaultTests {
 
     @Test func aDiskThatIsTooSlowEndsTheTraceAndNotTheDownload() async throws {
         let resource = TestContent.first.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: resource,
             configure: { configuration in
                 let path = configuration.storage.stateFolder + ".trace"
@@ -163,7 +165,7 @@ struct TraceFaultTests {
     }
 
     @Test func replacesATraceAndNothingElse() async throws {
-        try await FaultRig.run(serving: TestContent.first.resource()) { rig in
+        try await DownloaderRig.run(serving: TestContent.first.resource()) { rig in
             let path = rig.folder + "/a.trace"
             for _ in 1...2 { #expect(try await DownloadTrace(path: path).close() == nil) }
             #expect(try rig.text(at: path).split(separator: "\n").count == 1)

@@ -11,7 +11,7 @@ struct ClaimTests {
     private let content = TestContent.first
 
     /// Waits until the store claims exactly `expected`, and compares the claimed bytes with those in the partial file.
-    private func waitUntilClaimed(_ expected: [Range<Int64>], _ rig: FaultRig) async throws {
+    private func waitUntilClaimed(_ expected: [Range<Int64>], _ rig: DownloaderRig) async throws {
         let request = try rig.request()
         while true {
             let saved = try await rig.downloader.store.find(request)
@@ -38,7 +38,7 @@ struct ClaimTests {
             [.body(burst * 40_000..<(burst + 1) * 40_000, of: content), .wait(.milliseconds(11 + 7 * number))]
         }
         let reply = TestReply([head(content)] + steps + [.stall])
-        try await FaultRig.run(serving: { _ in reply }) { rig in
+        try await DownloaderRig.run(serving: { _ in reply }) { rig in
             _ = try await rig.downloader.add(try rig.request())
             try await waitUntilClaimed([0..<Int64(bursts) * 40_000], rig)
         }
@@ -48,7 +48,7 @@ struct ClaimTests {
         let content = content
         let broken = TestReply([head(content), .body(0..<90_000, of: content), .close])
         let silent = TestReply([.stall])
-        try await FaultRig.run(serving: { $0.requestNumber == 1 ? broken : silent }) { rig in
+        try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? broken : silent }) { rig in
             _ = try await rig.downloader.add(try rig.request())
             try await waitUntilClaimed([0..<90_000], rig)
         }
@@ -58,7 +58,7 @@ struct ClaimTests {
         let content = content
         let broken = TestReply([head(content), .body(0..<90_000, of: content), .close])
         let busy = TestReply.empty(503, "Service Unavailable", headers: [("Retry-After", "600")])
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.retry.retryAfterCap = .seconds(600) },
             serving: { $0.requestNumber == 1 ? broken : busy }
         ) { rig in
@@ -73,7 +73,7 @@ struct ClaimTests {
         let small = TestContent(seed: TestContent.first.seed, count: 60_000)
         let first = TestReply([head(small), .body(0..<20_000, of: small), stalls ? .stall : .close])
         let silent = TestReply([.stall])
-        try await FaultRig.run(serving: { $0.requestNumber == 1 ? first : silent }) { rig in
+        try await DownloaderRig.run(serving: { $0.requestNumber == 1 ? first : silent }) { rig in
             var request = try rig.request()
             // A named file that must not exist never gathers.
             request.onConflict = .overwrite
@@ -84,7 +84,7 @@ struct ClaimTests {
 
     @Test func claimsWhatSeveralConnectionsBroughtBeforeThePause() async throws {
         let content = content
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.share() },
             serving: { request in
                 var reply = content.resource().reply(to: request)
@@ -113,7 +113,7 @@ struct ClaimTests {
     @Test func claimsWhatASpeedLimitHasAdmitted() async throws {
         let content = content
         let reply = TestReply([head(content), .body(0..<30_000, of: content), .stall])
-        try await FaultRig.run(serving: { _ in reply }) { rig in
+        try await DownloaderRig.run(serving: { _ in reply }) { rig in
             _ = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = 200_000 })
             try await waitUntilClaimed([0..<30_000], rig)
         }

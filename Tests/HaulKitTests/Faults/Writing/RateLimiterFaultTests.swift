@@ -13,7 +13,7 @@ struct RateLimiterFaultTests {
 
     @Test(arguments: [1, 4])
     func finishesOnceTheLimitIsLifted(_ connections: Int) async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share(connections) }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share(connections) }) { rig in
             let download = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = Self.crawl })
             await download.reaches(1)
             #expect(download.snapshot.receivedBytes < content.count)
@@ -25,7 +25,7 @@ struct RateLimiterFaultTests {
     }
 
     @Test func finishesOnceTheLimitOfAllIsLifted() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: content.resource(),
             configure: { configuration in
                 configuration.share()
@@ -46,7 +46,7 @@ struct RateLimiterFaultTests {
     @Test func pausesWhileItIsHeldBack() async throws {
         // More than a connection may bring before its file is ready: that is kept, whatever the limit.
         let content = TestContent(seed: 1, count: 4_000_000)
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request { $0.bytesPerSecond = Self.crawl })
             await download.reaches(1)
             try await download.pause()
@@ -63,7 +63,7 @@ struct RateLimiterFaultTests {
 
     @Test func doesNotTakeItsOwnSlownessForTheServersSilence() async throws {
         let small = TestContent(seed: 1, count: 6_000)
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             serving: small.resource(),
             configure: { configuration in
                 configuration.share()
@@ -78,7 +78,7 @@ struct RateLimiterFaultTests {
     }
 
     @Test func remembersTheLimitOfADownload() async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             let download = try await rig.downloader.add(try rig.request())
             try await download.setSpeedLimit(12_345)
             try await download.pause()
@@ -93,7 +93,7 @@ struct RateLimiterFaultTests {
 
     @Test(arguments: [0, -1, Int64.min, Int64.max] as [Int64])
     func takesOddLimitsForNone(_ limit: Int64) async throws {
-        try await FaultRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try await rig.download { $0.bytesPerSecond = limit }
             #expect(try rig.holdsOnly(content))
         }

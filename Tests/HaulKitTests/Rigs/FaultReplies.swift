@@ -12,18 +12,18 @@ extension FileResource {
     }
 
     /// A handler whose first answer falls silent at ``cut``, and which then does as it is told.
-    func silentFirst(then rest: @escaping FaultRig.Handler) -> FaultRig.Handler {
+    func silentFirst(then rest: @escaping DownloaderRig.Handler) -> DownloaderRig.Handler {
         let first = silent(after: cut)
         return { $0.requestNumber == 1 ? first.reply(to: $0) : rest($0) }
     }
 
     /// The same, then behaving.
-    func silentFirst() -> FaultRig.Handler {
+    func silentFirst() -> DownloaderRig.Handler {
         silentFirst { self.reply(to: $0) }
     }
 
     /// A handler that answers the second request with `odd`, and every other as it should be.
-    func silentFirst(second odd: TestReply) -> FaultRig.Handler {
+    func silentFirst(second odd: TestReply) -> DownloaderRig.Handler {
         silentFirst { $0.requestNumber == 2 ? odd : self.reply(to: $0) }
     }
 }

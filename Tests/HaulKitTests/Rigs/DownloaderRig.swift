@@ -5,20 +5,23 @@ import Testing
 
 @testable import HaulKit
 
-/// A server that misbehaves, an empty folder, and a real downloader between the two.
-struct FaultRig: Sendable {
+/// A real downloader between servers of the test, which may misbehave, and an empty folder.
+struct DownloaderRig: Sendable {
     typealias Handler = @Sendable (TestRequest) -> TestReply
 
     let server: TestServer
+    /// Other servers, which may have the same file.
+    let mirrors: [TestServer]
     let downloader: Downloader
     let configuration: Downloader.Configuration
-    /// Everything of this rig lies in it; the downloads go to ``folder``.
-    let root: String
+    private let temporary: TemporaryFolder
 
     /// Where nobody listens. The port of a server that was stopped could be another test's by now.
     static let nobody = "127.0.0.1:1"
 
-    var folder: String { root + "/downloads" }
+    /// Everything of this rig lies in it; the downloads go to ``folder``.
+    var root: String { temporary.path }
+    var folder: String { temporary("downloads") }
     /// Where a download goes unless a test says otherwise.
     var path: String { folder + "/file.bin" }
     /// The `Range` of each request that came, nil for those without.
@@ -27,36 +30,66 @@ struct FaultRig: Sendable {
     /// The same without requests for blocks that are only compared.
     var openRanges: [String?] { ranges.filter { $0?.hasSuffix("-") ?? true } }
 
-    /// Runs a test with a rig of its own, and takes everything down after it.
+    /// Runs a test with a rig of its own, and takes everything down after it, also when it throws.
+    ///
+    /// - Parameter others: the handlers of further servers, which are up before the first one answers.
+    static func run(
+        tls: TestCertificate? = nil,
+        onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
+        others: [Handler] = [],
+        configure: (inout Downloader.Configuration) throws -> Void = { _ in },
+        serving handler: @escaping @Sendable (TestRequest, [TestServer]) -> TestReply,
+        _ test: (DownloaderRig) async throws -> Void
+    ) async throws {
+        let temporary = try TemporaryFolder()
+        try temporary.makeFolder("downloads")
+        var configuration = quick(stateFolder: temporary("state"))
+        var servers: [TestServer] = []
+        var failure: (any Error)?
+        do {
+            for other in others { servers.append(try await TestServer.start(handler: other)) }
+            let mirrors = servers
+            let server = try await TestServer.start(tls: tls, onAccept: onAccept) { handler($0, mirrors) }
+            servers.append(server)
+            try configure(&configuration)
+            let downloader = try await Downloader(configuration)
+            let rig = DownloaderRig(
+                server: server,
+                mirrors: mirrors,
+                downloader: downloader,
+                configuration: configuration,
+                temporary: temporary
+            )
+            do { try await test(rig) } catch { failure = error }
+            await downloader.shutDown()
+        } catch { failure = error }
+        for server in servers { await server.stop() }
+        if let failure { throw failure }
+    }
+
+    /// The same with one server.
     static func run(
         tls: TestCertificate? = nil,
         onAccept: (@Sendable (Int) -> ConnectionDecision)? = nil,
         configure: (inout Downloader.Configuration) throws -> Void = { _ in },
         serving handler: @escaping Handler,
-        _ test: (FaultRig) async throws -> Void
+        _ test: (DownloaderRig) async throws -> Void
     ) async throws {
-        let root = FileManager.default.temporaryDirectory.path + "/haul-faults-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: root + "/downloads", withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        let server = try await TestServer.start(tls: tls, onAccept: onAccept, handler: handler)
-        var configuration = quick(stateFolder: root + "/state")
-        var failure: (any Error)?
-        do {
-            try configure(&configuration)
-            let downloader = try await Downloader(configuration)
-            let rig = FaultRig(server: server, downloader: downloader, configuration: configuration, root: root)
-            do { try await test(rig) } catch { failure = error }
-            await downloader.shutDown()
-        } catch { failure = error }
-        await server.stop()
-        if let failure { throw failure }
+        try await run(
+            tls: tls,
+            onAccept: onAccept,
+            others: [],
+            configure: configure,
+            serving: { request, _ in handler(request) },
+            test
+        )
     }
 
     /// The same for a resource without surprises.
     static func run(
         serving resource: FileResource,
         configure: (inout Downloader.Configuration) throws -> Void = { _ in },
-        _ test: (FaultRig) async throws -> Void
+        _ test: (DownloaderRig) async throws -> Void
     ) async throws {
         try await run(configure: configure, serving: { resource.reply(to: $0) }, test)
     }
@@ -76,6 +109,30 @@ struct FaultRig: Sendable {
         // Whether this machine has a network is nothing to them.
         configuration.network.waitsForNetwork = false
         return configuration
+    }
+
+    // MARK: Other downloaders
+
+    /// Opens another downloader beside the first, over the same store unless the configuration says otherwise, and shuts it down
+    /// after the test, also when it throws.
+    func another<Value>(
+        _ configuration: Downloader.Configuration? = nil,
+        _ test: (Downloader) async throws -> Value
+    ) async throws -> Value {
+        let other = try await Downloader(configuration ?? self.configuration)
+        let result: Result<Value, any Error>
+        do { result = .success(try await test(other)) } catch { result = .failure(error) }
+        await other.shutDown()
+        return try result.get()
+    }
+
+    /// The same after the first has shut down, as in a later run of the program.
+    func reopened<Value>(
+        _ configuration: Downloader.Configuration? = nil,
+        _ test: (Downloader) async throws -> Value
+    ) async throws -> Value {
+        await downloader.shutDown()
+        return try await another(configuration, test)
     }
 
     // MARK: Asking
