@@ -39,6 +39,8 @@ extension DownloaderRig {
         try await run(configure: configure, serving: { request, _ in first(request) }, mirrors: mirrors, test)
     }
 
+    var mirrors: [TestServer] { others }
+
     /// A request for the first server's file that names all mirrors.
     func mirroredRequest(_ change: (inout DownloadRequest) -> Void = { _ in }) throws -> DownloadRequest {
         var request = try request()

@@ -10,8 +10,8 @@ struct DownloaderRig: Sendable {
     typealias Handler = @Sendable (TestRequest) -> TestReply
 
     let server: TestServer
-    /// Other servers, which may have the same file.
-    let mirrors: [TestServer]
+    /// Further servers, in the order of their handlers.
+    let others: [TestServer]
     let downloader: Downloader
     let configuration: Downloader.Configuration
     private let temporary: TemporaryFolder
@@ -48,14 +48,14 @@ struct DownloaderRig: Sendable {
         var failure: (any Error)?
         do {
             for other in others { servers.append(try await TestServer.start(handler: other)) }
-            let mirrors = servers
-            let server = try await TestServer.start(tls: tls, onAccept: onAccept) { handler($0, mirrors) }
+            let others = servers
+            let server = try await TestServer.start(tls: tls, onAccept: onAccept) { handler($0, others) }
             servers.append(server)
             try configure(&configuration)
             let downloader = try await Downloader(configuration)
             let rig = DownloaderRig(
                 server: server,
-                mirrors: mirrors,
+                others: others,
                 downloader: downloader,
                 configuration: configuration,
                 temporary: temporary

@@ -230,12 +230,12 @@ struct ExpiringLinkTests {
             await first.shutDown()
 
             configuration.sources.provider = { try links.source(at: place(), $0) }
-            let second = try await Downloader(configuration)
-            let download = try #require(try await second.download(id))
-            _ = try await download.result()
-            #expect(links.queries.map(\.key) == ["a/b ü"] && links.queries.first?.metadata?.json == "7")
-            #expect(try rig.holdsOnly(content))
-            await second.shutDown()
+            try await rig.another(configuration) { second async throws in
+                let download = try #require(try await second.download(id))
+                _ = try await download.result()
+                #expect(links.queries.map(\.key) == ["a/b ü"] && links.queries.first?.metadata?.json == "7")
+                #expect(try rig.holdsOnly(content))
+            }
         }
     }
 
@@ -248,14 +248,14 @@ struct ExpiringLinkTests {
             await rig.downloader.shutDown()
             try await Task.sleep(for: .milliseconds(350))
             let asked = links.queries.count
-            let next = try await Downloader(rig.configuration)
-            let done = try await next.add(request).result()
-            #expect(done.id == download.id && done.bytes == content.count)
-            #expect(links.queries.count > asked && links.queries[asked].reason == .expiring)
-            #expect(links.queries[asked].url?.query?.hasPrefix("token=") == true)
-            #expect(rig.ranges.count { $0 == nil } == 1)
-            #expect(try rig.holdsOnly(content))
-            await next.shutDown()
+            try await rig.another { next async throws in
+                let done = try await next.add(request).result()
+                #expect(done.id == download.id && done.bytes == content.count)
+                #expect(links.queries.count > asked && links.queries[asked].reason == .expiring)
+                #expect(links.queries[asked].url?.query?.hasPrefix("token=") == true)
+                #expect(rig.ranges.count { $0 == nil } == 1)
+                #expect(try rig.holdsOnly(content))
+            }
         }
     }
 }

@@ -92,10 +92,7 @@ struct LinkFaultTests {
         }
         try await DownloaderRig.run(serving: handler) { rig in
             _ = try await rig.paused(try rig.request("/old"), at: cut)
-            await rig.downloader.shutDown()
-            let next = try await Downloader(rig.configuration)
-            let done = try await next.add(try rig.request("/new")).result()
-            await next.shutDown()
+            let done = try await rig.reopened { try await $0.add(try rig.request("/new")).result() }
             #expect(done.bytes == content.count)
             #expect(try rig.holdsOnly(content))
             // The bytes before the cut come again, to be compared.
@@ -111,10 +108,9 @@ struct LinkFaultTests {
         }
         try await DownloaderRig.run(serving: handler) { rig in
             _ = try await rig.paused(try rig.request("/old"), at: cut)
-            await rig.downloader.shutDown()
-            let next = try await Downloader(rig.configuration)
-            _ = try await next.add(try rig.request("/new")).result()
-            await next.shutDown()
+            try await rig.reopened { next async throws in
+                _ = try await next.add(try rig.request("/new")).result()
+            }
             #expect(try rig.holdsOnly(.second))
         }
     }

@@ -72,11 +72,11 @@ struct ProbeTests {
 
     @Test func followsRedirectsAndKeepsSecretsAtHome() async throws {
         let resource = resource()
-        let other = try await TestServer.start { resource.reply(to: $0) }
-        try await DownloaderRig.run(serving: { _ in
-            .empty(302, "Found", headers: [("Location", other.url("/real.iso"))])
-        }) {
-            rig in
+        try await DownloaderRig.run(
+            others: [{ resource.reply(to: $0) }],
+            serving: { _, others in .empty(302, "Found", headers: [("Location", others[0].url("/real.iso"))]) }
+        ) { rig in
+            let other = rig.others[0]
             var request = try rig.request("/start")
             request.headers = [try #require(HeaderField("Authorization", "Bearer secret"))]
             let found = try await rig.downloader.probe(request)
@@ -86,7 +86,6 @@ struct ProbeTests {
             #expect(other.requests.first?["Authorization"] == nil)
             #expect(other.requests.first?["Range"] == "bytes=0-0")
         }
-        await other.stop()
     }
 
     @Test(arguments: [404, 403, 503, 416]) func failsWithWhatTheServerAnswers(status: Int) async throws {

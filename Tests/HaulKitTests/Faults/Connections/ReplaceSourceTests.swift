@@ -109,13 +109,12 @@ struct ReplaceSourceTests {
         try await DownloaderRig.run(serving: handler) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
-            await rig.downloader.shutDown()
-            let next = try await Downloader(rig.configuration)
-            // The request still says what it said at first.
-            _ = try await next.add(try rig.request()).result()
-            #expect(try rig.holdsOnly(content))
-            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
-            await next.shutDown()
+            try await rig.reopened { next async throws in
+                // The request still says what it said at first.
+                _ = try await next.add(try rig.request()).result()
+                #expect(try rig.holdsOnly(content))
+                #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
+            }
         }
     }
 
@@ -138,9 +137,10 @@ struct ReplaceSourceTests {
     /// What was meant for one origin is not for another to hear, unless the application says so.
     @Test func sendsHeadersToAnotherOriginOnlyIfToldTo() async throws {
         let resource = content.resource()
-        let other = try await TestServer.start { resource.reply(to: $0) }
         let handler = resource.silentFirst { resource.reply(to: $0) }
-        try await DownloaderRig.run(serving: handler) { rig in
+        try await DownloaderRig.run(others: [{ resource.reply(to: $0) }], serving: { request, _ in handler(request) }) {
+            rig in
+            let other = rig.others[0]
             let secret = try #require(HeaderField("X-Secret", "1"))
             let download = try await rig.paused(try rig.request { $0.headers = [secret] }, at: cut)
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/file.bin?s=2"))))
@@ -150,7 +150,6 @@ struct ReplaceSourceTests {
             _ = try await download.result()
             #expect(other.requests.count == 1 && other.requests.allSatisfy { $0["X-Secret"] == nil })
         }
-        await other.stop()
     }
 
     @Test func keepsToTheHeadersThatTheApplicationNames() throws {

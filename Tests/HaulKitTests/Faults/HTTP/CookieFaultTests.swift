@@ -67,18 +67,23 @@ struct CookieFaultTests {
 
     @Test func takesThemToNoOtherOriginAndToNoOtherDownload() async throws {
         let resource = content.resource()
-        let other = try await TestServer.start { resource.reply(to: $0) }
-        let target = other.url("/file.bin")
-        try await DownloaderRig.run(serving: { _ in
-            .empty(302, "Found", headers: [("Location", target), ("Set-Cookie", "a=b; Path=/; Domain=127.0.0.1")])
-        }) { rig in
+        try await DownloaderRig.run(
+            others: [{ resource.reply(to: $0) }],
+            serving: { _, others in
+                let target = others[0].url("/file.bin")
+                return .empty(
+                    302,
+                    "Found",
+                    headers: [("Location", target), ("Set-Cookie", "a=b; Path=/; Domain=127.0.0.1")]
+                )
+            }
+        ) { rig in
             try await rig.download()
             try await rig.download("/second") { $0.destination = .file(path: rig.folder + "/second") }
-            #expect(other.requests.allSatisfy { $0["Cookie"] == nil })
+            #expect(rig.others[0].requests.allSatisfy { $0["Cookie"] == nil })
             #expect(rig.server.requests.allSatisfy { $0["Cookie"] == nil })
             #expect(rig.downloader.cookies.isEmpty)
         }
-        await other.stop()
     }
 
     @Test func putsThemBesideTheUsersOwn() async throws {

@@ -25,9 +25,10 @@ struct CredentialFaultTests {
         _ test: (DownloaderRig, TestServer) async throws -> Void
     ) async throws {
         let resource = content.resource()
-        let other = try await TestServer.start { resource.reply(to: $0) }
-        try await DownloaderRig.run(serving: { .redirect(to: location(other, $0)) }) { try await test($0, other) }
-        await other.stop()
+        try await DownloaderRig.run(
+            others: [{ resource.reply(to: $0) }],
+            serving: { .redirect(to: location($1[0], $0)) }
+        ) { try await test($0, $0.others[0]) }
     }
 
     @Test func keepsHeadersOnTheSameOrigin() async throws {
@@ -79,19 +80,20 @@ struct CredentialFaultTests {
 
     @Test func doesNotBringHeadersBackWhenTheRedirectsComeHome() async throws {
         let resource = content.resource()
-        let other = try await TestServer.start { request in
-            .redirect(to: "http://127.0.0.1:\(request.target.dropFirst(6))/home")
-        }
-        let port = other.port
-        try await DownloaderRig.run(serving: { request in
-            guard request.path == "/file.bin", let host = request["Host"] else { return resource.reply(to: request) }
-            return .redirect(to: "http://127.0.0.1:\(port)/back/\(host.split(separator: ":").last ?? "")")
-        }) { rig in
+        try await DownloaderRig.run(
+            others: [{ .redirect(to: "http://127.0.0.1:\($0.target.dropFirst(6))/home") }],
+            serving: { request, others in
+                guard request.path == "/file.bin", let host = request["Host"] else {
+                    return resource.reply(to: request)
+                }
+                let port = host.split(separator: ":").last ?? ""
+                return .redirect(to: "http://127.0.0.1:\(others[0].port)/back/\(port)")
+            }
+        ) { rig in
             try await rig.download { $0.headers = headers }
             #expect(secrets(of: rig.server) == [names, []])
-            #expect(secrets(of: other) == [[]])
+            #expect(secrets(of: rig.others[0]) == [[]])
         }
-        await other.stop()
     }
 
     @Test func sendsUserInfoAsBasicAuthenticationToItsOriginOnly() async throws {

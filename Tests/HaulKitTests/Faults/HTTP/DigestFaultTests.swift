@@ -139,19 +139,15 @@ struct DigestFaultTests {
     }
 
     @Test func answersNoOtherOrigin() async throws {
-        let other = try await TestServer.start { _ in
-            .empty(
-                401,
-                "Unauthorized",
-                headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")]
-            )
-        }
-        let target = other.url("/x")
-        try await DownloaderRig.run(serving: { _ in .redirect(to: target) }) { rig async throws in
+        let challenge = ("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")
+        try await DownloaderRig.run(
+            others: [{ _ in .empty(401, "Unauthorized", headers: [challenge]) }],
+            serving: { _, others in .redirect(to: others[0].url("/x")) }
+        ) { rig async throws in
             _ = try await rig.failure(of: try rig.request(url: url(rig)))
-            #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0["Authorization"] == nil })
+            let requests = rig.others[0].requests
+            #expect(!requests.isEmpty && requests.allSatisfy { $0["Authorization"] == nil })
         }
-        await other.stop()
     }
 
     @Test func saysNothingMoreWhereTheDigestIsOfAnUnknownKind() async throws {

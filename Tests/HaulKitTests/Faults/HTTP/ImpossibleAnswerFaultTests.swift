@@ -32,17 +32,18 @@ struct ImpossibleAnswerFaultTests {
 
     @Test(arguments: heads)
     func survivesAMirrorsAnswer(_ text: String) async throws {
-        let mirror = try await TestServer.start { _ in .raw(text) }
-        let url = try #require(URL(string: mirror.url("/file.bin")))
         var resource = Self.content.resource()
         resource.bytesPerSecond = 2_000_000
         let slow = resource
-        try await DownloaderRig.run(configure: { $0.connections.maxPerDownload = 4 }, serving: { slow.reply(to: $0) }) {
-            rig in
-            try await rig.download { $0.mirrors = [Metalink.Source(url)] }
+        try await DownloaderRig.run(
+            configure: { $0.connections.maxPerDownload = 4 },
+            serving: { slow.reply(to: $0) },
+            mirrors: [{ _ in .raw(text) }]
+        ) { rig in
+            let mirrors = rig.mirrors.map { Metalink.Source(link($0.url("/file.bin"))) }
+            try await rig.download { $0.mirrors = mirrors }
             #expect(try rig.holdsOnly(Self.content))
         }
-        await mirror.stop()
     }
 
     @Test(arguments: heads)

@@ -175,13 +175,12 @@ struct RedirectFaultTests {
     @Test(arguments: [false, true])
     func followsFromSecureToPlainOnlyWhenAllowed(isAllowed: Bool) async throws {
         let resource = content.resource()
-        let plain = try await TestServer.start { resource.reply(to: $0) }
         let certificate = try TestCertificate.shared()
-        let target = plain.url("/file.bin")
         try await DownloaderRig.run(
             tls: certificate,
+            others: [{ resource.reply(to: $0) }],
             configure: { $0.network.certificateAuthorities = certificate.certificatePath },
-            serving: { _ in .redirect(to: target) }
+            serving: { _, others in .redirect(to: others[0].url("/file.bin")) }
         ) { rig in
             let request = try rig.request { $0.allowsInsecureRedirects = isAllowed }
             if isAllowed {
@@ -189,10 +188,9 @@ struct RedirectFaultTests {
                 #expect(try rig.holdsOnly(content))
             } else {
                 #expect(try await rig.failure(of: request).code == .insecureRedirect)
-                #expect(plain.requests.isEmpty)
+                #expect(rig.others[0].requests.isEmpty)
                 #expect(rig.server.requests.count == 1)
             }
         }
-        await plain.stop()
     }
 }

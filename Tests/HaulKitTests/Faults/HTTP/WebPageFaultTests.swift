@@ -34,11 +34,10 @@ struct WebPageFaultTests {
             #expect(try rig.names() == ["file.bin.haulpart"])
             #expect(try Array(rig.part().prefix(Int(cut))) == content.bytes(0..<cut))
 
-            await rig.downloader.shutDown()
-            let next = try await Downloader(rig.configuration)
-            let request = try rig.request { $0.headers = [HeaderField("X-Logged-In: yes")].compactMap { $0 } }
-            _ = try await next.add(request).result()
-            await next.shutDown()
+            try await rig.reopened { next async throws in
+                let request = try rig.request { $0.headers = [HeaderField("X-Logged-In: yes")].compactMap { $0 } }
+                _ = try await next.add(request).result()
+            }
             #expect(try rig.holdsOnly(content))
             #expect(rig.ranges.last == "bytes=\(cut)-")
         }
