@@ -9,22 +9,12 @@ import Testing
 struct AddAgainTests {
     private let content = TestContent.first
 
-    /// Shuts the rig's downloader down and opens another over the same store.
-    private func reopened(_ rig: DownloaderRig, _ test: (Downloader) async throws -> Void) async throws {
-        await rig.downloader.shutDown()
-        let next = try await Downloader(rig.configuration)
-        var failure: (any Error)?
-        do { try await test(next) } catch { failure = error }
-        await next.shutDown()
-        if let failure { throw failure }
-    }
-
     @Test(arguments: [true, false])
     func asksNobodyForAFileThatIsComplete(isNewProcess: Bool) async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             #expect(try await !rig.download().alreadyExisted)
             if isNewProcess {
-                try await reopened(rig) { next async throws in
+                try await rig.reopened { next async throws in
                     let done = try await next.add(try rig.request()).result()
                     #expect(done.alreadyExisted)
                     #expect(done.bytes == content.count)
@@ -43,7 +33,7 @@ struct AddAgainTests {
             try await rig.download()
             try FileManager.default.removeItem(atPath: rig.path)
             if isNewProcess {
-                try await reopened(rig) { next async throws in
+                try await rig.reopened { next async throws in
                     #expect(try await !next.add(try rig.request()).result().alreadyExisted)
                 }
             } else {
@@ -81,7 +71,7 @@ struct AddAgainTests {
         try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
-            try await reopened(rig) { next async throws in
+            try await rig.reopened { next async throws in
                 let error = await #expect(throws: DownloadError.self) { try await download.result() }
                 #expect(error?.code == .shutDown)
                 let done = try await next.add(try rig.request()).result()
@@ -99,7 +89,7 @@ struct AddAgainTests {
         ) { rig in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
-            try await reopened(rig) { next async throws in
+            try await rig.reopened { next async throws in
                 let taken = try #require(try await next.download(download.id))
                 _ = try await taken.result()
                 #expect(try rig.holdsOnly(content))
@@ -114,7 +104,7 @@ struct AddAgainTests {
             serving: content.resource().silentFirst()
         ) { rig in
             let download = try await rig.paused(try rig.request(), at: cut)
-            try await reopened(rig) { next async throws in
+            try await rig.reopened { next async throws in
                 let taken = try #require(try await next.download(download.id))
                 #expect(taken.snapshot.state == .paused)
                 #expect(taken.snapshot.receivedBytes == cut)

@@ -79,9 +79,9 @@ struct AddManyTests {
             for result in await rig.downloader.add(try requests(rig, targets)) { _ = try await result.get().result() }
             await rig.downloader.shutDown()
             try FileManager.default.removeItem(atPath: rig.folder + targets[7])
-            let next = try await Downloader(rig.configuration)
-            for result in await next.add(try requests(rig, targets)) { _ = try await result.get().result() }
-            await next.shutDown()
+            try await rig.another { next async throws in
+                for result in await next.add(try requests(rig, targets)) { _ = try await result.get().result() }
+            }
             #expect(rig.server.requests.count == 41)
             #expect(rig.server.requests.last?.target == targets[7])
             #expect(try rig.names().count == 40)

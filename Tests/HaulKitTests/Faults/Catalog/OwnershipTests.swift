@@ -49,18 +49,18 @@ struct OwnershipTests {
             try rig.put("mine", at: rig.path)
             let skipped = try await rig.download(try rig.request { $0.onConflict = .skip })
             #expect(skipped.alreadyExisted && skipped.bytes == 4)
-            let second = try await Downloader(rig.configuration)
-            await #expect(throws: DownloadError.self) { try await second.add(rig.request()).result() }
-            let wrong = try Checksum("md5:" + String(repeating: "0", count: 32))
-            await #expect(throws: DownloadError.self) {
-                try await second.add(
-                    rig.request {
-                        $0.onConflict = .skip
-                        $0.checksum = wrong
-                    }
-                ).result()
+            try await rig.another { second async throws in
+                await #expect(throws: DownloadError.self) { try await second.add(rig.request()).result() }
+                let wrong = try Checksum("md5:" + String(repeating: "0", count: 32))
+                await #expect(throws: DownloadError.self) {
+                    try await second.add(
+                        rig.request {
+                            $0.onConflict = .skip
+                            $0.checksum = wrong
+                        }
+                    ).result()
+                }
             }
-            await second.shutDown()
             #expect(try rig.text(at: rig.path) == "mine")
         }
     }
@@ -94,11 +94,11 @@ struct OwnershipTests {
                 try await store.commit(record, nil)
                 store.giveUpName()
             }
-            let downloader = try await Downloader(configuration)
-            let id = try #require(try await downloader.list().first?.id)
-            _ = try await #require(try await downloader.download(id)).result()
-            #expect(try rig.holdsOnly(content))
-            await downloader.shutDown()
+            try await rig.another(configuration) { downloader async throws in
+                let id = try #require(try await downloader.list().first?.id)
+                _ = try await #require(try await downloader.download(id)).result()
+                #expect(try rig.holdsOnly(content))
+            }
         }
     }
 

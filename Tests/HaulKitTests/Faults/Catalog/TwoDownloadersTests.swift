@@ -18,9 +18,9 @@ struct TwoDownloadersTests {
         try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
             let download = try await rig.downloader.add(try request(rig))
             await download.reaches(cut)
-            let second = try await Downloader(DownloaderRig.quick(stateFolder: stateFolder(rig)))
-            try await test(rig, second)
-            await second.shutDown()
+            try await rig.another(DownloaderRig.quick(stateFolder: stateFolder(rig))) { second async throws in
+                try await test(rig, second)
+            }
             #expect(download.snapshot.state == .transferring)
             try await download.pause()
             try await download.resume()
@@ -119,30 +119,30 @@ struct TwoDownloadersTests {
             let first = try await rig.downloader.add(try rig.request())
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             try await first.pause()
-            let second = try await Downloader(rig.configuration)
-            let taken = try await second.add(try rig.request())
-            #expect(taken.id == first.id)
-            await taken.reaches(cut)
-            try await first.resume()
-            let error = await #expect(throws: DownloadError.self) { try await first.result() }
-            #expect(error?.code == .inUse)
-            try await first.cancel()
-            let saved = try #require(try await second.store.find(id: taken.id.description))
-            let owner = second.store.owner.number
-            #expect(saved.record.ownerNumber == owner)
-            #expect(saved.record.partPath == rig.path + ".haulpart")
-            #expect(try rig.names() == ["file.bin.haulpart"])
-            await second.shutDown()
+            try await rig.another { second async throws in
+                let taken = try await second.add(try rig.request())
+                #expect(taken.id == first.id)
+                await taken.reaches(cut)
+                try await first.resume()
+                let error = await #expect(throws: DownloadError.self) { try await first.result() }
+                #expect(error?.code == .inUse)
+                try await first.cancel()
+                let saved = try #require(try await second.store.find(id: taken.id.description))
+                let owner = second.store.owner.number
+                #expect(saved.record.ownerNumber == owner)
+                #expect(saved.record.partPath == rig.path + ".haulpart")
+                #expect(try rig.names() == ["file.bin.haulpart"])
+            }
         }
     }
 
     @Test func twoDownloadersOfOneStoreLoadDifferentFiles() async throws {
         try await DownloaderRig.run(serving: content.resource()) { rig in
-            let second = try await Downloader(rig.configuration)
-            async let one = rig.download("/1") { $0.destination = .folder(path: rig.folder) }
-            async let two = second.add(rig.request("/2") { $0.destination = .folder(path: rig.folder) }).result()
-            #expect(try await [one.bytes, two.bytes] == [content.count, content.count])
-            await second.shutDown()
+            try await rig.another { second async throws in
+                async let one = rig.download("/1") { $0.destination = .folder(path: rig.folder) }
+                async let two = second.add(rig.request("/2") { $0.destination = .folder(path: rig.folder) }).result()
+                #expect(try await [one.bytes, two.bytes] == [content.count, content.count])
+            }
             #expect(try rig.names() == ["1", "2"])
         }
     }
