@@ -146,29 +146,29 @@ struct ForeignFileTests {
             try await first.pause()
             try #require(try rig.names() == ["file.bin.haulpart"])
 
-            let second = try await Downloader(DownloaderRig.quick(stateFolder: rig.root + "/other-state"))
-            var request = try rig.request("/two")
-            request.onConflict = policy
-            request.bytesPerSecond = 200_000
-            let other = try await second.add(request)
-            await other.reaches(20_000)
-            try await other.pause()
+            try await rig.another(DownloaderRig.quick(stateFolder: rig.root + "/other-state")) { second async throws in
+                var request = try rig.request("/two")
+                request.onConflict = policy
+                request.bytesPerSecond = 200_000
+                let other = try await second.add(request)
+                await other.reaches(20_000)
+                try await other.pause()
 
-            // Its file is not there any more: the other's is not gone on with.
-            let result: Result<CompletedDownload, any Error>
-            try await first.resume()
-            do { result = .success(try await first.result()) } catch { result = .failure(error) }
-            if let policy {
-                #expect(policy == .overwrite)
-                #expect(throws: Never.self) { try result.get() }
-                #expect(try one.matches(fileAt: rig.path))
-            } else {
-                #expect(throws: DownloadError.self) { try result.get() }
-                try await other.resume()
-                _ = try await other.result()
-                #expect(try two.matches(fileAt: rig.path))
+                // Its file is not there any more: the other's is not gone on with.
+                let result: Result<CompletedDownload, any Error>
+                try await first.resume()
+                do { result = .success(try await first.result()) } catch { result = .failure(error) }
+                if let policy {
+                    #expect(policy == .overwrite)
+                    #expect(throws: Never.self) { try result.get() }
+                    #expect(try one.matches(fileAt: rig.path))
+                } else {
+                    #expect(throws: DownloadError.self) { try result.get() }
+                    try await other.resume()
+                    _ = try await other.result()
+                    #expect(try two.matches(fileAt: rig.path))
+                }
             }
-            await second.shutDown()
         }
     }
 

@@ -47,9 +47,9 @@ struct RepairInterruptedTests {
             await download.reaches(here + 40_000)
             await rig.downloader.shutDown()
             #expect(try rig.names() == ["file.bin.haulpart"])
-            let second = try await Downloader(rig.configuration)
-            try await test(rig, second)
-            await second.shutDown()
+            try await rig.another { second async throws in
+                try await test(rig, second)
+            }
             #expect(try rig.holdsOnly(content))
             // Half of it was right, and what had come was not fetched again, but for what no mark told of yet.
             #expect(rig.server.bodyBytesSent < content.count * 3 / 4)

@@ -34,11 +34,11 @@ struct HoleTests {
             let (requests, bytes) = (rig.server.requests.count, rig.server.bodyBytesSent)
             var configuration = rig.configuration
             secondRun(&configuration)
-            let second = try await Downloader(configuration)
-            let saved = try #require(try await second.store.find(request)?.progress)
-            #expect(ByteSet(text: saved.written).ranges.count > 1, "there are no holes: \(saved.written)")
-            let done = try await second.add(request).result()
-            await second.shutDown()
+            let done = try await rig.another(configuration) { second async throws in
+                let saved = try #require(try await second.store.find(request)?.progress)
+                #expect(ByteSet(text: saved.written).ranges.count > 1, "there are no holes: \(saved.written)")
+                return try await second.add(request).result()
+            }
             #expect(try content.matches(fileAt: done.path))
             try test(rig, requests, bytes)
         }
@@ -85,13 +85,12 @@ struct HoleTests {
             let request = try rig.request()
             let download = try await rig.downloader.add(request)
             await download.reaches(300_000)
-            await rig.downloader.shutDown()
-            let second = try await Downloader(rig.configuration)
-            let saved = try #require(try await second.store.find(request)?.progress)
-            let written = ByteSet(text: saved.written)
-            if written.prefix == 0 { #expect(!written.isEmpty) }
-            _ = try await second.add(request).result()
-            await second.shutDown()
+            try await rig.reopened { second async throws in
+                let saved = try #require(try await second.store.find(request)?.progress)
+                let written = ByteSet(text: saved.written)
+                if written.prefix == 0 { #expect(!written.isEmpty) }
+                _ = try await second.add(request).result()
+            }
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.bodyBytesSent < content.count * 2)
         }

@@ -37,9 +37,9 @@ struct AfterFailureTests {
             let download = try await rig.downloader.add(try rig.request())
             _ = await #expect(throws: DownloadError.self) { try await download.result() }
             try await download.pause()
-            let second = try await Downloader(rig.configuration)
-            _ = try await second.add(try rig.request()).result()
-            await second.shutDown()
+            try await rig.another { second async throws in
+                _ = try await second.add(try rig.request()).result()
+            }
             #expect(try rig.holdsOnly(content))
         }
     }

@@ -82,12 +82,11 @@ struct RateLimiterFaultTests {
             let download = try await rig.downloader.add(try rig.request())
             try await download.setSpeedLimit(12_345)
             try await download.pause()
-            await rig.downloader.shutDown()
-            let again = try await Downloader(rig.configuration)
-            let saved = try await again.store.find(try rig.request())
-            #expect([12_345, nil].contains(saved?.record.request.bytesPerSecond))
-            if saved?.record.status != .completed { #expect(saved?.record.request.bytesPerSecond == 12_345) }
-            await again.shutDown()
+            try await rig.reopened { again async throws in
+                let saved = try await again.store.find(try rig.request())
+                #expect([12_345, nil].contains(saved?.record.request.bytesPerSecond))
+                if saved?.record.status != .completed { #expect(saved?.record.request.bytesPerSecond == 12_345) }
+            }
         }
     }
 
