@@ -112,18 +112,18 @@ struct AfterShutDownTests {
             await rig.downloader.shutDown()
             var configuration = rig.configuration
             configuration.storage.resumesAtStart = false
-            let next = try await Downloader(configuration)
-            let before = try await rows(next)
-            #expect(before.count == 5)
-            for (name, call) in Self.calls.sorted(by: { $0.key < $1.key }) {
-                for handle in handles {
-                    let error = await #expect(throws: DownloadError.self, "\(name)") { try await call(rig, handle) }
-                    #expect(error?.code == .shutDown, "\(name)")
+            try await rig.another(configuration) { next async throws in
+                let before = try await rows(next)
+                #expect(before.count == 5)
+                for (name, call) in Self.calls.sorted(by: { $0.key < $1.key }) {
+                    for handle in handles {
+                        let error = await #expect(throws: DownloadError.self, "\(name)") { try await call(rig, handle) }
+                        #expect(error?.code == .shutDown, "\(name)")
+                    }
                 }
+                #expect(try await rows(next) == before)
+                #expect(try rig.names() == ["done", "paused.haulpart", "running.haulpart"])
             }
-            #expect(try await rows(next) == before)
-            #expect(try rig.names() == ["done", "paused.haulpart", "running.haulpart"])
-            await next.shutDown()
         }
     }
 
@@ -183,12 +183,12 @@ struct AfterShutDownTests {
                 for handle in handles { _ = await handle.failureCode() }
                 var configuration = rig.configuration
                 configuration.storage.resumesAtStart = false
-                let next = try await Downloader(configuration)
-                let before = try await rows(next)
-                for handle in handles { try? await handle.cancel() }
-                _ = try? await rig.downloader.files.clear()
-                #expect(try await rows(next) == before)
-                await next.shutDown()
+                try await rig.another(configuration) { next async throws in
+                    let before = try await rows(next)
+                    for handle in handles { try? await handle.cancel() }
+                    _ = try? await rig.downloader.files.clear()
+                    #expect(try await rows(next) == before)
+                }
             }
         }
     }

@@ -182,7 +182,7 @@ struct ConfigurationUpdateTests {
             try await rig.downloader.update(Self.change)
             var configuration = rig.configuration
             configuration.network.bytesPerSecond = 1
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 Self.expectChanged(await next.configuration)
                 #expect(await next.presentLimits.active == 7)
                 #expect(await next.limiter.bytesPerSecond == 800_000)
@@ -190,10 +190,10 @@ struct ConfigurationUpdateTests {
                 try await next.forgetSettings()
                 #expect(await next.presentLimits.active == 7)
             }
-            let last = try await Downloader(configuration)
-            #expect(await last.presentLimits.active == configuration.queue.maxConcurrentDownloads)
-            #expect(await last.limiter.bytesPerSecond == 1)
-            await last.shutDown()
+            try await rig.another(configuration) { last async throws in
+                #expect(await last.presentLimits.active == configuration.queue.maxConcurrentDownloads)
+                #expect(await last.limiter.bytesPerSecond == 1)
+            }
         }
     }
 
@@ -204,7 +204,7 @@ struct ConfigurationUpdateTests {
             var configuration = rig.configuration
             configuration.queue.maxConcurrentDownloads = 9
             configuration.queue.maxPerHost = 4
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 #expect(await next.presentLimits.active == 9)
                 #expect(await next.presentLimits.activePerHost == nil)
             }
@@ -216,14 +216,14 @@ struct ConfigurationUpdateTests {
             try await rig.downloader.update(Self.change)
             var configuration = rig.configuration
             configuration.storage.remembersSettings = true
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 #expect(await next.configuration.changes(from: configuration) == [])
                 try await next.update { $0.queue.maxConcurrentDownloads = 8 }
             }
             // Remembered by then, and not read.
-            let last = try await Downloader(rig.configuration)
-            #expect(await last.configuration.changes(from: rig.configuration) == [])
-            await last.shutDown()
+            try await rig.another { last async throws in
+                #expect(await last.configuration.changes(from: rig.configuration) == [])
+            }
         }
     }
 
@@ -253,10 +253,10 @@ struct ConfigurationUpdateTests {
                 }
             }
             try queue.close()
-            let next = try await Downloader(rig.configuration)
-            #expect(await next.configuration.changes(from: rig.configuration).map(\.name) == ["queue.preempts"])
-            #expect(reported.withLock { $0.sorted() } == odd.map { "setting \($0.0)" }.sorted())
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(await next.configuration.changes(from: rig.configuration).map(\.name) == ["queue.preempts"])
+                #expect(reported.withLock { $0.sorted() } == odd.map { "setting \($0.0)" }.sorted())
+            }
         }
     }
 
@@ -269,9 +269,9 @@ struct ConfigurationUpdateTests {
             #expect(await rig.downloader.limiter.bytesPerSecond == nil)
             #expect(await rig.downloader.presentTimetable == nil)
             #expect(await !rig.downloader.watchesNetwork)
-            let next = try await Downloader(rig.configuration)
-            #expect(await next.configuration.changes(from: rig.configuration) == [])
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(await next.configuration.changes(from: rig.configuration) == [])
+            }
         }
     }
 }

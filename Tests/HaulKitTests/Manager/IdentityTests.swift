@@ -100,15 +100,15 @@ struct IdentityTests {
         try await DownloaderRig.runManyFiles { rig in
             var configuration = rig.configuration
             configuration.storage.name = "other"
-            let other = try await Downloader(configuration)
-            let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
-            let there = try await other.add(try rig.named("b") { $0.key = "k" })
-            #expect(here.id != there.id)
-            #expect(try await here.result().path != there.result().path)
-            #expect(try await rig.downloader.list().map(\.id) == [here.id])
-            #expect(try await other.list().map(\.id) == [there.id])
-            try await other.pause(.all)
-            await other.shutDown()
+            try await rig.another(configuration) { other async throws in
+                let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
+                let there = try await other.add(try rig.named("b") { $0.key = "k" })
+                #expect(here.id != there.id)
+                #expect(try await here.result().path != there.result().path)
+                #expect(try await rig.downloader.list().map(\.id) == [here.id])
+                #expect(try await other.list().map(\.id) == [there.id])
+                try await other.pause(.all)
+            }
             #expect(try await rig.downloader.count() == 1)
         }
     }

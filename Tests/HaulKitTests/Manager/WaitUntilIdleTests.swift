@@ -156,13 +156,13 @@ struct WaitUntilIdleTests {
     /// Rows that another process began are not waited for.
     @Test func waitsOnlyForWhatItRuns() async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.storage.restoration = .onRequest }) { rig async throws in
-            let first = try await Downloader(rig.configuration)
-            let slow = try await first.add(try rig.named("slow", "slow") { $0.group = "g" })
-            await slow.reaches(1000)
-            _ = try await rig.downloader.add(try rig.named("fast") { $0.group = "g" })
-            #expect(try await rig.downloader.waitUntilIdle().completed == 1)
-            #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 1)
-            await first.shutDown()
+            try await rig.another { first async throws in
+                let slow = try await first.add(try rig.named("slow", "slow") { $0.group = "g" })
+                await slow.reaches(1000)
+                _ = try await rig.downloader.add(try rig.named("fast") { $0.group = "g" })
+                #expect(try await rig.downloader.waitUntilIdle().completed == 1)
+                #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 1)
+            }
         }
     }
 

@@ -76,14 +76,14 @@ struct MovingRootTests {
             await first.shutDown()
             try FileManager.default.moveItem(atPath: before, toPath: after)
 
-            let second = try await Downloader(configuration(after))
-            let found = try #require(try await second.download(download.id))
-            let completed = try await found.result()
-            #expect(completed.path == after + "/files/a.bin")
-            #expect(try content.matches(fileAt: completed.path))
-            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
-            #expect(!FileManager.default.fileExists(atPath: before))
-            await second.shutDown()
+            try await rig.another(configuration(after)) { second async throws in
+                let found = try #require(try await second.download(download.id))
+                let completed = try await found.result()
+                #expect(completed.path == after + "/files/a.bin")
+                #expect(try content.matches(fileAt: completed.path))
+                #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+                #expect(!FileManager.default.fileExists(atPath: before))
+            }
         }
     }
 }

@@ -18,9 +18,9 @@ struct DownloaderServiceTests {
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .shutDown)
             // The name is free again: the service has let go of everything.
-            let next = try await Downloader(rig.configuration)
-            #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
+            }
         }
     }
 
