@@ -48,6 +48,7 @@ struct DownloaderEventTests {
                     return
                 }
             }
+            Issue.record("the group did not end")
         }
     }
 

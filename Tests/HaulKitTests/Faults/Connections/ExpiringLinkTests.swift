@@ -69,6 +69,7 @@ struct ExpiringLinkTests {
         try await run(links, saysExpiry: false, { if connections > 1 { $0.share(connections) } }) { rig, _ in
             _ = try await rig.download(DownloadRequest(key: "lesson", to: .file(path: rig.path)))
             #expect(try content.matches(fileAt: rig.path))
+            #expect(links.queries.count > 1)
             #expect(links.queries.dropFirst().allSatisfy { $0.reason == .refused(status: 403) && $0.url != nil })
             expectOnce(rig, connections: connections, cuts: links.queries.count)
         }

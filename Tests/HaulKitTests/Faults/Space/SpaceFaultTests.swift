@@ -166,6 +166,7 @@ struct SpaceFaultTests {
             for download in downloads { await download.isSettled(in: rig.downloader) }
             #expect(await rig.downloader.loadedCount == 0)
             let listed = try await rig.downloader.list()
+            #expect(listed.count == 6)
             #expect(listed.allSatisfy { $0.holdReason == .diskFull && $0.error != nil })
             let before = rig.transport.requests.count
             rig.disk.setFreeSpace(1 << 40)
