@@ -69,11 +69,12 @@ struct MovingRootTests {
                 return configuration
             }
             try FileManager.default.createDirectory(atPath: before + "/files", withIntermediateDirectories: true)
-            let first = try await Downloader(configuration(before))
             let request = DownloadRequest(link(rig.server.url("/a.bin")), to: .file(path: before + "/files/a.bin"))
-            let download = try await first.add(request)
-            await download.reaches(cut)
-            await first.shutDown()
+            let download = try await rig.another(configuration(before)) { first in
+                let download = try await first.add(request)
+                await download.reaches(cut)
+                return download
+            }
             try FileManager.default.moveItem(atPath: before, toPath: after)
 
             try await rig.another(configuration(after)) { second async throws in

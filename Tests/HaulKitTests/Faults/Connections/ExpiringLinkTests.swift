@@ -224,11 +224,9 @@ struct ExpiringLinkTests {
                 try await Task.sleep(for: .seconds(600))
                 throw NoLesson()
             }
-            let first = try await Downloader(configuration)
             var request = DownloadRequest(key: "a/b ü", to: .folder(path: rig.folder))
             request.metadata = Metadata(json: "7")
-            let id = try await first.add(request).id
-            await first.shutDown()
+            let id = try await rig.another(configuration) { try await $0.add(request).id }
 
             configuration.sources.provider = { try links.source(at: place(), $0) }
             try await rig.another(configuration) { second async throws in
