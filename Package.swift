@@ -74,7 +74,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulDesktopTests",
         dependencies: [
-            "HaulDesktop", "HaulKit",
+            "HaulDesktop", "HaulKit", "HaulTesting",
             .product(name: "NIOCore", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),
         ],
@@ -178,7 +178,7 @@ let package = Package(
         .target(
             name: "HaulTesting",
             dependencies: [
-                "HaulKit",
+                "CHaulSystem", "HaulKit",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -24,17 +25,17 @@ struct DBusConnectionTests {
     }
 
     private func open(_ replies: [[UInt8]], patience: TimeAmount = .seconds(30)) async throws -> DBusError? {
-        let path = NSTemporaryDirectory() + "haul-bus-\(UUID().uuidString.prefix(8))"
+        let folder = try TemporaryFolder()
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Peer(replies))
                 }
             }
-            .bind(unixDomainSocketPath: path).get()
+            .bind(unixDomainSocketPath: folder("bus")).get()
         var failure: DBusError?
         do throws(DBusError) {
-            _ = try await DBusConnection.open([.path(path)], until: .now() + patience)
+            _ = try await DBusConnection.open([.path(folder("bus"))], until: .now() + patience)
         } catch { failure = error }
         try await server.close()
         return failure

@@ -1,8 +1,11 @@
 import Foundation
+import HaulTesting
+import Synchronization
 
-/// A process that is waited for without a run loop, which a test has none of.
+/// A process whose output is gathered until it ends.
 final class ChildProcess: Sendable {
     struct Result: Sendable {
+        /// What it exited with, or the number of the signal that killed it.
         var status: Int32
         var output: String
         var errors: String
@@ -10,6 +13,7 @@ final class ChildProcess: Sendable {
     }
 
     let identifier: pid_t
+    private let hasEnded: Mutex<Bool>
     private let ending: Task<Result, Never>
 
     /// - Parameters:
@@ -22,40 +26,44 @@ final class ChildProcess: Sendable {
         folder: String? = nil,
         unread: Pipe? = nil
     ) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = arguments
-        if let environment { process.environment = environment }
-        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
-        process.standardInput = FileHandle.nullDevice
-        let output = Pipe()
-        let errors = Pipe()
-        process.standardOutput = unread ?? output
-        process.standardError = unread ?? errors
-        let ended = AsyncStream.makeStream(of: (Int32, Bool).self)
-        process.terminationHandler = { process in
-            ended.continuation.yield((process.terminationStatus, process.terminationReason == .uncaughtSignal))
-            ended.continuation.finish()
-        }
-        try process.run()
-        if unread != nil {
-            // Nobody else will: whoever waits for their ends would wait for ever.
-            try output.fileHandleForWriting.close()
-            try errors.fileHandleForWriting.close()
-        }
-        identifier = process.processIdentifier
-        let outputHandle = output.fileHandleForReading
-        let errorHandle = errors.fileHandleForReading
+        let (output, errors) = (unread ?? Pipe(), unread ?? Pipe())
+        let process = try SystemCommand.start(
+            [executable] + arguments,
+            environment: environment,
+            folder: folder,
+            outputs: (output.fileHandleForWriting.fileDescriptor, errors.fileHandleForWriting.fileDescriptor)
+        )
+        // Only the child holds them now: whoever reads hears of their ends.
+        try output.fileHandleForWriting.close()
+        if unread == nil { try errors.fileHandleForWriting.close() }
+        let ended = AsyncStream.makeStream(of: SystemCommand.Ending.self)
+        identifier = process
+        hasEnded = Mutex(false)
         ending = Task {
-            async let first = Self.text(outputHandle)
-            async let second = Self.text(errorHandle)
-            var status: (Int32, Bool) = (-1, false)
-            for await result in ended.stream { status = result }
-            return await Result(status: status.0, output: first, errors: second, wasKilled: status.1)
+            async let first = unread == nil ? Self.text(output.fileHandleForReading) : ""
+            async let second = unread == nil ? Self.text(errors.fileHandleForReading) : ""
+            switch await ended.stream.first(where: { _ in true }) {
+            case .exited(let status):
+                return await Result(status: status, output: first, errors: second, wasKilled: false)
+            case .killed(let signal):
+                return await Result(status: signal, output: first, errors: second, wasKilled: true)
+            case nil:
+                return await Result(status: -1, output: first, errors: second, wasKilled: false)
+            }
+        }
+        Thread.detachNewThread { [self] in
+            ended.continuation.yield(SystemCommand.end(of: process) { hasEnded.withLock { $0 = true } })
+            ended.continuation.finish()
         }
     }
 
-    func send(_ signal: Int32) { kill(identifier, signal) }
+    var isRunning: Bool { hasEnded.withLock { !$0 } }
+
+    /// Sends a signal to it, unless it has ended.
+    func send(_ signal: Int32) {
+        hasEnded.withLock { if !$0 { _ = kill(identifier, signal) } }
+    }
+
     func result() async -> Result { await ending.value }
 
     /// How it ended, by itself or by a SIGKILL after so long.

@@ -7,13 +7,10 @@ import Testing
 struct CommandTests {
     static let content = TestContent(seed: 3, count: 3_000_000)
 
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     private func server(_ change: @escaping @Sendable (inout FileResource, TestRequest) -> Void = { _, _ in })
         async throws -> TestServer
@@ -287,7 +284,7 @@ struct CommandTests {
     @Test func aFileSizeLimitIsASentenceAndNoCrash() async throws {
         let server = try await server()
         let script = "ulimit -f 1000; exec \"$0\" get \"$1\""
-        let process = try HaulCommand(in: folder.path).start(
+        let process = try haul.start(
             ["-c", script, HaulCommand.path, server.url("/file.bin")],
             as: "/bin/bash"
         )

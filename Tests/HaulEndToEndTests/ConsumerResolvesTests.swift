@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 /// The package and the program that the README shows, as a newcomer pastes them.
@@ -27,6 +28,9 @@ struct ConsumerResolvesTests {
         try firstDownload().write(toFile: folder("Sources/app/main.swift"), atomically: true, encoding: .utf8)
 
         let result = try await ChildProcess.run(
+            "env",
+            // Where it leaves its locks.
+            "TMPDIR=\(folder.path)",
             "swift",
             "package",
             "--package-path",

@@ -6,9 +6,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Cable.isPossible, "network namespaces need root and iproute2"))
 struct CutCableTests {
     private static let content = TestContent(seed: 9, count: 3_000_000)
-    private let folder: TemporaryFolder
+    private let haul: HaulCommand
+    private var folder: TemporaryFolder { haul.folder }
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { haul = try HaulCommand() }
 
     /// Runs `haul get` beyond the cable, pulls it in the middle, puts it back once the command says that it waits, and returns
     /// what it printed.
@@ -23,7 +24,7 @@ struct CutCableTests {
         let printed = folder("printed")
         let url = "http://\(cable.here):\(server.port)/file.bin"
         let script = "exec ip netns exec \"$0\" \"$1\" get -c1 --timeout 9000 \"${@:4}\" -d \"$2\" \(url) > \"$3\" 2>&1"
-        let process = try HaulCommand(in: folder.path).start(
+        let process = try haul.start(
             ["-c", script, cable.name, HaulCommand.path, folder.path, printed] + words,
             as: "/bin/bash"
         )

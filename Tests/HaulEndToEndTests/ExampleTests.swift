@@ -7,14 +7,13 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct ExampleTests {
     private static let content = TestContent(seed: 4, count: 400_000)
-    private let folder: TemporaryFolder
+    private let haul: HaulCommand
+    private var folder: TemporaryFolder { haul.folder }
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { haul = try HaulCommand() }
 
     private func start(_ program: String, _ arguments: String...) throws -> ChildProcess {
-        let path = URL(fileURLWithPath: HaulCommand.path).deletingLastPathComponent().appendingPathComponent(program)
-            .path
-        return try HaulCommand(in: folder.path).start(arguments, as: path)
+        try haul.start(arguments, as: HaulCommand.program(program))
     }
 
     // MARK: CourseDownloader

@@ -6,13 +6,10 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FewDescriptorsTests {
     static let content = TestContent(seed: 12, count: 300_000)
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     /// - Parameter limit: a shell's words for it, as `-n 24`, which sets both limits, or `-S -n 24`.
     private func get(_ limit: String, _ arguments: [String]) async throws -> ChildProcess.Result {

@@ -1,48 +1,33 @@
 import Foundation
+import HaulTesting
 
-/// The real binary, as a process of its own.
+/// The real binary, as a process of its own, with a working directory and a state folder that go away with the test.
 struct HaulCommand {
     /// It is built beside the tests.
-    static var path: String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("haul").path
+    static var path: String { program("haul") }
+
+    static func program(_ name: String) -> String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    let folder: String
+    /// The working directory.
+    let folder: TemporaryFolder
+    /// Where it keeps what it knows of its downloads.
+    let state: TemporaryFolder
     var environment: [String: String]
 
-    /// - Parameter folder: working directory; the state goes into a folder beside it.
-    init(in folder: String) {
-        self.folder = folder
-        environment = ["PATH": "/usr/bin:/bin", "HOME": folder, "HAUL_STATE_DIR": folder + ".state", "TERM": "dumb"]
+    init() throws {
+        folder = try TemporaryFolder()
+        state = try TemporaryFolder()
+        environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path, "HAUL_STATE_DIR": state.path, "TERM": "dumb"]
     }
 
     /// Starts the command; what it prints is gathered until it ends.
     func start(_ arguments: [String], as executable: String = Self.path, unread: Pipe? = nil) throws -> ChildProcess {
-        try ChildProcess(executable, arguments, environment: environment, folder: folder, unread: unread)
+        try ChildProcess(executable, arguments, environment: environment, folder: folder.path, unread: unread)
     }
 
     func run(_ arguments: String...) async throws -> ChildProcess.Result {
         try await start(arguments).result()
-    }
-}
-
-/// A folder that goes away with the test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "haul-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // Leftovers in the temporary folder are no failure.
-        try? FileManager.default.removeItem(atPath: path)
-        try? FileManager.default.removeItem(atPath: path + ".state")
-    }
-
-    func callAsFunction(_ name: String) -> String { path + "/" + name }
-    var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 }

@@ -10,12 +10,8 @@ struct HelpTests {
     }
 
     let haul: HaulCommand
-    let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     /// The titled groups of a help text; what stands under no title of its own is in `OPTIONS`.
     private func groups(of command: String) async throws -> [Group] {

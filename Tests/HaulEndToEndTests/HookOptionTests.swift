@@ -5,21 +5,15 @@ import Testing
 /// `haul get` and those that it tells.
 @Suite(.timeLimit(.minutes(10)))
 struct HookOptionTests {
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     /// A program that notes what it is told in a file beside it, a line each.
     private func program() throws -> String {
-        let path = folder("hook")
         let line = #"$HAUL_EVENT $# ${1##*/} ${HAUL_PATH##*/} $HAUL_ERROR_CODE $HAUL_COMPLETED $HAUL_FAILED"#
-        try "#!/bin/sh\necho \"\(line)\" >> \"${0%/*}/told\"\n".write(toFile: path, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        return path
+        return try folder.makeProgram("hook", "#!/bin/sh\necho \"\(line)\" >> \"${0%/*}/told\"\n")
     }
 
     private func told() throws -> [String] {

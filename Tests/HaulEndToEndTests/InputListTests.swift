@@ -8,13 +8,10 @@ import Testing
 /// Lists of URLs, and lines of them that are none.
 @Suite(.timeLimit(.minutes(5)))
 struct InputListTests {
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     @Test func countsLinesAsEditorsDo() {
         let text = "# a list\n\n  http://a.example/ \r\n\thttp://b.example/\n#http://c.example/\r\nhttp://d.example/"

@@ -40,8 +40,8 @@ struct KillAndResumeTests {
         var kills = 0
         var files = 0
         while kills < Self.kills || !hasResumed() {
-            let folder = try TemporaryFolder()
-            let command = HaulCommand(in: folder.path)
+            let command = try HaulCommand()
+            let folder = command.folder
             while true {
                 let running = try command.start(["get", "--quiet", url])
                 // On a machine so slow that no run gets anywhere the last one must be left alone.

@@ -5,13 +5,10 @@ import Testing
 /// Many connections a file by the real binary: killed at random, and told what to do by its options.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ManyConnectionsTests {
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     @Test func endsRightAfterManyKills() async throws {
         let content = TestContent(seed: 31, count: 30_000_000)

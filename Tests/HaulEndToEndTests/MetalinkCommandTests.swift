@@ -8,13 +8,10 @@ import Testing
 struct MetalinkCommandTests {
     private static let piece = 64 << 10
     private let content = TestContent(seed: 41, count: 500_000)
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     private func server() async throws -> TestServer {
         try await TestServer.start { [content] request in
@@ -110,7 +107,7 @@ struct MetalinkCommandTests {
         }
         let result = try await haul.run("get", "-q", "--metalink", index.url("/file.meta4"))
         #expect(result.status == 0, "\(result.errors)")
-        var configuration = Downloader.Configuration(stateFolder: folder.path + ".state")
+        var configuration = Downloader.Configuration(stateFolder: haul.state.path)
         configuration.storage.restoration = .onRequest
         let downloader = try await Downloader(configuration)
         #expect(try await downloader.list().map(\.url.absoluteString) == [server.url("/gone/file.bin")])

@@ -49,7 +49,7 @@ final class NginxServer: Sendable {
 
     /// Waits until the port answers; false once the process has given up.
     private func answers() async throws -> Bool {
-        while kill(process.identifier, 0) == 0 {
+        while process.isRunning {
             if try await ChildProcess.run("curl", "-s", "-o", "/dev/null", url("/")).status == 0 { return true }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -41,7 +41,7 @@ final class PrivateBus: Sendable {
         let started = PrivateBus(DBusAddress.read(address), folder, bus, fake)
         while true {
             if (try? await started.tell("Ping")) != nil { return started }
-            for process in [bus, fake] where kill(process.identifier, 0) != 0 {
+            for process in [bus, fake] where !process.isRunning {
                 throw Failure(text: await process.result().errors)
             }
             try await Task.sleep(for: .milliseconds(20))
@@ -60,7 +60,6 @@ final class PrivateBus: Sendable {
     }
 
     func stop() async {
-        // Anything less may be blocked: a child inherits that from the thread which starts it.
         bus.send(SIGKILL)
         _ = await bus.result()
     }
@@ -81,7 +80,7 @@ final class PrivateBus: Sendable {
                 let connection = try await DBusConnection.open(addresses, until: .now() + .minutes(5))
                 return try await connection.call(call, until: .now() + .minutes(5)).body
             } catch {
-                guard case .notConnected = error, kill(bus.identifier, 0) == 0 else { throw error }
+                guard case .notConnected = error, bus.isRunning else { throw error }
                 try await Task.sleep(for: .milliseconds(20))
             }
         }

@@ -7,14 +7,13 @@ import Testing
 struct RefreshCommandTests {
     static let content = TestContent(seed: 9, count: 3_000_000)
 
-    let folder: TemporaryFolder
-    let scripts: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
+    let scripts: TemporaryFolder
 
     init() throws {
-        folder = try TemporaryFolder()
+        haul = try HaulCommand()
         scripts = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
     }
 
     /// A program that says what it was asked in the file `asked`, and then does as it is told; `$n` counts its runs.
@@ -25,10 +24,7 @@ struct RefreshCommandTests {
             n=$(wc -l < \(scripts.path)/asked)
             \(lines)
             """
-        let path = scripts("link")
-        try text.write(toFile: path, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        return path
+        return try scripts.makeProgram("link", text)
     }
 
     private func asked() throws -> [String] {

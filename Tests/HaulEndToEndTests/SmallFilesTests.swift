@@ -7,6 +7,11 @@ import Testing
 struct SmallFilesTests {
     private static let count = 600
 
+    private let haul: HaulCommand
+    private var folder: TemporaryFolder { haul.folder }
+
+    init() throws { haul = try HaulCommand() }
+
     private static func content(_ target: String) -> TestContent {
         TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 10_240)
     }
@@ -17,8 +22,8 @@ struct SmallFilesTests {
 
     private static let targets = (0..<count).map { "/file-\($0).bin" }
 
-    private static func list(_ server: TestServer, in folder: TemporaryFolder) throws {
-        try targets.map(server.url).joined(separator: "\n").write(
+    private func list(_ server: TestServer) throws {
+        try Self.targets.map(server.url).joined(separator: "\n").write(
             toFile: folder("list"),
             atomically: true,
             encoding: .utf8
@@ -26,10 +31,9 @@ struct SmallFilesTests {
     }
 
     @Test func reusesItsConnections() async throws {
-        let folder = try TemporaryFolder()
         let server = try await Self.server()
-        try Self.list(server, in: folder)
-        let result = try await HaulCommand(in: folder.path).run("get", "--quiet", "-i", "list", "-j16", "-d", "out")
+        try list(server)
+        let result = try await haul.run("get", "--quiet", "-i", "list", "-j16", "-d", "out")
         #expect(result.status == 0, "\(result.errors)")
         #expect(server.requests.count == Self.count)
         #expect(Set(server.requests.map(\.connectionNumber)).count <= 16)
@@ -37,34 +41,32 @@ struct SmallFilesTests {
     }
 
     @Test func fetchesOnlyWhatWasMissingAfterAKill() async throws {
-        let folder = try TemporaryFolder()
         let server = try await Self.server()
-        try Self.list(server, in: folder)
-        let command = HaulCommand(in: folder.path)
+        try list(server)
         let arguments = ["get", "--quiet", "-i", "list", "-j", "16", "-d", "out"]
         var kills = 0
         for share in 1...4 {
             // Each run is killed further on; the files that it published count, what it only held does not.
-            let running = try command.start(arguments)
+            let running = try haul.start(arguments)
             let goal = Self.count * share / 5
-            while try Self.published(in: folder).count < goal, kill(running.identifier, 0) == 0 {
+            while try published().count < goal, running.isRunning {
                 try await Task.sleep(for: .milliseconds(1))
             }
             running.send(SIGKILL)
             if await running.result().wasKilled { kills += 1 }
-            for name in try Self.published(in: folder) {
+            for name in try published() {
                 #expect(try Self.content("/" + name).matches(fileAt: folder("out/" + name)), "\(name)")
             }
         }
         #expect(kills > 0)
 
-        let there = try Self.published(in: folder)
+        let there = try published()
         // Complete but not published when the last kill came: nothing of it is missing.
         let parts = try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter {
             $0.hasSuffix(".haulpart")
         }
         let before = server.requests.count
-        let result = try await command.start(arguments).result()
+        let result = try await haul.start(arguments).result()
         #expect(result.status == 0, "\(result.errors)")
         let asked = server.requests.dropFirst(before).map(\.target)
         #expect(Set(asked).count == asked.count)
@@ -78,11 +80,10 @@ struct SmallFilesTests {
     }
 
     @Test func saysBeforeTheFirstByteThatNamesAreShared() async throws {
-        let folder = try TemporaryFolder()
         let server = try await Self.server()
         let urls = ["/1/a.bin", "/2/a.bin", "/1/a.bin"].map(server.url)
         try urls.joined(separator: "\n").write(toFile: folder("list"), atomically: true, encoding: .utf8)
-        let result = try await HaulCommand(in: folder.path).run("get", "-i", "list", "-j", "16", "-d", "out")
+        let result = try await haul.run("get", "-i", "list", "-j", "16", "-d", "out")
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.errors.contains("2 URLs of the list lead to out/a.bin"))
         #expect(try Self.content("/1/a.bin").matches(fileAt: folder("out/a.bin")))
@@ -92,7 +93,7 @@ struct SmallFilesTests {
     }
 
     /// The files under their final names.
-    private static func published(in folder: TemporaryFolder) throws -> [String] {
+    private func published() throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder("out")) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder("out")).filter { !$0.hasSuffix(".haulpart") }
     }

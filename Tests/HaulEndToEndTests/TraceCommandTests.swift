@@ -10,13 +10,10 @@ struct TraceCommandTests {
     private static let content = TestContent(seed: 5, count: 1_000_000)
     private static let secret = "sEcReT"
 
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     private func server(_ change: @escaping @Sendable (inout FileResource, TestRequest) -> Void) async throws
         -> TestServer

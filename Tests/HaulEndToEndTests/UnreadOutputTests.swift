@@ -6,15 +6,12 @@ import Testing
 /// heard.
 @Suite(.timeLimit(.minutes(10)))
 struct UnreadOutputTests {
-    let folder: TemporaryFolder
     let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
     /// A part of each path: lines that hold it are longer than what a pipe takes at once, and fill it soon.
     let padding = String(repeating: "x", count: 4000)
 
-    init() throws {
-        folder = try TemporaryFolder()
-        haul = HaulCommand(in: folder.path)
-    }
+    init() throws { haul = try HaulCommand() }
 
     private func server(_ content: TestContent, _ hold: BodyHold? = nil) async throws -> TestServer {
         try await TestServer.start { request in

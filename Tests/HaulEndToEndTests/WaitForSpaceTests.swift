@@ -6,9 +6,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10)), .enabled(if: geteuid() == 0, "mounting needs root"))
 struct WaitForSpaceTests {
     private static let content = TestContent(seed: 3, count: 3_000_000)
-    private let folder: TemporaryFolder
+    private let haul: HaulCommand
+    private var folder: TemporaryFolder { haul.folder }
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { haul = try HaulCommand() }
 
     /// No length is announced at first, so nothing can be checked beforehand.
     private func server() async throws -> TestServer {
@@ -34,7 +35,7 @@ struct WaitForSpaceTests {
         try filler.write(to: URL(fileURLWithPath: small("filler")))
         let printed = folder("printed")
         let script = "exec \"$0\" get \(words) -d \"$1\" \"$2\" > \"$3\" 2>&1"
-        let process = try HaulCommand(in: folder.path).start(
+        let process = try haul.start(
             ["-c", script, HaulCommand.path, small.path, server.url("/file.bin"), printed],
             as: "/bin/bash"
         )
@@ -77,7 +78,6 @@ struct WaitForSpaceTests {
         let small = try TemporaryFolder()
         try SystemCommand.run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small.path)
         defer { try? SystemCommand.run("umount", "-l", small.path) }
-        let haul = HaulCommand(in: folder.path)
         let result = try await haul.run("get", "--reserve", "8M", "-d", small.path, server.url("/file.bin"))
         #expect(result.status == 4)
         #expect(result.errors.contains("to be kept free"), "\(result.errors)")

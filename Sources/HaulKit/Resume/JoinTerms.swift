@@ -5,6 +5,9 @@ struct JoinTerms: Sendable, Equatable, Codable {
     enum Source: String, Sendable, Equatable, Codable {
         /// The URL that they came from, or one that differs from it in its query only.
         case sameURL
+        /// The same URL, which redirects to another place now: another resource, of which the tags are another's too (RFC 9110
+        /// §8.8.1).
+        case redirectedElsewhere
         /// Another place, of which the application says that it has the same file.
         case vouchedURL
         /// Another place: a mirror, or a URL that replaced the earlier one.
@@ -35,15 +38,17 @@ struct JoinTerms: Sendable, Equatable, Codable {
     ///   - isSameLength: the answer says how long the whole is, and that is as known.
     func decision(from known: Validator, to named: Validator, overlap: Int64, isSameLength: Bool) -> Decision {
         switch (source, known.compare(named)) {
-        case (.sameURL, .different): .changed
+        case (.sameURL, .different), (.redirectedElsewhere, .different): .changed
         case (.sameURL, _) where hasDigest || known.isProven(by: named): .join
         // Who had a strong name for the version and has none any more has perhaps another version.
         case (.sameURL, _) where !known.isStrong && known.agrees(with: named): .joinIfBlocksAgree
         case (.sameURL, _): mayBeUnnamed ? .joinIfBlocksAgree : .unnamed
 
-        // One tag at both places, and the same bytes right before the first missing one.
-        case (_, .same): .join
         case (_, _) where hasDigest: .join
+        // One name at two places may be the name of two files: servers make tags of a length and a date.
+        case (.redirectedElsewhere, _) where mayBeUnnamed || known.agrees(with: named): .joinIfBlocksAgree
+        case (.redirectedElsewhere, _): .unnamed
+        case (_, .same): .joinIfBlocksAgree
         case (.vouchedURL, _) where overlap > 0 && isSameLength: .joinIfBlocksAgree
         case (_, .maybe) where overlap > 0 && known.lastModified != nil && known.lastModified == named.lastModified:
             .joinIfBlocksAgree
@@ -55,7 +60,7 @@ struct JoinTerms: Sendable, Equatable, Codable {
     /// none, and of the other place's.
     func name(_ known: Validator, _ named: Validator) -> Validator {
         guard hasDigest else { return known }
-        if source == .sameURL { return known.isEmpty ? named : known }
+        if source == .sameURL || source == .redirectedElsewhere { return known.isEmpty ? named : known }
         return named.isEmpty || known.compare(named) == .same ? known : named
     }
 }

@@ -139,17 +139,20 @@ enum RangeResponse: Sendable, Equatable {
         var resource = known
         resource.total = known.total ?? complete
         resource.isFramed = head.isFramed
+        var terms = question.terms
+        if terms.source == .sameURL, !known.isServed(by: head) { terms.source = .redirectedElsewhere }
         // Only the first server's word on its file counts.
         resource.digest =
-            known.digest ?? (question.source != 0 || question.terms.source != .sameURL ? nil : head.digest)
+            known.digest ?? (question.source != 0 || terms.source != .sameURL ? nil : head.digest)
         let named = Validator(head)
-        let decision = question.terms.decision(
+        let decision = terms.decision(
             from: known.validator,
             to: named,
             overlap: question.overlap,
             isSameLength: complete != nil && complete == known.total
         )
-        resource.validator = question.terms.name(known.validator, named)
+        resource.validator = terms.name(known.validator, named)
+        resource.redirectedTo = head.redirectedTo
         let isCompared = question.isCompared || question.isComparison || question.overlap == question.offset
         switch decision {
         case .changed: return .startOver(.changed)
@@ -174,6 +177,9 @@ enum RangeResponse: Sendable, Equatable {
         guard complete == question.offset, question.overlap == 0, known.total == nil || known.total == complete,
             known.validator.compare(Validator(head)) != .different
         else { return .startOver(.changed) }
+        guard question.terms.hasDigest || known.isServed(by: head) || question.terms.source != .sameURL else {
+            return .startOver(.changed)
+        }
         guard question.terms.hasDigest || known.validator.isProven(by: Validator(head)) else {
             return question.condition == .none ? .startOver(.changed) : .askWithoutCondition
         }

@@ -24,6 +24,8 @@ struct Resource: Sendable, Hashable, Codable {
     var mirror: URL?
     /// Where it is known from, without query and user info, where the application names links; nil where it never did.
     var place: URL?
+    /// The place that redirects led to for the bytes on disk, without query and user info; nil when none did.
+    var redirectedTo: URL?
 
     init(total: Int64?, validator: Validator = Validator()) {
         self.total = total
@@ -41,5 +43,17 @@ struct Resource: Sendable, Hashable, Codable {
         if head.headers.first(name: "Accept-Ranges")?.lowercased() == "none" { advisesAgainstRanges = true }
         isFramed = length != nil || head.isFramed
         digest = head.digest
+        redirectedTo = head.redirectedTo
+    }
+
+    /// Whether an answer to a request for the same URL comes from the resource that the bytes on disk came from, wherever redirects
+    /// lead: from the same place, or from the same path of another host under the same strong tag. By another path it is another
+    /// resource, of which the tag may be the same by chance (RFC 9110 §8.8.1).
+    func isServed(by head: ResponseHead) -> Bool {
+        if redirectedTo == nil, !head.isRedirected { return true }
+        let place = redirectedTo ?? head.requested
+        if place.isSamePlace(as: head.url) { return true }
+        return place.path(percentEncoded: true) == head.url.path(percentEncoded: true)
+            && validator.compare(Validator(head)) == .same
     }
 }

@@ -35,6 +35,7 @@ enum SegmentResponse: Sendable, Equatable {
             return isSame ? .accept(Validator(head)) : .otherFile
         }
         if comparison == .different { return .changed }
+        if !question.terms.hasDigest, !known.isServed(by: head) { return .noUsableRange }
         // The answer itself has to say which version it is of: that the server looked at the condition is not proven by a 206.
         let later = Validator(head)
         let isNamed = question.terms.hasDigest || known.validator.isProven(by: later)

@@ -17,8 +17,8 @@ struct Validator: Sendable, Hashable, Codable {
     }
 
     init(_ head: ResponseHead) {
-        entityTag = head.headers.first(name: "ETag").flatMap(EntityTag.init)
-        lastModified = head.headers.first(name: "Last-Modified")
+        entityTag = Self.only(head.headers["ETag"]).flatMap(EntityTag.init)
+        lastModified = Self.only(head.headers["Last-Modified"])
         if let changed = lastModified.flatMap(HTTPDate.parse),
             let answered = head.headers.first(name: "Date").flatMap(HTTPDate.parse)
         {
@@ -26,6 +26,12 @@ struct Validator: Sendable, Hashable, Codable {
         } else {
             lastModifiedIsStrong = false
         }
+    }
+
+    /// The value of a field; nil where two say different things, of which neither can be believed.
+    private static func only(_ values: [String]) -> String? {
+        guard let first = values.first, values.dropFirst().allSatisfy({ $0 == first }) else { return nil }
+        return first
     }
 
     var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }

@@ -13,6 +13,10 @@ struct VersionComparison: Sendable, Equatable {
     private var lastCount: Int64?
     /// Where the blocks are compared with.
     private var place: URL?
+    /// The path that answered for the blocks compared so far, after redirects.
+    private var answeringPath: String?
+    /// How often redirects led to another place between two blocks.
+    private var detours = 0
     private var choices = 0
     private var random: SplitMix64
 
@@ -20,7 +24,7 @@ struct VersionComparison: Sendable, Equatable {
 
     /// What was compared with one place says nothing about another; a fresh link to the same place continues it.
     mutating func aim(at url: URL) {
-        if place != url.place { left = nil }
+        if place != url.place { (left, answeringPath) = (nil, nil) }
         place = url.place
     }
 
@@ -32,6 +36,22 @@ struct VersionComparison: Sendable, Equatable {
         return (ChoiceID(number: choices), plan)
     }
 
+    /// A block was answered, or the rest after all blocks: all of them have to come from one path, wherever redirects lead.
+    ///
+    /// - Returns: false when this one comes from another path than those before it: the comparison begins again.
+    mutating func isAnswered(from url: URL) -> Bool {
+        let path = url.path(percentEncoded: true)
+        defer { answeringPath = path }
+        guard let before = answeringPath, before != path else { return true }
+        left = nil
+        detours += 1
+        return false
+    }
+
+    /// Whether redirects lead elsewhere each time, so that nothing can be compared.
+    var isAstray: Bool { detours > Self.mostDetours }
+    private static let mostDetours = 4
+
     mutating func choose(_ blocks: [Range<Int64>]) { left = blocks }
     mutating func noteAgreed() { left?.removeFirst() }
     /// Time goes by before the request that follows: what agreed may be another version by then.
@@ -41,6 +61,6 @@ struct VersionComparison: Sendable, Equatable {
     /// Bytes are joined, or a version is begun: the next resume compares again.
     mutating func finish(at count: Int64?) {
         if count == nil || left != nil { lastCount = count }
-        (left, isWanted) = (nil, false)
+        (left, isWanted, answeringPath, detours) = (nil, false, nil, 0)
     }
 }

@@ -14,7 +14,7 @@ struct ColumnTexts {
     func of(_ resource: Resource) throws -> String {
         // Most say nothing but their length, version and type.
         var plain = Resource(total: resource.total, validator: resource.validator)
-        plain.contentType = resource.contentType
+        (plain.contentType, plain.redirectedTo) = (resource.contentType, resource.redirectedTo)
         guard plain == resource else { return try json(resource) }
         let validator = resource.validator
         var text = ""
@@ -22,6 +22,7 @@ struct ColumnTexts {
         text += "{"
         if let type = resource.contentType { text += "\"contentType\":" + Self.quoted(type) + "," }
         text += "\"hasUsableRanges\":true,\"isFramed\":true"
+        if let place = resource.redirectedTo { text += ",\"redirectedTo\":" + Self.quoted(place.absoluteString) }
         if let total = resource.total { text += ",\"total\":" + String(total) }
         text += ",\"validator\":{"
         if let tag = validator.entityTag { text += "\"entityTag\":" + Self.quoted(tag.text) + "," }

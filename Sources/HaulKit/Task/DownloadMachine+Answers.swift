@@ -36,6 +36,9 @@ extension DownloadMachine {
         }
         if let decision = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(decision, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
+        if case .accept = answer, question.isComparison || question.isCompared, !comparison.isAnswered(from: head.url) {
+            return [.close(id)] + (comparison.isAstray ? startOver(.changed, at: now) : open(at: now))
+        }
         switch answer {
         case .accept where question.isComparison: return compareBody(id, question)
         case .compareFirst:

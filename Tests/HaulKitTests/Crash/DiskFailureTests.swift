@@ -11,20 +11,21 @@ struct DiskFailureTests {
     static let path = "/data/file.bin"
 
     /// One download over a simulated disk and a well-behaved server, its store in a folder of its own.
-    private func download(_ disk: SimulatedDisk, _ folder: String) async throws -> Result<
+    private func download(_ disk: SimulatedDisk, _ folder: TemporaryFolder) async throws -> Result<
         CompletedDownload, DownloadError
     > {
-        var configuration = Downloader.Configuration(stateFolder: folder)
-        configuration.storage.restoration = .onRequest
-        configuration.storage.batchBytes = 16 * 1024
-        configuration.storage.progressInterval = .milliseconds(1)
-        configuration.storage.syncInterval = .milliseconds(1)
-        configuration.storage.waitsForSpace = false
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID)
-        let transport = ScriptedTransport { request, _ in
-            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
-        }
-        let downloader = try await Downloader(over: disk, transport, store, configuration)
+        let downloader = try await SimulatedRig.open(
+            disk,
+            in: folder.path,
+            configure: { configuration in
+                configuration.storage.restoration = .onRequest
+                configuration.storage.batchBytes = 16 * 1024
+                configuration.storage.progressInterval = .milliseconds(1)
+                configuration.storage.syncInterval = .milliseconds(1)
+                configuration.storage.waitsForSpace = false
+            },
+            answering: { request, _ in ScriptedTransport.file(Self.content, tag: "\"a\"", for: request) }
+        ).downloader
         let url = try #require(URL(string: "http://server.test/file.bin"))
         let download = try await downloader.add(DownloadRequest(url, to: .file(path: Self.path)))
         let result: Result<CompletedDownload, DownloadError>
@@ -33,18 +34,11 @@ struct DiskFailureTests {
         return result
     }
 
-    private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = NSTemporaryDirectory() + "haul-disk-\(UUID().uuidString)"
-        // Leftovers in the temporary folder are no failure.
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(folder)
-    }
-
     /// The kernel reports a lost page once. Whenever that is, before or while the file is published, the file must not
     /// appear; and after a power loss what is claimed must be there.
     @Test(arguments: 0..<12)
     func neverPublishesAfterASyncThatFailed(_ sync: Int) async throws {
-        try await withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: UInt64(sync))
             disk.fail("sync", after: sync, with: .inputOutput)
             switch try await download(disk, folder) {
@@ -75,7 +69,7 @@ struct DiskFailureTests {
         _ kind: DiskError.Kind,
         _ code: DownloadError.Code
     ) async throws {
-        try await withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 5)
             disk.fail(call, with: kind)
             let first = try await download(disk, folder)
@@ -96,7 +90,7 @@ struct DiskFailureTests {
     /// The folder could not be synced once the file had its name: the file is there, and the next run says so.
     @Test(arguments: 0..<4)
     func findsTheFileUnderItsNameThoughTheFolderCouldNotBeSynced(_ sync: Int) async throws {
-        try await withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 6)
             disk.fail("syncFolder", after: sync, with: .inputOutput)
             _ = try await download(disk, folder)
@@ -108,7 +102,7 @@ struct DiskFailureTests {
     }
 
     @Test func waitsForADescriptor() async throws {
-        try await withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 5)
             disk.fail("create", with: .tooManyOpenFiles)
             let done = try await download(disk, folder)
@@ -118,7 +112,7 @@ struct DiskFailureTests {
     }
 
     @Test func asksForNothingThatCannotFit() async throws {
-        try await withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 6)
             disk.setFreeSpace(1000)
             guard case .failure(let error) = try await download(disk, folder) else {

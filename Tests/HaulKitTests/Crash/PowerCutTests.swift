@@ -101,7 +101,6 @@ struct PowerCutTests {
                     cuts += 1
                     try await rig.recover(expected, "\(name), seed \(seed), operation \(operation)", script)
                 }
-                rig.close()
                 if !isCut { break }
                 operation += 1
                 try #require(operation < 2000, "the download never ends")
@@ -116,7 +115,7 @@ struct PowerCutTests {
 private final class PowerCutRig: Sendable {
     private static let path = "/data/file.bin"
     private let disk: SimulatedDisk
-    private let folder: String
+    private let folder: TemporaryFolder
     private let old: [UInt8]?
     private let connections: Int
     private let snapshots = StoreSnapshots()
@@ -126,18 +125,12 @@ private final class PowerCutRig: Sendable {
         self.connections = connections
         disk = SimulatedDisk(seed: seed)
         self.old = old
-        folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
+        folder = try TemporaryFolder()
         random = Mutex(SplitMix64(seed: seed))
         if let old { disk.put(old, at: Self.path) }
     }
 
-    func close() {
-        // A temporary folder that stays behind is no failure of the test.
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    private func configuration(_ folder: String) -> Downloader.Configuration {
-        var configuration = Downloader.Configuration(stateFolder: folder)
+    private func configure(_ configuration: inout Downloader.Configuration) {
         configuration.storage.restoration = .onRequest
         configuration.storage.batchBytes = 16 * 1024
         configuration.storage.progressInterval = .milliseconds(1)
@@ -145,7 +138,6 @@ private final class PowerCutRig: Sendable {
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(2)
         configuration.share(connections)
-        return configuration
     }
 
     private var request: DownloadRequest {
@@ -159,15 +151,18 @@ private final class PowerCutRig: Sendable {
         }
     }
 
-    private func downloader(_ folder: String, _ transport: any SourceReading, isWatched: Bool) async throws
-        -> Downloader
-    {
-        let configuration = configuration(folder)
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            event in
-            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
-        }
-        return try await Downloader(over: disk, transport, store, configuration)
+    private func downloader(
+        _ folder: String,
+        isWatched: Bool,
+        _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
+    ) async throws -> Downloader {
+        try await SimulatedRig.open(
+            disk,
+            in: folder,
+            configure: configure,
+            observing: { if isWatched, !self.disk.isDead { self.snapshots.note($0, of: folder) } },
+            answering: script
+        ).downloader
     }
 
     /// - Returns: whether the power went before the download had completed.
@@ -177,7 +172,7 @@ private final class PowerCutRig: Sendable {
     ) async throws
         -> Bool
     {
-        let downloader = try await downloader(folder + "/a", ScriptedTransport(script), isWatched: true)
+        let downloader = try await downloader(folder("a"), isWatched: true, script)
         disk.cutPower(at: operation)
         let download = try await downloader.add(request)
         let result: Result<CompletedDownload, DownloadError>
@@ -193,7 +188,7 @@ private final class PowerCutRig: Sendable {
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
         disk.restart()
-        let restored = folder + "/b"
+        let restored = folder("b")
         let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
         try #require(isRestored)
 
@@ -204,8 +199,7 @@ private final class PowerCutRig: Sendable {
             #expect(old == nil, "the old file is gone: \(context)")
         }
 
-        let transport = ScriptedTransport { request, _ in script(request, 1000 * 3) }
-        let downloader = try await downloader(restored, transport, isWatched: false)
+        let downloader = try await downloader(restored, isWatched: false) { request, _ in script(request, 1000 * 3) }
         let saved = try await downloader.store.find(request)
         let record = try #require(saved?.record, "the record is lost: \(context)")
         if let progress = saved?.progress, let part = record.partPath, record.status != .completed,

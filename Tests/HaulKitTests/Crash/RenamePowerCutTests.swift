@@ -37,7 +37,7 @@ struct RenamePowerCutTests {
         var found: Set<String> = []
         for seed in UInt64(1)...8 {
             for operation in 1...10 {
-                let folder = try ScratchFolder()
+                let folder = try TemporaryFolder()
                 let (disk, snapshots) = (SimulatedDisk(seed: seed), StoreSnapshots())
                 let first = ScriptedTransport { request, _ in
                     ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
@@ -84,7 +84,7 @@ struct RenamePowerCutTests {
     }
 
     @Test func aRenameThatTheDiskRefusesChangesNothing() async throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let disk = SimulatedDisk(seed: 1)
         let transport = ScriptedTransport { request, _ in
             ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)

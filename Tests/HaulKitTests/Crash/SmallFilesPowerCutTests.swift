@@ -14,7 +14,6 @@ struct SmallFilesPowerCutTests {
             var operation = 1
             while true {
                 let rig = try SmallFilesRig(seed: seed &* 1_000_003 &+ UInt64(operation))
-                defer { rig.close() }
                 guard try await rig.run(cuttingAt: operation) else { break }
                 cuts += 1
                 try await rig.recover("seed \(seed), operation \(operation)")
@@ -39,20 +38,15 @@ private final class SmallFilesRig: Sendable {
     private static let taken = Array("somebody's".utf8)
 
     private let disk: SimulatedDisk
-    private let folder: String
+    private let folder: TemporaryFolder
     private let snapshots = StoreSnapshots()
     private let random: Mutex<SplitMix64>
 
     init(seed: UInt64) throws {
         disk = SimulatedDisk(seed: seed)
         random = Mutex(SplitMix64(seed: seed))
-        folder = NSTemporaryDirectory() + "haul-power-\(UUID().uuidString)"
+        folder = try TemporaryFolder()
         disk.put(Self.taken, at: "/data/taken.bin")
-    }
-
-    func close() {
-        // A temporary folder that stays behind is no failure of the test.
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     private static func content(_ index: Int) -> [UInt8] {
@@ -64,25 +58,26 @@ private final class SmallFilesRig: Sendable {
     }
 
     private func downloader(_ folder: String, isWatched: Bool) async throws -> Downloader {
-        var configuration = Downloader.Configuration(stateFolder: folder)
-        configuration.storage.restoration = .onRequest
-        configuration.queue.maxConcurrentDownloads = 3
-        configuration.retry.base = .milliseconds(1)
-        configuration.retry.cap = .milliseconds(2)
-        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID) {
-            event in
-            if isWatched, !self.disk.isDead { self.snapshots.note(event, of: folder) }
-        }
-        let transport = ScriptedTransport { request, _ in
-            let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
-            return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
-        }
-        return try await Downloader(over: disk, transport, store, configuration)
+        try await SimulatedRig.open(
+            disk,
+            in: folder,
+            configure: { configuration in
+                configuration.storage.restoration = .onRequest
+                configuration.queue.maxConcurrentDownloads = 3
+                configuration.retry.base = .milliseconds(1)
+                configuration.retry.cap = .milliseconds(2)
+            },
+            observing: { if isWatched, !self.disk.isDead { self.snapshots.note($0, of: folder) } },
+            answering: { request, _ in
+                let index = Self.urls.firstIndex(of: request.url.absoluteString) ?? 0
+                return ScriptedTransport.file(Self.content(index), tag: "\"\(index)\"", for: request)
+            }
+        ).downloader
     }
 
     /// - Returns: whether the power went before all downloads had completed.
     func run(cuttingAt operation: Int) async throws -> Bool {
-        let downloader = try await downloader(folder + "/a", isWatched: true)
+        let downloader = try await downloader(folder("a"), isWatched: true)
         disk.cutPower(at: operation)
         let failures = try await finish(downloader)
         if !disk.isDead { #expect(failures.isEmpty) }
@@ -108,7 +103,7 @@ private final class SmallFilesRig: Sendable {
             )
             #expect(disk.content(path) == Self.content(index), "wrong bytes in \(path): \(context)")
         }
-        let restored = folder + "/b"
+        let restored = folder("b")
         let isRestored = try random.withLock { try snapshots.restore(into: restored, choosing: &$0) }
         try #require(isRestored)
 

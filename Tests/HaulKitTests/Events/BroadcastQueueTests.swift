@@ -98,7 +98,7 @@ struct BroadcastQueueTests {
     }
 
     @Test func endsAreToldToAReaderThatStoppedAndReadsOn() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
             let events = rig.downloader.events
             let requests = try (0..<600).map { try rig.named("\($0)", $0 % 2 == 0 ? "fast" : "missing") }
             _ = await rig.downloader.add(requests)

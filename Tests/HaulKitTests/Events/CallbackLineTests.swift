@@ -120,7 +120,8 @@ struct CallbackLineTests {
     }
 
     @Test func aChainOfADownloadIsInOrder() async throws {
-        try await ManagerRig.run(configure: { $0.storage.progressInterval = .milliseconds(1) }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.progressInterval = .milliseconds(1) }) {
+            rig async throws in
             for number in 0..<40 {
                 let kind = number % 2 == 0 ? "fast" : "missing"
                 let download = try await rig.downloader.add(try rig.named("\(number)", kind))
@@ -144,7 +145,7 @@ struct CallbackLineTests {
 
     @Test func aChainThatIsAddedToAfterANewRunIsOfThatRun() async throws {
         let answers = CallCounter()
-        try await FaultRig.run(serving: { request in
+        try await DownloaderRig.run(serving: { request in
             answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
         }) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())

@@ -15,9 +15,9 @@ final class MainActorCallbackTests {
     private var finished: [DownloadSummary] = []
 
     private nonisolated func onMainActor(
-        _ test: @escaping @MainActor @Sendable (FaultRig) async throws -> Void
+        _ test: @escaping @MainActor @Sendable (DownloaderRig) async throws -> Void
     ) async throws {
-        try await ManagerRig.run { rig async throws in try await test(rig) }
+        try await DownloaderRig.runManyFiles { rig async throws in try await test(rig) }
     }
 
     private func reaches(_ condition: () -> Bool) async {

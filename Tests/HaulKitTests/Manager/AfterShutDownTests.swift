@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct AfterShutDownTests {
     /// Calls of the public interface that can throw, on a downloader and on a handle of each kind of download.
-    private typealias Call = @Sendable (FaultRig, Download) async throws -> Void
+    private typealias Call = @Sendable (DownloaderRig, Download) async throws -> Void
 
     private static let calls: [String: Call] = [
         "add": { rig, _ in _ = try await rig.downloader.add(rig.named("new")) },
@@ -93,7 +93,7 @@ struct AfterShutDownTests {
     }
 
     /// One of each kind: complete, failed, paused, and two that wait behind it.
-    private func one(ofEach rig: FaultRig) async throws -> [Download] {
+    private func one(ofEach rig: DownloaderRig) async throws -> [Download] {
         let group: (inout DownloadRequest) -> Void = { $0.group = "g" }
         let done = try await rig.downloader.add(try rig.named("done", "fast", group))
         _ = try await done.result()
@@ -109,28 +109,28 @@ struct AfterShutDownTests {
     }
 
     @Test func everyCallThrowsAndTouchesNothingOfTheNextOwner() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             var configuration = rig.configuration
             configuration.storage.resumesAtStart = false
-            let next = try await Downloader(configuration)
-            let before = try await rows(next)
-            #expect(before.count == 5)
-            for (name, call) in Self.calls.sorted(by: { $0.key < $1.key }) {
-                for handle in handles {
-                    let error = await #expect(throws: DownloadError.self, "\(name)") { try await call(rig, handle) }
-                    #expect(error?.code == .shutDown, "\(name)")
+            try await rig.another(configuration) { next async throws in
+                let before = try await rows(next)
+                #expect(before.count == 5)
+                for (name, call) in Self.calls.sorted(by: { $0.key < $1.key }) {
+                    for handle in handles {
+                        let error = await #expect(throws: DownloadError.self, "\(name)") { try await call(rig, handle) }
+                        #expect(error?.code == .shutDown, "\(name)")
+                    }
                 }
+                #expect(try await rows(next) == before)
+                #expect(try rig.names() == ["done", "paused.haulpart", "running.haulpart"])
             }
-            #expect(try await rows(next) == before)
-            #expect(try rig.names() == ["done", "paused.haulpart", "running.haulpart"])
-            await next.shutDown()
         }
     }
 
     @Test func callsThatCannotThrowDoNothing() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             await rig.downloader.shutDown()
             await rig.downloader.expectMoreDownloads(false)
             #expect(await rig.downloader.waitForHooks(within: .seconds(1)))
@@ -139,7 +139,7 @@ struct AfterShutDownTests {
     }
 
     @Test func handlesGoOnSayingHowTheirRunsEnded() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let handles = try await one(ofEach: rig)
             await rig.downloader.shutDown()
             #expect(try await handles[0].result().path == rig.folder + "/done")
@@ -150,7 +150,7 @@ struct AfterShutDownTests {
     }
 
     @Test func sequencesMadeAfterItEndAtOnce() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await rig.downloader.shutDown()
             for await event in rig.downloader.events { Issue.record("\(event)") }
@@ -168,7 +168,8 @@ struct AfterShutDownTests {
     /// Whatever is under way when it happens has either happened or not.
     @Test func callsUnderWayHappenOrThrow() async throws {
         for round in 0..<20 {
-            try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
+            try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 2 }) {
+                rig async throws in
                 let requests = try (0..<20).map { number in
                     try rig.named("\(number)", number < 3 ? "fast" : "slow") { $0.group = number % 2 == 0 ? "g" : nil }
                 }
@@ -184,12 +185,12 @@ struct AfterShutDownTests {
                 for handle in handles { _ = await handle.failureCode() }
                 var configuration = rig.configuration
                 configuration.storage.resumesAtStart = false
-                let next = try await Downloader(configuration)
-                let before = try await rows(next)
-                for handle in handles { try? await handle.cancel() }
-                _ = try? await rig.downloader.files.clear()
-                #expect(try await rows(next) == before)
-                await next.shutDown()
+                try await rig.another(configuration) { next async throws in
+                    let before = try await rows(next)
+                    for handle in handles { try? await handle.cancel() }
+                    _ = try? await rig.downloader.files.clear()
+                    #expect(try await rows(next) == before)
+                }
             }
         }
     }
@@ -223,7 +224,7 @@ struct AfterShutDownTests {
     }
 
     @Test func oneThatIsLetGoOfEndsWhatIsListenedTo() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             var configuration = rig.configuration
             configuration.storage.name = "other"
             let left = try await leavings(of: configuration, try rig.named("a", "slow"))

@@ -43,7 +43,7 @@ struct CatalogEventTests {
     }
 
     @Test func tellsOfAdditionsAndRemovals() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let (events, group) = (rig.downloader.events, rig.downloader.group("g").events)
             let one = try await rig.downloader.add(try rig.named("one") { $0.group = "g" })
             let list = await rig.downloader.add([
@@ -73,7 +73,7 @@ struct CatalogEventTests {
     }
 
     @Test func tellsOfAListThatIsReadLate() async throws {
-        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let events = rig.downloader.events
             let count = 3 * BroadcastQueue.limit
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
@@ -97,7 +97,7 @@ struct CatalogEventTests {
     }
 
     @Test func changesInBulkReachTheListenersOfAGroup() async throws {
-        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             _ = await rig.downloader.add(
                 try (0..<8).map { number in try rig.named("\(number)", "slow") { $0.group = number < 5 ? "g" : "h" } }
@@ -124,7 +124,7 @@ struct CatalogEventTests {
     }
 
     @Test func whatIsPausedAndThenCancelledDoesNotEndItsGroupAgain() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let events = rig.downloader.group("g").events
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await download.reaches(1000)
@@ -141,7 +141,7 @@ struct CatalogEventTests {
     }
 
     @Test func aGroupEndsOnceForAListThatIsAddedInParts() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 8 }) { rig async throws in
             let list = try (0..<100).map { try rig.named("\($0)") { $0.group = "g" } }
             // The second time everything is complete already.
             for _ in 0..<2 {
@@ -164,7 +164,7 @@ struct CatalogEventTests {
     }
 
     @Test func aGroupDoesNotEndWhileItIsAddedTo() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let (events, group) = (rig.downloader.group("g").events, rig.downloader.group("g"))
             let request = try rig.named("a") { $0.group = "g" }
             let groups: Set = ["g"]
@@ -185,7 +185,7 @@ struct CatalogEventTests {
     }
 
     @Test func theResultOfAGroupCountsAllThatEnded() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let group = rig.downloader.group("g")
             #expect(try await group.result().state == .empty)
             _ = await rig.downloader.add([

@@ -53,7 +53,7 @@ struct ConfigurationUpdateTests {
 
     @Test func appliesAtOnceAndReadsBack() async throws {
         let monitor = ScriptedNetworkMonitor(.unknown)
-        try await ManagerRig.run(configure: { $0.network.monitor = monitor }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.network.monitor = monitor }) { rig async throws in
             let downloader = rig.downloader
             let needsAnother = try await downloader.update(Self.change)
             #expect(needsAnother.isEmpty)
@@ -75,7 +75,7 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func aRunThatStartsLaterHasTheNewSettings() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(rig.named("a", "slow"))
             let waiting = try await rig.downloader.add(rig.named("b"))
             for await event in running.events {
@@ -89,18 +89,18 @@ struct ConfigurationUpdateTests {
             #expect(settings.retry.attempts == 3)
             #expect(settings.limits.connections == 9)
             try await rig.downloader.update { $0.queue.maxConcurrentDownloads = 2 }
-            #expect(try await waiting.result().bytes == Int64(ManagerRig.content.count))
+            #expect(try await waiting.result().bytes == Int64(TestContent.small.count))
         }
     }
 
     @Test func aDownloadThatWaitsForTheQuotaRunsWhenItIsLifted() async throws {
-        try await SpaceRig.run(configure: { $0.storage.diskQuota = SpaceRig.size }) { rig async throws in
+        try await SimulatedRig.run(configure: { $0.storage.diskQuota = SimulatedRig.size }) { rig async throws in
             _ = try await rig.add(1).result()
             let held = try await rig.add(2)
             _ = await held.isHeld(for: .quota)
             try await rig.downloader.update { $0.storage.diskQuota = nil }
-            #expect(try await held.result().bytes == SpaceRig.size)
-            try await rig.downloader.update { $0.storage.diskQuota = 3 * SpaceRig.size - 1 }
+            #expect(try await held.result().bytes == SimulatedRig.size)
+            try await rig.downloader.update { $0.storage.diskQuota = 3 * SimulatedRig.size - 1 }
             await #expect(throws: Never.self) { try await rig.downloader.update { $0.storage.waitsForSpace = false } }
             let last = try await rig.add(3)
             let error = await #expect(throws: DownloadError.self) { try await last.result() }
@@ -109,12 +109,12 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func countsWhatRunsWhenAQuotaIsSet() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let running = try await rig.downloader.add(rig.named("a", "slow"))
             for await event in running.events {
                 if case .changed(let snapshot) = event, snapshot.state == .transferring { break }
             }
-            let size = Int64(ManagerRig.content.count)
+            let size = Int64(TestContent.small.count)
             try await rig.downloader.update { $0.storage.diskQuota = 2 * size - 1 }
             #expect(await rig.downloader.quotaInUse == size)
             let held = try await rig.downloader.add(rig.named("b"))
@@ -123,7 +123,7 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func callsTheProviderThatWasSetLast() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let url = try #require(URL(string: rig.server.url("/fast/a")))
             let (first, second) = (
                 DownloadRequest(key: "first", to: .folder(path: rig.folder)),
@@ -131,7 +131,7 @@ struct ConfigurationUpdateTests {
             )
             await #expect(throws: DownloadError.self) { try await rig.downloader.add(first) }
             try await rig.downloader.update { $0.sources.provider = { _ in DownloadSource(url) } }
-            #expect(try await rig.downloader.add(first).result().bytes == Int64(ManagerRig.content.count))
+            #expect(try await rig.downloader.add(first).result().bytes == Int64(TestContent.small.count))
             try await rig.downloader.update { $0.queue.timetable = Timetable(always: .closed) }
             let waiting = try await rig.downloader.add(second)
             try await rig.downloader.update { settings in
@@ -144,7 +144,7 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func saysWhichSettingsNeedANewDownloader() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let before = await rig.downloader.configuration
             let needsAnother = try await rig.downloader.update { settings in
                 settings.network.monitor = ScriptedNetworkMonitor(.unknown)
@@ -178,11 +178,11 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func remembersWhatWasChangedIfWished() async throws {
-        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.remembersSettings = true }) { rig async throws in
             try await rig.downloader.update(Self.change)
             var configuration = rig.configuration
             configuration.network.bytesPerSecond = 1
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 Self.expectChanged(await next.configuration)
                 #expect(await next.presentLimits.active == 7)
                 #expect(await next.limiter.bytesPerSecond == 800_000)
@@ -190,21 +190,21 @@ struct ConfigurationUpdateTests {
                 try await next.forgetSettings()
                 #expect(await next.presentLimits.active == 7)
             }
-            let last = try await Downloader(configuration)
-            #expect(await last.presentLimits.active == configuration.queue.maxConcurrentDownloads)
-            #expect(await last.limiter.bytesPerSecond == 1)
-            await last.shutDown()
+            try await rig.another(configuration) { last async throws in
+                #expect(await last.presentLimits.active == configuration.queue.maxConcurrentDownloads)
+                #expect(await last.limiter.bytesPerSecond == 1)
+            }
         }
     }
 
     @Test func remembersOnlyWhatWasChanged() async throws {
-        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.remembersSettings = true }) { rig async throws in
             try await rig.downloader.update { $0.queue.maxPerHost = 5 }
             try await rig.downloader.update { $0.queue.maxPerHost = nil }
             var configuration = rig.configuration
             configuration.queue.maxConcurrentDownloads = 9
             configuration.queue.maxPerHost = 4
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 #expect(await next.presentLimits.active == 9)
                 #expect(await next.presentLimits.activePerHost == nil)
             }
@@ -212,24 +212,24 @@ struct ConfigurationUpdateTests {
     }
 
     @Test func remembersNothingByDefault() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             try await rig.downloader.update(Self.change)
             var configuration = rig.configuration
             configuration.storage.remembersSettings = true
-            try await rig.reopened(configuration) { next in
+            try await rig.reopened(configuration) { next async throws in
                 #expect(await next.configuration.changes(from: configuration) == [])
                 try await next.update { $0.queue.maxConcurrentDownloads = 8 }
             }
             // Remembered by then, and not read.
-            let last = try await Downloader(rig.configuration)
-            #expect(await last.configuration.changes(from: rig.configuration) == [])
-            await last.shutDown()
+            try await rig.another { last async throws in
+                #expect(await last.configuration.changes(from: rig.configuration) == [])
+            }
         }
     }
 
     @Test func ignoresAndReportsOddRememberedValues() async throws {
         let reported = Mutex<[String]>([])
-        try await ManagerRig.run(configure: { configuration in
+        try await DownloaderRig.runManyFiles(configure: { configuration in
             configuration.storage.remembersSettings = true
             configuration.storage.onOddRow = { name in reported.withLock { $0.append(name) } }
         }) { rig async throws in
@@ -253,15 +253,15 @@ struct ConfigurationUpdateTests {
                 }
             }
             try queue.close()
-            let next = try await Downloader(rig.configuration)
-            #expect(await next.configuration.changes(from: rig.configuration).map(\.name) == ["queue.preempts"])
-            #expect(reported.withLock { $0.sorted() } == odd.map { "setting \($0.0)" }.sorted())
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(await next.configuration.changes(from: rig.configuration).map(\.name) == ["queue.preempts"])
+                #expect(reported.withLock { $0.sorted() } == odd.map { "setting \($0.0)" }.sorted())
+            }
         }
     }
 
     @Test func changesNothingAfterShutDown() async throws {
-        try await ManagerRig.run(configure: { $0.storage.remembersSettings = true }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.remembersSettings = true }) { rig async throws in
             await rig.downloader.shutDown()
             let error = await #expect(throws: DownloadError.self) { try await rig.downloader.update(Self.change) }
             #expect(error?.code == .shutDown)
@@ -269,9 +269,9 @@ struct ConfigurationUpdateTests {
             #expect(await rig.downloader.limiter.bytesPerSecond == nil)
             #expect(await rig.downloader.presentTimetable == nil)
             #expect(await !rig.downloader.watchesNetwork)
-            let next = try await Downloader(rig.configuration)
-            #expect(await next.configuration.changes(from: rig.configuration) == [])
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(await next.configuration.changes(from: rig.configuration) == [])
+            }
         }
     }
 }

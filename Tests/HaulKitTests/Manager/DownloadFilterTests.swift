@@ -10,8 +10,8 @@ struct DownloadFilterTests {
     private static let finished: Set<DownloadSnapshot.State> = [.completed, .failed]
 
     /// Six downloads that have ended: 1 and 4 failed.
-    private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run { rig async throws in
+    private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
             var downloads: [Download] = []
             for number in 0..<6 {
                 let request = try rig.named("file\(number)", number % 3 == 1 ? "missing" : "fast") { request in
@@ -89,7 +89,7 @@ struct DownloadFilterTests {
     }
 
     @Test func eventsAreThoseOfTheFilter() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let group = rig.downloader.events(.group("b"))
             let failures = rig.downloader.events(.where { $0.state == .failed })
             let odd = rig.downloader.events(DownloadFilter(group: "b", owner: "odd"))

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EarlierRunTests {
     /// The digest of what the rig serves.
-    private func checksum(_ rig: FaultRig) async throws -> DownloadRequest.Checksum {
+    private func checksum(_ rig: DownloaderRig) async throws -> DownloadRequest.Checksum {
         let download = try await rig.downloader.add(try rig.named("for-its-digest"))
         let checksum = try await DownloadRequest.Checksum.of(.sha256, file: download.result().path)
         try await download.remove(deletingFile: true)
@@ -22,7 +22,7 @@ struct EarlierRunTests {
 
     @Test(arguments: [Downloader.Configuration.Restoration.everything, .onRequest])
     func sayAtOnceHowTheRunEnded(_ restoration: Downloader.Configuration.Restoration) async throws {
-        try await ManagerRig.run(configure: { $0.storage.restoration = restoration }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.restoration = restoration }) { rig async throws in
             let checksum = try await checksum(rig)
             let done = try await rig.downloader.add(try rig.named("a") { ($0.checksum, $0.key) = (checksum, "a") })
             let completed = try await done.result()
@@ -62,7 +62,7 @@ struct EarlierRunTests {
 
     @Test func aPausedOneIsWaitedForUntilItIsResumedAndEnds() async throws {
         let content = TestContent.first
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig async throws in
@@ -85,7 +85,7 @@ struct EarlierRunTests {
 
     @Test func aFailedOneThatIsResumedHasANewRun() async throws {
         let answers = CallCounter()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: { request in
                 answers.next() == 1 ? .empty(404, "Not Found") : TestContent.first.resource().reply(to: request)
@@ -105,7 +105,7 @@ struct EarlierRunTests {
     }
 
     @Test func anEventStreamOfOneThatIsLookedAtInMemoryEnds() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let failed = try await rig.downloader.add(try rig.named("b", "missing"))
             _ = await #expect(throws: DownloadError.self) { try await failed.result() }
             try await rig.reopened { next async throws in
@@ -121,7 +121,7 @@ struct EarlierRunTests {
 
     @Test(arguments: [true, false])
     func keepsTheProofOfWhatIsAddedAgain(isNewProcess: Bool) async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let checksum = try await checksum(rig)
             let requests = [
                 (try rig.named("proved") { $0.checksum = checksum }, CompletedDownload.Proof.digest),
@@ -143,7 +143,7 @@ struct EarlierRunTests {
     }
 
     @Test func aDigestThatAFinishedFileIsFoundToHaveIsAProof() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             #expect(try await rig.download(try rig.named("a")).proof == .length)
             let checksum = try await checksum(rig)
             #expect(try await rig.download(try rig.named("a") { $0.checksum = checksum }).proof == .digest)
@@ -155,7 +155,7 @@ struct EarlierRunTests {
     }
 
     @Test func aFileThatIsFetchedAnewIsProvedAnew() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let checksum = try await checksum(rig)
             #expect(try await rig.download(try rig.named("a") { $0.checksum = checksum }).proof == .digest)
             let id = try #require(try await rig.downloader.list().first).id
@@ -169,7 +169,7 @@ struct EarlierRunTests {
     // MARK: Removal
 
     @Test func aRemovedFileIsNoResultAnyMore() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let removals: [(String, (Download) async throws -> Void)] = [
                 ("a", { try await $0.remove(deletingFile: true) }),
                 ("b", { try await rig.downloader.remove(.ids([$0.id]), deletingFiles: true) }),
@@ -194,7 +194,7 @@ struct EarlierRunTests {
     }
 
     @Test func aFileThatIsLeftStaysTheResult() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             let done = try await download.result()
             try await download.remove()
@@ -209,7 +209,7 @@ struct EarlierRunTests {
     @Test(arguments: [0, 1, 2, 3])
     func aPauseSaysTheLastByteBeforeItReturns(way: Int) async throws {
         let content = TestContent.first
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.progressInterval = .seconds(3600) },
             serving: content.resource().silentFirst()
         ) { rig async throws in
@@ -230,7 +230,7 @@ struct EarlierRunTests {
     }
 
     @Test func theStateOfAPauseIsToldWithTheLastByte() async throws {
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.progressInterval = .seconds(3600) },
             serving: TestContent.first.resource().silentFirst()
         ) { rig async throws in

@@ -16,7 +16,7 @@ struct ExpectMoreTests {
     }
 
     @Test func aGroupEndsOnceWhenNoMoreIsExpected() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let group = rig.downloader.group("g")
             let (events, all) = (group.events, rig.downloader.events)
             let ends = CallCounter()
@@ -45,7 +45,7 @@ struct ExpectMoreTests {
     }
 
     @Test func theEndOfTheScopeCountsHoweverItEnds() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let group = rig.downloader.group("g")
             await #expect(throws: Stop.self) {
                 try await group.expectMore { () async throws(Stop) in throw Stop() }
@@ -63,7 +63,7 @@ struct ExpectMoreTests {
     }
 
     @Test func theLastOfSeveralScopesCounts() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let (group, other) = (rig.downloader.group("g"), rig.downloader.group("other"))
             let events = group.events
             try await group.expectMore {
@@ -81,7 +81,7 @@ struct ExpectMoreTests {
     }
 
     @Test func anEmptyScopeEndsNothingOnceMore() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let group = rig.downloader.group("g")
             _ = try await rig.downloader.add(try rig.named("a") { $0.group = "g" }).result()
             _ = try await rig.downloader.waitUntilIdle()
@@ -95,7 +95,7 @@ struct ExpectMoreTests {
     }
 
     @Test func anEndBeforeTheScopeIsReportedAfterItAtTheLatest() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let all = rig.downloader.events
             let group = rig.downloader.group("g")
             for name in 1...20 {
@@ -112,7 +112,7 @@ struct ExpectMoreTests {
     }
 
     @Test func theScopeOfADownloaderThatIsShutDownRuns() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             await rig.downloader.shutDown()
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.group("g").expectMore { _ = try await rig.downloader.add(try rig.named("a")) }

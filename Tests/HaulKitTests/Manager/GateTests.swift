@@ -12,9 +12,9 @@ struct GateTests {
     /// Slow enough to be met in the middle, until a test lifts the limit.
     private func run(
         configure: (inout Downloader.Configuration) -> Void = { _ in },
-        _ test: (SpaceRig) async throws -> Void
+        _ test: (SimulatedRig) async throws -> Void
     ) async throws {
-        try await SpaceRig.run(
+        try await SimulatedRig.run(
             configure: { configuration in
                 configuration.network.monitor = monitor
                 configuration.network.bytesPerSecond = 100_000
@@ -24,8 +24,8 @@ struct GateTests {
         )
     }
 
-    private func isComplete(_ rig: SpaceRig, _ number: Int = 1) -> Bool {
-        rig.disk.content(SpaceRig.path(number)) == SpaceRig.content
+    private func isComplete(_ rig: SimulatedRig, _ number: Int = 1) -> Bool {
+        rig.disk.content(SimulatedRig.path(number)) == SimulatedRig.content
     }
 
     @Test func pausesWithoutANetworkAndGoesOnWithOne() async throws {
@@ -80,9 +80,9 @@ struct GateTests {
     }
 
     @Test func goesOnAfterANewStartOnceTheNetworkIsBack() async throws {
-        try await SpaceRig.withFolder { folder in
+        try await TemporaryFolder.with { folder in
             let disk = SimulatedDisk(seed: 1)
-            let first = try await SpaceRig.open(disk, in: folder) { configuration in
+            let first = try await SimulatedRig.open(disk, in: folder.path) { configuration in
                 configuration.network.monitor = monitor
                 configuration.network.bytesPerSecond = 100_000
             }
@@ -93,7 +93,7 @@ struct GateTests {
             await first.downloader.shutDown()
 
             let later = ScriptedNetworkMonitor(.offline)
-            let second = try await SpaceRig.open(disk, in: folder) { $0.network.monitor = later }
+            let second = try await SimulatedRig.open(disk, in: folder.path) { $0.network.monitor = later }
             let same = try #require(try await second.downloader.download(download.id))
             later.status = .online
             _ = try await same.result()
@@ -183,7 +183,7 @@ struct GateTests {
 
     @Test func whatWaitsForThisMachineWaitsForNoNetwork() async throws {
         monitor.status = .offline
-        try await ManagerRig.run(configure: { configuration in
+        try await DownloaderRig.runManyFiles(configure: { configuration in
             configuration.network.monitor = monitor
             configuration.network.waitsForNetwork = true
             configuration.queue.maxConcurrentDownloads = 1

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct IdentityTests {
     @Test func findsADownloadByItsKeyWhateverItsURL() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let first = try await rig.downloader.add(try rig.named("lesson") { $0.key = "course/lesson 1" })
             _ = try await first.result()
             let again = try await rig.downloader.add(
@@ -21,7 +21,7 @@ struct IdentityTests {
     }
 
     @Test func keepsKeysAcrossRestarts() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let first = try await rig.downloader.add(try rig.named("a", "slow") { $0.key = "k" })
             try await first.pause()
             try await rig.reopened { next async throws in
@@ -34,7 +34,7 @@ struct IdentityTests {
     }
 
     @Test func twoOfOneKeyInAListAreOneDownload() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let results = await rig.downloader.add([
                 try rig.named("a") { $0.key = "k" }, try rig.named("b") { $0.key = "k" }, try rig.named("c"),
             ])
@@ -46,7 +46,7 @@ struct IdentityTests {
     }
 
     @Test func refusesWhatIsThereWhenAsked() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             _ = try await rig.download(try rig.named("a"))
             let error = await #expect(throws: DownloadError.self) {
                 try await rig.downloader.add(try rig.named("a") { $0.onDuplicate = .refuse })
@@ -56,7 +56,7 @@ struct IdentityTests {
     }
 
     @Test func addsBesideWhenAsked() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             func request() throws -> DownloadRequest {
                 try rig.request("/fast/x.bin") {
                     $0.destination = .folder(path: rig.folder)
@@ -82,7 +82,7 @@ struct IdentityTests {
             var title: String
             var season: Int
         }
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let episode = Episode(title: "Pilot \"1\"", season: 3)
             var request = try rig.named("a") { $0.owner = "ada" }
             request.metadata = try DownloadRequest.Metadata(episode)
@@ -97,18 +97,18 @@ struct IdentityTests {
     }
 
     @Test func downloadersOfDifferentNamesKnowNothingOfOneAnother() async throws {
-        try await ManagerRig.run { rig in
+        try await DownloaderRig.runManyFiles { rig in
             var configuration = rig.configuration
             configuration.storage.name = "other"
-            let other = try await Downloader(configuration)
-            let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
-            let there = try await other.add(try rig.named("b") { $0.key = "k" })
-            #expect(here.id != there.id)
-            #expect(try await here.result().path != there.result().path)
-            #expect(try await rig.downloader.list().map(\.id) == [here.id])
-            #expect(try await other.list().map(\.id) == [there.id])
-            try await other.pause(.all)
-            await other.shutDown()
+            try await rig.another(configuration) { other async throws in
+                let here = try await rig.downloader.add(try rig.named("a") { $0.key = "k" })
+                let there = try await other.add(try rig.named("b") { $0.key = "k" })
+                #expect(here.id != there.id)
+                #expect(try await here.result().path != there.result().path)
+                #expect(try await rig.downloader.list().map(\.id) == [here.id])
+                #expect(try await other.list().map(\.id) == [there.id])
+                try await other.pause(.all)
+            }
             #expect(try await rig.downloader.count() == 1)
         }
     }

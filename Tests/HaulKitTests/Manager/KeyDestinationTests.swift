@@ -7,7 +7,7 @@ import Testing
 /// A key that is asked for again, to go to another place.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct KeyDestinationTests {
-    private func keyed(_ rig: FaultRig, _ kind: String = "fast", to folder: String) throws -> DownloadRequest {
+    private func keyed(_ rig: DownloaderRig, _ kind: String = "fast", to folder: String) throws -> DownloadRequest {
         try rig.request("/\(kind)/x.bin") { request in
             request.destination = .folder(path: rig.folder + "/" + folder)
             request.key = "k"
@@ -16,7 +16,7 @@ struct KeyDestinationTests {
 
     @Test(arguments: [true, false])
     func aFinishedOneIsFetchedIntoTheNewFolder(isNewProcess: Bool) async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let first = try await rig.downloader.add(try keyed(rig, to: "A"))
             #expect(try await first.result().path == rig.folder + "/A/x.bin")
             func again(_ downloader: Downloader) async throws {
@@ -24,8 +24,8 @@ struct KeyDestinationTests {
                 #expect(second.id == first.id)
                 let done = try await second.result()
                 #expect(done.path == rig.folder + "/B/x.bin" && !done.alreadyExisted)
-                #expect(try ManagerRig.content.matches(fileAt: done.path))
-                #expect(try ManagerRig.content.matches(fileAt: rig.folder + "/A/x.bin"), "it is left alone")
+                #expect(try TestContent.small.matches(fileAt: done.path))
+                #expect(try TestContent.small.matches(fileAt: rig.folder + "/A/x.bin"), "it is left alone")
                 // From now on it is there.
                 let third = try await downloader.add(try keyed(rig, to: "B")).result()
                 #expect(third.path == done.path && third.alreadyExisted)
@@ -36,7 +36,7 @@ struct KeyDestinationTests {
     }
 
     @Test func theFileItselfMayBeNamedForTheFolder() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             _ = try await rig.downloader.add(try keyed(rig, to: "A")).result()
             let named = try rig.request("/fast/x.bin") { request in
                 request.destination = .file(path: rig.folder + "/A/x.bin")
@@ -50,7 +50,7 @@ struct KeyDestinationTests {
     @Test(arguments: [true, false])
     func anUnfinishedOneGoesOnWithItsBytes(isNewProcess: Bool) async throws {
         let content = TestContent.first
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
             serving: content.resource().silentFirst()
         ) { rig async throws in
@@ -73,7 +73,7 @@ struct KeyDestinationTests {
     }
 
     @Test func oneThatHasNotBegunJustGoesThere() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let slow = try await rig.downloader.add(try rig.named("slow", "slow"))
             await slow.reaches(1000)
             let first = try await rig.downloader.add(try keyed(rig, to: "A"))
@@ -86,7 +86,7 @@ struct KeyDestinationTests {
     }
 
     @Test func oneThatRunsIsNotTurnedRound() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let running = try await rig.downloader.add(try keyed(rig, "slow", to: "A"))
             await running.reaches(1000)
             let error = await #expect(throws: DownloadError.self) {

@@ -7,8 +7,8 @@ import Testing
 /// Pages of downloads, by whatever is asked.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ListTests {
-    private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
+    private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in
             let kinds = ["fast", "slow", "missing", "slow", "fast", "fast"]
             var downloads: [Download] = []
             for (number, kind) in kinds.enumerated() {
@@ -30,7 +30,7 @@ struct ListTests {
         }
     }
 
-    private func numbers(_ rig: FaultRig, _ downloads: [Download], _ query: DownloadFilter) async throws -> [Int] {
+    private func numbers(_ rig: DownloaderRig, _ downloads: [Download], _ query: DownloadFilter) async throws -> [Int] {
         try await rig.downloader.list(query).compactMap { found in downloads.firstIndex { $0.id == found.id } }
     }
 
@@ -88,7 +88,7 @@ struct ListTests {
             #expect((first.completed, first.failed, first.open, first.count) == (1, 1, 1, 3))
             #expect(first.state == .running)
             #expect(first.unknownTotals == 1)
-            let size = ManagerRig.content.count
+            let size = TestContent.small.count
             #expect(first.knownTotalBytes == 2 * size)
             #expect(first.receivedBytes >= size)
             try await rig.downloader.group("first").cancel()

@@ -11,9 +11,9 @@ struct QueueOrderTests {
     private func run(
         waiting: Int,
         configure: (inout Downloader.Configuration) -> Void = { _ in },
-        _ test: (SpaceRig, _ holder: Download, _ waiting: [Download]) async throws -> Void
+        _ test: (SimulatedRig, _ holder: Download, _ waiting: [Download]) async throws -> Void
     ) async throws {
-        try await SpaceRig.run(
+        try await SimulatedRig.run(
             configure: { configuration in
                 configuration.queue.maxConcurrentDownloads = 1
                 configuration.network.waitsForNetwork = false
@@ -35,7 +35,7 @@ struct QueueOrderTests {
     }
 
     /// In what order the server was asked, once all have ended.
-    private func order(_ rig: SpaceRig, _ downloads: [Download]) async throws -> [Int] {
+    private func order(_ rig: SimulatedRig, _ downloads: [Download]) async throws -> [Int] {
         for download in downloads { _ = try await download.result() }
         return rig.transport.requests.compactMap { Int($0.url.deletingPathExtension().lastPathComponent) }
     }
@@ -150,7 +150,7 @@ struct QueueOrderTests {
             try await rig.downloader.move([waiting[2].id], to: .first)
             try await rig.downloader.setPriority(7, of: .ids([waiting[1].id]))
             await rig.downloader.shutDown()
-            let next = try await SpaceRig.open(rig.disk, in: rig.configuration.storage.stateFolder) {
+            let next = try await SimulatedRig.open(rig.disk, in: rig.configuration.storage.stateFolder) {
                 ($0.queue.maxConcurrentDownloads, $0.network.waitsForNetwork) = (1, false)
                 $0.storage.resumesAtStart = false
             }

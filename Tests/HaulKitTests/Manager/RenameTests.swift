@@ -13,14 +13,14 @@ struct RenameTests {
 
     @Test(arguments: [true, false])
     func renamesAFinishedFile(isNamed: Bool) async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let request = try rig.named("a") { if !isNamed { $0.destination = .folder(path: rig.folder) } }
             let download = try await rig.downloader.add(request)
             let first = try await download.result()
             let events = rig.downloader.events
             try await download.rename(to: "b c.bin")
             let path = rig.folder + "/b c.bin"
-            #expect(try rig.holdsOnly(ManagerRig.content, named: "b c.bin"))
+            #expect(try rig.holdsOnly(TestContent.small, named: "b c.bin"))
             #expect(download.snapshot.path == path)
             let result = try await download.result()
             #expect(result.path == path && result.alreadyExisted == first.alreadyExisted && result.bytes == first.bytes)
@@ -45,7 +45,7 @@ struct RenameTests {
     }
 
     @Test func replacesNothing() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a") { $0.onConflict = .overwrite })
             _ = try await download.result()
             try rig.put("mine", at: rig.folder + "/b")
@@ -64,7 +64,7 @@ struct RenameTests {
 
     @Test(arguments: ["", ".", "..", "a/b", "/a", "../a", "a\0b", "a.haulpart", "A.HaulPart"])
     func takesNoNameThatIsNone(_ name: String) async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
             #expect(await code { try await download.rename(to: name) } == .invalidDestination)
@@ -73,7 +73,7 @@ struct RenameTests {
     }
 
     @Test func takesNoNameThatIsTooLong() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
             #expect(await code { try await download.rename(to: String(repeating: "ä", count: 124)) } == .nameTooLong)
@@ -84,7 +84,7 @@ struct RenameTests {
     }
 
     @Test func leavesAloneWhatIsNotTheFileAnyMore() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
             try FileManager.default.moveItem(atPath: rig.folder + "/a", toPath: rig.folder + "/elsewhere")
@@ -100,7 +100,7 @@ struct RenameTests {
     }
 
     @Test func aFileThatWasChangedIsRenamedAsItIs() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a"))
             _ = try await download.result()
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: rig.folder + "/a"))
@@ -115,7 +115,7 @@ struct RenameTests {
     @Test(arguments: [true, false])
     func anUnfinishedOneEndsUnderTheName(isRunning: Bool) async throws {
         let content = TestContent.first
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let download = try await rig.downloader.add(
                 try rig.request { $0.destination = .folder(path: rig.folder) }
             )
@@ -134,7 +134,7 @@ struct RenameTests {
     }
 
     @Test func oneThatWaitsGetsTheNameAndNoneOfTheServers() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(try rig.named("running", "slow"))
             await running.reaches(1000)
             let waiting = try await rig.downloader.add(rig.server.url("/fast/server.bin"), to: rig.folder)
@@ -147,7 +147,7 @@ struct RenameTests {
     }
 
     @Test func oneThatFailedStaysFailed() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let failed = try await rig.downloader.add(try rig.named("a", "missing"))
             let error = await #expect(throws: DownloadError.self) { try await failed.result() }
             try await failed.rename(to: "b")
@@ -157,7 +157,7 @@ struct RenameTests {
     }
 
     @Test func theNameSurvivesARestart() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let paused = try await rig.downloader.add(try rig.named("a", "slow"))
             await paused.reaches(1000)
             try await paused.pause()

@@ -10,8 +10,8 @@ struct SelectionTests {
     /// One that stands still holds the only slot; more wait than are kept in memory.
     private static let count = Scheduler.readTogether + 40
 
-    private func run(_ test: (FaultRig, [Download]) async throws -> Void) async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+    private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let requests = try (0..<Self.count).map { number in
                 try rig.named("file\(number)", number == 0 ? "slow" : "fast") { $0.group = "group \(number % 2)" }
             }
@@ -21,7 +21,7 @@ struct SelectionTests {
         }
     }
 
-    private func count(_ rig: FaultRig, _ states: Set<DownloadSnapshot.State>) async throws -> Int {
+    private func count(_ rig: DownloaderRig, _ states: Set<DownloadSnapshot.State>) async throws -> Int {
         try await rig.downloader.count(DownloadFilter(states: states))
     }
 
@@ -94,7 +94,7 @@ struct SelectionTests {
     }
 
     @Test func retriesWhatFailed() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let missing = try await rig.downloader.add(try rig.named("a", "missing"))
             let paused = try await rig.downloader.add(try rig.named("b", "slow"))
             await #expect(throws: DownloadError.self) { try await missing.result() }

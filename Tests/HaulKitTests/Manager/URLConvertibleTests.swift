@@ -6,7 +6,7 @@ import Testing
 
 struct URLConvertibleTests {
     @Test func addsWhateverIsAURL() async throws {
-        try await ManagerRig.run { rig in
+        try await DownloaderRig.runManyFiles { rig in
             let text = rig.server.url("/fast/a")
             let url = try #require(URL(string: rig.server.url("/fast/b")))
             let components = try #require(URLComponents(string: rig.server.url("/fast/c")))
@@ -25,7 +25,7 @@ struct URLConvertibleTests {
     }
 
     @Test func addsWhatIsListedWithItsNames() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let url = try #require(URL(string: rig.server.url("/fast/b")))
             let results = await rig.downloader.add(
                 [
@@ -62,7 +62,7 @@ struct URLConvertibleTests {
     }
 
     @Test func findsTheNewestOfExactlyOneURL() async throws {
-        try await ManagerRig.run(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.resumesAtStart = false }) { rig async throws in
             let url = rig.server.url("/slow/a%20b")
             #expect(try await rig.downloader.download(url: url)?.id == nil)
             let older = try await rig.downloader.add(url, to: rig.folder + "/1")

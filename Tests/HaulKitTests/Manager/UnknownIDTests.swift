@@ -37,14 +37,14 @@ struct UnknownIDTests {
     }
 
     @Test func everyCallThrowsNotFound() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             _ = try await rig.downloader.add(try rig.named("other", "slow"))
             await expectNotFound(rig.downloader, DownloadID())
         }
     }
 
     @Test func soDoHandlesOfWhatWasCancelledOrRemoved() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(try rig.named("running", "slow"))
             await running.reaches(1000)
             let waiting = try await rig.downloader.add(try rig.named("waiting", "slow"))
@@ -62,7 +62,7 @@ struct UnknownIDTests {
     }
 
     @Test func aCallThatChangesNothingOfAKnownOneIsNoError() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let done = try await rig.downloader.add(try rig.named("done"))
             _ = try await done.result()
             let failed = try await rig.downloader.add(try rig.named("failed", "missing"))
@@ -82,7 +82,7 @@ struct UnknownIDTests {
     }
 
     @Test func selectionsThatFindNothingAreSilent() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let filter = DownloadFilter.ids([DownloadID()])
             #expect(try await rig.downloader.pause(filter) == 0)
             #expect(try await rig.downloader.resume(filter) == 0)
@@ -96,7 +96,7 @@ struct UnknownIDTests {
     }
 
     @Test func aCancelledWaitIsNotACancelledDownload() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow"))
             await download.reaches(1000)
             let wait = Task { try await download.result() }

@@ -8,14 +8,14 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct WaitUntilIdleTests {
     @Test func returnsAtOnceWhereThereIsNothing() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             #expect(try await rig.downloader.waitUntilIdle().state == .empty)
             #expect(try await rig.downloader.group("g").waitUntilIdle().state == .empty)
         }
     }
 
     @Test func neverReturnsBeforeWhatWasAdded() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             for round in 1...30 {
                 _ = await rig.downloader.add([
                     try rig.named("\(round)a") { $0.group = "\(round)" }, try rig.named("\(round)b"),
@@ -32,7 +32,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func saysSoOfAListThatIsComplete() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let list = try ["a", "b", "c"].map { try rig.named($0) { $0.group = "g" } }
             _ = await rig.downloader.add(list)
             #expect(try await rig.downloader.waitUntilIdle().completed == 3)
@@ -55,7 +55,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func countsThePausedAsIdle() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await download.reaches(1000)
             try await download.pause()
@@ -66,7 +66,7 @@ struct WaitUntilIdleTests {
 
     @Test func countsTheHeldAsNotIdle() async throws {
         let monitor = ScriptedNetworkMonitor()
-        try await SpaceRig.run(configure: { configuration in
+        try await SimulatedRig.run(configure: { configuration in
             configuration.network.monitor = monitor
             configuration.network.bytesPerSecond = 100_000
         }) { rig async throws in
@@ -91,7 +91,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func waitsForAGroupAlone() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let other = try await rig.downloader.add(try rig.named("slow", "slow"))
             await other.reaches(1000)
             _ = await rig.downloader.add(try (0..<5).map { try rig.named("\($0)") { $0.group = "g" } })
@@ -101,7 +101,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func isToldOfTheLastThatIsCancelledOrRemoved() async throws {
-        try await ManagerRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let downloads = await rig.downloader.add(
                 try (0..<4).map { try rig.named("\($0)", "slow") { $0.group = "g" } }
             )
@@ -119,7 +119,7 @@ struct WaitUntilIdleTests {
     }
 
     @Test func endsWithItsTaskAndWithTheDownloader() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await download.reaches(1000)
             let cancelled = Task { try await rig.downloader.waitUntilIdle() }
@@ -140,7 +140,7 @@ struct WaitUntilIdleTests {
 
     @Test func aShutDownRightAfterTheLastEndKeepsNobodyFromIt() async throws {
         for _ in 0..<20 {
-            try await ManagerRig.run { rig async throws in
+            try await DownloaderRig.runManyFiles { rig async throws in
                 let download = try await rig.downloader.add(try rig.named("a") { $0.group = "g" })
                 let waiters = ["g", nil].map { group in
                     Task { try await rig.downloader.waitUntilIdle(group: group) }
@@ -155,19 +155,19 @@ struct WaitUntilIdleTests {
 
     /// Rows that another process began are not waited for.
     @Test func waitsOnlyForWhatItRuns() async throws {
-        try await ManagerRig.run(configure: { $0.storage.restoration = .onRequest }) { rig async throws in
-            let first = try await Downloader(rig.configuration)
-            let slow = try await first.add(try rig.named("slow", "slow") { $0.group = "g" })
-            await slow.reaches(1000)
-            _ = try await rig.downloader.add(try rig.named("fast") { $0.group = "g" })
-            #expect(try await rig.downloader.waitUntilIdle().completed == 1)
-            #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 1)
-            await first.shutDown()
+        try await DownloaderRig.runManyFiles(configure: { $0.storage.restoration = .onRequest }) { rig async throws in
+            try await rig.another { first async throws in
+                let slow = try await first.add(try rig.named("slow", "slow") { $0.group = "g" })
+                await slow.reaches(1000)
+                _ = try await rig.downloader.add(try rig.named("fast") { $0.group = "g" })
+                #expect(try await rig.downloader.waitUntilIdle().completed == 1)
+                #expect(try await rig.downloader.group("g").waitUntilIdle().completed == 1)
+            }
         }
     }
 
     @Test func aSequenceHearsOnlyOfEndsThatCameAfterItWasMade() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             for round in 0..<50 {
                 let (events, group) = (rig.downloader.events, rig.downloader.group("g").events)
                 let batch = try (0..<3).map { try rig.named("\(round)-\($0)") { $0.group = "g" } }

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
@@ -80,13 +81,11 @@ struct MetalinkEntityTests {
     }
 
     @Test func readsNoFileAndNoURLNamedByTheDocument() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "haul-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // a leftover in the temporary folder harms nobody
-        let secret = folder.appending(path: "secret")
+        let folder = try TemporaryFolder()
+        let secret = URL(filePath: folder("secret"))
         // Were it read, the document would be a good one, and the secret a part of it.
         try Data("<file name=\"secret\"><url>https://secret.example/</url></file>".utf8).write(to: secret)
-        let type = folder.appending(path: "type.dtd")
+        let type = URL(filePath: folder("type.dtd"))
         try Data("<!ENTITY e \"<file name='secret'><url>https://secret.example/</url></file>\">".utf8).write(to: type)
         let subsets = [
             "[<!ENTITY e SYSTEM \"\(secret.absoluteString)\">]", "[<!ENTITY e SYSTEM \"\(secret.path)\">]",

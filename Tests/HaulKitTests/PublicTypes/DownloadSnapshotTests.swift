@@ -87,7 +87,7 @@ struct DownloadSnapshotTests {
     }
 
     @Test func saysHowAFinishedFileWasProved() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let done = try await rig.downloader.add(try rig.named("done"))
             let completed = try await done.result()
             #expect(done.snapshot.proof == completed.proof)

@@ -27,9 +27,9 @@ struct SourceReadingTests {
         configure: (inout Downloader.Configuration) -> Void = { _ in },
         _ test: (Rig) async throws -> Void
     ) async throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        var configuration = FaultRig.quick(stateFolder: folder.path + "/state")
+        var configuration = DownloaderRig.quick(stateFolder: folder.path + "/state")
         configure(&configuration)
         let reader = MemoryReader()
         let http = ScriptedTransport { request, _ in

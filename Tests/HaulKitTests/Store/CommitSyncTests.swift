@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HaulTesting
 import Synchronization
 import Testing
 
@@ -8,9 +9,9 @@ import Testing
 /// Commits that the disk is to keep, and a disk that takes its time, or fails.
 @Suite(.timeLimit(.minutes(5)))
 struct CommitSyncTests {
-    let folder: ScratchFolder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A store whose log is synced as the closure does it.
     private func store(_ syncLog: @escaping @Sendable () throws(DiskError) -> Void) throws -> DownloadStore {

@@ -1,13 +1,14 @@
 import Foundation
+import HaulTesting
 import Synchronization
 import Testing
 
 @testable import HaulKit
 
 struct DownloadStoreTests {
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func store(_ name: String = "test", exclusive: Bool = false, boot: String = "boot 1") throws
         -> DownloadStore

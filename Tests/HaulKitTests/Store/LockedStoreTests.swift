@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HaulTesting
 import Synchronization
 import Testing
 
@@ -8,9 +9,9 @@ import Testing
 /// A store that another program keeps locked for good.
 @Suite(.timeLimit(.minutes(5)))
 struct LockedStoreTests {
-    let folder: ScratchFolder
+    let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Another connection that has locked the store, as `BEGIN EXCLUSIVE` in `sqlite3` does.
     private func locker() throws -> DatabaseQueue {

@@ -7,9 +7,9 @@ import Testing
 
 /// A folder that the system gives another path between two runs, as it does with an application's container.
 struct MovingRootTests {
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func store(_ root: String?) throws -> DownloadStore {
         try DownloadStore(folder: folder("state"), name: "n", isExclusive: false, bootID: "b", movingRoot: root)
@@ -60,7 +60,7 @@ struct MovingRootTests {
 
     @Test func aDownloadGoesOnInTheFolderThatWasMoved() async throws {
         let content = TestContent.first
-        try await FaultRig.run(serving: content.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig async throws in
             let (before, after) = (rig.root + "/container 1", rig.root + "/container 2")
             func configuration(_ root: String) -> Downloader.Configuration {
                 var configuration = rig.configuration
@@ -69,21 +69,22 @@ struct MovingRootTests {
                 return configuration
             }
             try FileManager.default.createDirectory(atPath: before + "/files", withIntermediateDirectories: true)
-            let first = try await Downloader(configuration(before))
             let request = DownloadRequest(link(rig.server.url("/a.bin")), to: .file(path: before + "/files/a.bin"))
-            let download = try await first.add(request)
-            await download.reaches(cut)
-            await first.shutDown()
+            let download = try await rig.another(configuration(before)) { first in
+                let download = try await first.add(request)
+                await download.reaches(cut)
+                return download
+            }
             try FileManager.default.moveItem(atPath: before, toPath: after)
 
-            let second = try await Downloader(configuration(after))
-            let found = try #require(try await second.download(download.id))
-            let completed = try await found.result()
-            #expect(completed.path == after + "/files/a.bin")
-            #expect(try content.matches(fileAt: completed.path))
-            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
-            #expect(!FileManager.default.fileExists(atPath: before))
-            await second.shutDown()
+            try await rig.another(configuration(after)) { second async throws in
+                let found = try #require(try await second.download(download.id))
+                let completed = try await found.result()
+                #expect(completed.path == after + "/files/a.bin")
+                #expect(try content.matches(fileAt: completed.path))
+                #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+                #expect(!FileManager.default.fileExists(atPath: before))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HaulTesting
 import Synchronization
 import Testing
 
@@ -20,8 +21,8 @@ struct OddRowTests {
         ("long", String(repeating: "9", count: 400).databaseValue),
     ]
 
-    private let folder: ScratchFolder
-    init() throws { folder = try ScratchFolder() }
+    private let folder: TemporaryFolder
+    init() throws { folder = try TemporaryFolder() }
 
     private func request(_ name: String) throws -> DownloadRequest {
         var request = DownloadRequest(

@@ -1,18 +1,19 @@
 import Foundation
 import GRDB
+import HaulTesting
 import Testing
 
 @testable import HaulKit
 
 /// Stores that an earlier version wrote.
 struct SchemaTests {
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A store of the first version, with one download whose bytes are a single stretch.
     private func leaveAFirstStore(written: Int64, synced: Int64, bootID: String) throws {
-        try FileManager.default.createDirectory(atPath: folder("state"), withIntermediateDirectories: true)
+        try folder.makeFolder("state")
         let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
         try Schema.migrator.migrate(queue, upTo: "1: downloads and segments")
         try queue.write { database in
@@ -55,7 +56,7 @@ struct SchemaTests {
     }
 
     @Test func keepsEveryRecordOfTheFourthVersionButNoNumberOfAProcess() async throws {
-        try FileManager.default.createDirectory(atPath: folder("state"), withIntermediateDirectories: true)
+        try folder.makeFolder("state")
         let queue = try DatabaseQueue(path: folder("state/test.sqlite"))
         try Schema.migrator.migrate(queue, upTo: "4: no index holds what is not there")
         var records = (1...3).map { number in

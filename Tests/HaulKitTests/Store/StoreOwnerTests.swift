@@ -1,13 +1,14 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
 
 /// Whether whoever named itself in a record is still there.
 struct StoreOwnerTests {
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func owner() throws -> StoreOwner { try StoreOwner(folder("n.owners")) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
@@ -22,7 +23,7 @@ struct StoreSumsTests {
     private func persisted(_ bytes: Int64) -> PersistedRanges { PersistedRanges(written: bytes, synced: bytes) }
 
     @Test func addsUpWhatFilesTakeWithTheRestThatIsSetAside() async throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let store = try DownloadStore(folder: folder.path, name: "s", isExclusive: true, bootID: "b")
         #expect(try await store.storedBytes() == DownloadStore.Sums())
         let half = try record(3, .paused, total: 1000)
@@ -39,7 +40,7 @@ struct StoreSumsTests {
     }
 
     @Test func survivesLengthsThatNoDiskHas() async throws {
-        let folder = try ScratchFolder()
+        let folder = try TemporaryFolder()
         let store = try DownloadStore(folder: folder.path, name: "s", isExclusive: true, bootID: "b")
         for number in 0..<4 { try await store.commit(try record(number, .paused, total: .max), persisted(1)) }
         #expect(try await store.storedBytes().all >= 1 << 62)

@@ -13,7 +13,7 @@ struct DownloaderMetricsTests {
     }
 
     @Test func countsWhatStartsWhatEndsAndTheBytesBetween() async throws {
-        try await ManagerRig.run(configure: { $0.telemetry.metrics = metrics }) { rig in
+        try await DownloaderRig.runManyFiles(configure: { $0.telemetry.metrics = metrics }) { rig in
             try await rig.download(try rig.named("a"))
             try await rig.download(try rig.named("b"))
             _ = try await rig.failure(of: try rig.named("c", "missing"))
@@ -24,7 +24,7 @@ struct DownloaderMetricsTests {
             #expect(try total("haul_downloads_ended_total", ("outcome", "completed"), ("code", "")) == 2)
             #expect(try total("haul_downloads_ended_total", ("outcome", "cancelled"), ("code", "")) == 1)
             #expect(try total("haul_downloads_ended_total", ("outcome", "failed"), ("code", "refusedByServer")) == 1)
-            #expect(try total("haul_received_bytes_total") == 2 * ManagerRig.content.count + 1000)
+            #expect(try total("haul_received_bytes_total") == 2 * TestContent.small.count + 1000)
             #expect(metrics.timers(label: "haul_download_duration_seconds").flatMap(\.values).count == 2)
             let running = metrics.recorders(
                 label: "haul_downloads",
@@ -39,7 +39,7 @@ struct DownloaderMetricsTests {
     @Test func countsBytesOnceThoughTheyCameInTwoParts() async throws {
         let content = TestContent(seed: 5, count: 300_000)
         let resource = content.resource()
-        try await FaultRig.run(
+        try await DownloaderRig.run(
             configure: { $0.telemetry.metrics = metrics },
             serving: { ($0.range == nil ? resource.silent(after: 200_000) : resource).reply(to: $0) }
         ) { rig in
@@ -52,7 +52,7 @@ struct DownloaderMetricsTests {
     }
 
     @Test func hasNoLabelThatGrowsWithTheDownloads() async throws {
-        try await ManagerRig.run(configure: { $0.telemetry.metrics = metrics }) { rig in
+        try await DownloaderRig.runManyFiles(configure: { $0.telemetry.metrics = metrics }) { rig in
             let before = metrics.counters.count + metrics.recorders.count + metrics.timers.count
             for number in 0..<20 { try await rig.download(try rig.named("file\(number)")) }
             _ = try await rig.failure(of: try rig.named("c", "missing"))

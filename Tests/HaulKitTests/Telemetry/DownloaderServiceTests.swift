@@ -7,7 +7,7 @@ import Testing
 
 struct DownloaderServiceTests {
     @Test func shutsDownWithItsGroupAndGoesOnAtTheNextStart() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow"))
             await download.reaches(1000)
             try await testGracefulShutdown { trigger async throws in
@@ -18,14 +18,14 @@ struct DownloaderServiceTests {
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .shutDown)
             // The name is free again: the service has let go of everything.
-            let next = try await Downloader(rig.configuration)
-            #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
-            await next.shutDown()
+            try await rig.another { next async throws in
+                #expect(try await next.download(download.id)?.snapshot.receivedBytes == 1000)
+            }
         }
     }
 
     @Test func shutsDownWhenItsTaskIsCancelled() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let service = Task { try await rig.downloader.run() }
             service.cancel()
             try await service.value
@@ -43,7 +43,7 @@ struct EventsOfAServiceTests {
 
     @Test(arguments: Sequence.allCases)
     func endAtTheGracefulShutdown(_ sequence: Sequence) async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow") { $0.group = "g" })
             await download.reaches(1000)
             try await testGracefulShutdown { trigger async throws in
@@ -65,7 +65,7 @@ struct EventsOfAServiceTests {
     }
 
     @Test func endAtOnceWhereTheShutdownHasBegun() async throws {
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow"))
             await download.reaches(1000)
             try await testGracefulShutdown { trigger async throws in
@@ -80,7 +80,7 @@ struct EventsOfAServiceTests {
     }
 
     @Test func closuresAndResultsAreOfTheDownloadNotOfTheService() async throws {
-        try await FaultRig.run(serving: TestContent.first.resource().silentFirst()) { rig async throws in
+        try await DownloaderRig.run(serving: TestContent.first.resource().silentFirst()) { rig async throws in
             let download = try await rig.downloader.add(try rig.request())
             await download.reaches(cut)
             try await testGracefulShutdown { trigger async throws in
@@ -114,7 +114,7 @@ struct EventsOfAServiceTests {
                 }
             }
         }
-        try await ManagerRig.run { rig async throws in
+        try await DownloaderRig.runManyFiles { rig async throws in
             let download = try await rig.downloader.add(try rig.named("a", "slow"))
             await download.reaches(1000)
             for services in [[rig.downloader, Reader(downloader: rig.downloader)] as [any Service]] {

@@ -13,17 +13,16 @@ struct TestServerTests {
         file.bodyLimit = 70_000
         file.ending = .reset
         let server = try await TestServer.start(serving: ["/file.bin": file])
-        let folder = FileManager.default.temporaryDirectory.path + "/haul-server-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        var configuration = Downloader.Configuration(stateFolder: folder + "/state")
+        let folder = try TemporaryFolder()
+        var configuration = Downloader.Configuration(stateFolder: folder("state"))
         configuration.network.waitsForNetwork = false
         configuration.retry.base = .milliseconds(1)
         configuration.connections.maxPerDownload = 1
         let downloader = try await Downloader(configuration)
-        let download = try await downloader.download(server.url("/file.bin"), to: folder)
+        let download = try await downloader.download(server.url("/file.bin"), to: folder.path)
         #expect(try Array(Data(contentsOf: URL(fileURLWithPath: try await download.result().path))) == bytes)
         #expect(server.requests.count == 2)
-        let missing = try await downloader.download(server.url("/other"), to: folder)
+        let missing = try await downloader.download(server.url("/other"), to: folder.path)
         let error = await #expect(throws: DownloadError.self) { try await missing.result() }
         #expect(error?.status == 404)
         await downloader.shutDown()

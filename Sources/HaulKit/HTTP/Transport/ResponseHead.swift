@@ -11,6 +11,8 @@ package struct ResponseHead: Sendable, Equatable {
     var requested: URL
 
     var isRedirected: Bool { url != requested }
+    /// The place that redirects led to, without query and user info; nil when none did.
+    var redirectedTo: URL? { isRedirected ? url.place : nil }
 
     /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
     var contentLength: Int64? {

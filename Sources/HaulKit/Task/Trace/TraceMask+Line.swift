@@ -104,6 +104,7 @@ extension TraceMask {
         guard var resource else { return nil }
         resource.mirror = resource.mirror.map { masked($0) }
         resource.place = resource.place.map { masked($0) }
+        resource.redirectedTo = resource.redirectedTo.map { masked($0) }
         return resource
     }
 

@@ -84,7 +84,9 @@ struct BufferedFilePlacementTests {
     @Test func countsNoneAsPublishedWhoseFolderCannotBeSynced() {
         let all = made(group.create(jobs("a", "b")))
         disk.fail("syncFolder", with: .inputOutput)
-        for ending in group.publish(all) {
+        let endings = group.publish(all)
+        #expect(endings.count == 2)
+        for ending in endings {
             guard case .failed(_, _, isSynced: true) = ending else { return #expect(Bool(false)) }
         }
     }

@@ -148,9 +148,18 @@ struct DigestTests {
         let alphabet = [
             "Digest", " ", ",", "=", "\"", "\\", "realm", "nonce", "qop", "auth", "é", "/", "\t", "Basic", "==",
         ]
+        var found = 0
         for text in HostileStrings(of: alphabet, count: 5000, upTo: 14, seed: 2) {
             _ = DigestChallenge.best(of: read(text))
+            guard let challenge = DigestChallenge.best(of: read("Digest realm=\"r\", nonce=\"n\"" + text)) else {
+                continue
+            }
+            found += 1
+            let answer = challenge.authorization(mufasa, method: "GET", target: "/", count: 1, clientNonce: "x")
+            let said = read(answer).first?.parameters
+            #expect(said?["realm"] == challenge.realm && said?["nonce"] == challenge.nonce, "\(text)")
         }
+        #expect(found > 100)
     }
 
     @Test func escapesAQuotationMarkThatAMarkFollows() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import HaulTesting
 import Testing
 
 @testable import HaulKit
@@ -14,8 +15,8 @@ struct NetrcTests {
     }
 
     @Test func saysWhoElseMayReadTheFile() throws {
-        let path = NSTemporaryDirectory() + "haul-netrc-\(UUID().uuidString)"
-        defer { unlink(path) }
+        let folder = try TemporaryFolder()
+        let path = folder("netrc")
         try "machine a.example login ann password one".write(toFile: path, atomically: true, encoding: .utf8)
         for (mode, isReadable) in [(0o600, false), (0o400, false), (0o644, true), (0o640, true), (0o602, true)] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HaulTesting
 import Synchronization
 import Testing
 
@@ -10,9 +11,9 @@ struct StoreFixtureTests {
     private static let root = Checkout.root.appendingPathComponent("Tests/Fixtures")
     static let folders = ["state-6"]
 
-    private let folder: ScratchFolder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try ScratchFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func copy(_ name: String) throws -> StoreDump {
         let original = Self.root.appendingPathComponent(name)

@@ -1,0 +1,62 @@
+internal import Foundation
+
+/// An empty folder for one test. It lies in the system's temporary folder (`TMPDIR`) under a name that is nobody else's, and is removed
+/// with its last reference, whether the test passed or failed.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("haul-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // Leftovers in the temporary folder are no failure of the test.
+        do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
+    }
+
+    /// Runs `body` with a folder that stays until `body` has ended, also where only its path is kept.
+    package static func with<Value>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (TemporaryFolder) async throws -> Value
+    ) async throws -> Value {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        return try await body(folder)
+    }
+
+    /// The path of an item in it.
+    package func callAsFunction(_ name: String) -> String { path + "/" + name }
+
+    /// The names of what lies in it, sorted.
+    package var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+
+    package func permissions(of name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
+    }
+
+    /// Makes a folder in it.
+    ///
+    /// - Returns: its path.
+    @discardableResult
+    package func makeFolder(_ name: String) throws -> String {
+        try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: true)
+        return self(name)
+    }
+
+    /// Puts a program into it that can be run at once.
+    ///
+    /// Another process writes the file that is run. What this process writes, a program that another test starts at the same moment
+    /// has open for writing as well, if only for an instant; and what is open for writing cannot be run (ETXTBSY).
+    ///
+    /// - Returns: its path.
+    @discardableResult
+    package func makeProgram(_ name: String, _ text: String) throws -> String {
+        let draft = try TemporaryFolder()
+        try text.write(toFile: draft("text"), atomically: false, encoding: .utf8)
+        try SystemCommand.run("install", "-m", "755", draft("text"), self(name))
+        return self(name)
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// The same request again: in the same run, in a later one, and after somebody touched the file.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct AddAgainTests {
+    private let content = TestContent.first
+
+    @Test(arguments: [true, false])
+    func asksNobodyForAFileThatIsComplete(isNewProcess: Bool) async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            #expect(try await !rig.download().alreadyExisted)
+            if isNewProcess {
+                try await rig.reopened { next async throws in
+                    let done = try await next.add(try rig.request()).result()
+                    #expect(done.alreadyExisted)
+                    #expect(done.bytes == content.count)
+                }
+            } else {
+                _ = try await rig.download()
+            }
+            #expect(rig.server.requests.count == 1)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func fetchesAFileAnewThatWasDeleted(isNewProcess: Bool) async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            try await rig.download()
+            try FileManager.default.removeItem(atPath: rig.path)
+            if isNewProcess {
+                try await rig.reopened { next async throws in
+                    #expect(try await !next.add(try rig.request()).result().alreadyExisted)
+                }
+            } else {
+                #expect(try await !rig.download().alreadyExisted)
+            }
+            #expect(rig.server.requests.count == 2)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func fetchesAFileAnewThatWasChanged() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            let folder = try rig.request { $0.destination = .folder(path: rig.folder) }
+            try await rig.download(folder)
+            try rig.put("changed", at: rig.path)
+            let done = try await rig.download(folder)
+            #expect(done.path == rig.folder + "/file (1).bin")
+            #expect(try content.matches(fileAt: done.path))
+            // What somebody made of the first file is his.
+            #expect(try rig.text(at: rig.path) == "changed")
+            #expect(rig.server.requests.count == 2)
+        }
+    }
+
+    @Test func doesNotReplaceANamedFileThatWasChanged() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            try await rig.download()
+            try rig.put("changed", at: rig.path)
+            #expect(try await rig.failure().code == .fileExists)
+            #expect(try rig.text(at: rig.path) == "changed")
+        }
+    }
+
+    @Test func takesUpInANewDownloaderWhatAShutDownInterrupted() async throws {
+        try await DownloaderRig.run(serving: content.resource().silentFirst()) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(cut)
+            try await rig.reopened { next async throws in
+                let error = await #expect(throws: DownloadError.self) { try await download.result() }
+                #expect(error?.code == .shutDown)
+                let done = try await next.add(try rig.request()).result()
+                #expect(!done.alreadyExisted)
+                #expect(try rig.holdsOnly(content))
+            }
+            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+        }
+    }
+
+    @Test func takesUpByItselfWhatRan() async throws {
+        try await DownloaderRig.run(
+            configure: { $0.storage.restoration = .everything },
+            serving: content.resource().silentFirst()
+        ) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(cut)
+            try await rig.reopened { next async throws in
+                let taken = try #require(try await next.download(download.id))
+                _ = try await taken.result()
+                #expect(try rig.holdsOnly(content))
+            }
+            #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+        }
+    }
+
+    @Test func leavesPausedWhatWasPaused() async throws {
+        try await DownloaderRig.run(
+            configure: { $0.storage.restoration = .everything },
+            serving: content.resource().silentFirst()
+        ) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            try await rig.reopened { next async throws in
+                let taken = try #require(try await next.download(download.id))
+                #expect(taken.snapshot.state == .paused)
+                #expect(taken.snapshot.receivedBytes == cut)
+                #expect(rig.server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func addsNothingAfterTheShutDown() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            await rig.downloader.shutDown()
+            let request = try rig.request()
+            let error = await #expect(throws: DownloadError.self) { try await rig.downloader.add(request) }
+            #expect(error?.code == .shutDown)
+        }
+    }
+
+    @Test(arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "x", "http:///x", "http://127.0.0.1:99999/"])
+    func refusesWhatIsNoWebAddress(_ url: String) async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            let error = try await rig.failure(of: try rig.request(url: url))
+            #expect([.invalidURL, .unsupportedScheme].contains(error.code))
+        }
+    }
+
+    @Test func givesTheFileTheTimeOfTheServer() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        for sets in [true, false] {
+            try await DownloaderRig.run(serving: content.resource(lastModified: date)) { rig in
+                try await rig.download { $0.setsModificationTime = sets }
+                let attributes = try FileManager.default.attributesOfItem(atPath: rig.path)
+                let time = try #require(attributes[.modificationDate] as? Date).timeIntervalSince1970
+                #expect((time == 784_111_777) == sets)
+                // The time is part of what tells whether the file is still the one that was loaded.
+                _ = try await rig.download { $0.setsModificationTime = sets }
+                #expect(rig.server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: ["yesterday", "Sun, 99 Nov 1994 08:49:37 GMT", ""])
+    func passesOverATimeThatIsNone(_ date: String) async throws {
+        try await DownloaderRig.run(serving: content.resource(lastModified: date)) { rig in
+            try await rig.download { $0.setsModificationTime = true }
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func keepsTheHeadersOfADownloadThatIsAddedAgainWithoutAny() async throws {
+        let resource = content.resource()
+        try await DownloaderRig.run(serving: {
+            ($0.range == nil ? resource.silent(after: 50_000) : resource).reply(to: $0)
+        }) {
+            rig async throws in
+            let field = try #require(HeaderField("X-Token: secret"))
+            _ = try await rig.paused(try rig.request { $0.headers = [field] }, at: 50_000)
+            try await rig.download(try rig.request())
+            #expect(rig.server.requests.count == 2)
+            #expect(rig.server.requests.allSatisfy { $0["X-Token"] == "secret" })
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Several servers with the same file: one for another that fails, and all of them at once.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct MirrorTests {
+    private let content = TestContent.first
+    private let other = TestContent.second
+    private static let notFound: DownloaderRig.Handler = { _ in .empty(404, "Not Found") }
+
+    private func serving(_ resource: FileResource) -> DownloaderRig.Handler { { resource.paced().reply(to: $0) } }
+
+    // MARK: One for another
+
+    @Test(arguments: [404, 403, 410, 500, 503])
+    func asksTheMirrorWhenTheFirstServerHasNothing(_ status: Int) async throws {
+        let refusing: DownloaderRig.Handler = { _ in .empty(status, "No") }
+        try await DownloaderRig.run(serving: refusing, mirrors: [serving(content.resource())]) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count <= 3)
+        }
+    }
+
+    @Test func asksTheMirrorWhenNobodyListens() async throws {
+        try await DownloaderRig.run(serving: Self.notFound, mirrors: [serving(content.resource())]) {
+            rig async throws in
+            try await rig.downloadMirrored { request in
+                request.url = URL(string: DownloaderRig.nowhere) ?? request.url
+            }
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func asksOneMirrorAfterAnotherByPriority() async throws {
+        let resource = content.resource().paced()
+        let mirrors: [DownloaderRig.Handler] = [Self.notFound, Self.notFound, { resource.reply(to: $0) }]
+        try await DownloaderRig.run(serving: Self.notFound, mirrors: mirrors) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.mirrors.prefix(2).map(\.requests.count) == [1, 1])
+        }
+    }
+
+    @Test func saysWhatTheServersSaidWhenNoneHasTheFile() async throws {
+        try await DownloaderRig.run(serving: Self.notFound, mirrors: [Self.notFound, Self.notFound]) {
+            rig async throws in
+            let error = try await rig.failure(of: try rig.mirroredRequest())
+            #expect(error.code == .refusedByServer && error.status == 404)
+            #expect(rig.server.requests.count == 1)
+            #expect(rig.mirrors.map(\.requests.count) == [1, 1])
+        }
+    }
+
+    @Test func goesOnAtTheMirrorWhereTheFirstServerBrokeOff() async throws {
+        let resource = content.resource()
+        let broken = resource.breaking(after: cut)
+        try await DownloaderRig.run(
+            configure: { _ in },
+            serving: { $0.requestNumber == 1 ? broken.reply(to: $0) : .empty(404, "Not Found") },
+            mirrors: [serving(resource)]
+        ) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.bodyBytesSent < content.count + cut / 2)
+        }
+    }
+
+    // MARK: All at once
+
+    @Test func joinsMirrorsOfOneTag() async throws {
+        let both = serving(content.resource())
+        try await DownloaderRig.run(serving: both, mirrors: [both, both]) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.mirrors.allSatisfy { $0.bodyBytesSent > 0 })
+            #expect(rig.bodyBytesSent < content.count * 8 / 5)
+        }
+    }
+
+    @Test func doesNotJoinAMirrorOfAnotherTag() async throws {
+        let mirror = serving(other.resource(etag: "\"elsewhere\""))
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [mirror]) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            // Two may have been asked for before the first answer.
+            #expect(rig.mirrors[0].requests.count <= 2)
+        }
+    }
+
+    @Test func joinsMirrorsOfAnyTagWhereADigestProvesTheWhole() async throws {
+        let mirrors = [serving(content.resource(etag: "\"elsewhere\"")), serving(content.resource(etag: nil))]
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: mirrors) { rig async throws in
+            #expect(try await rig.downloadMirrored { $0.checksum = content.digest }.proof == .digest)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.mirrors.allSatisfy { $0.bodyBytesSent > 0 })
+        }
+    }
+
+    @Test func getsTheRightFileWhenAMirrorsBytesAreWrongAndOnlyTheWholeHasADigest() async throws {
+        let mirror = serving(other.resource())
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [mirror]) { rig async throws in
+            #expect(try await rig.downloadMirrored { $0.checksum = content.digest }.proof == .digest)
+            #expect(try content.matches(fileAt: rig.path))
+        }
+    }
+
+    @Test func dropsAMirrorOfAnotherSize() async throws {
+        let longer = serving(TestContent(seed: 1, count: 500_000).resource())
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [longer]) { rig async throws in
+            try await rig.downloadMirrored { $0.checksum = content.digest }
+            #expect(try rig.holdsOnly(content))
+            // Two may have been asked for before the first answer.
+            #expect(rig.mirrors[0].requests.count <= 2)
+            #expect(rig.ranges.count { $0 == nil } == 1)
+        }
+    }
+
+    @Test func dropsAMirrorThatAnswersWithPages() async throws {
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [{ _ in .page() }]) {
+            rig async throws in
+            try await rig.downloadMirrored { $0.checksum = content.digest }
+            #expect(try rig.holdsOnly(content))
+            // Two may have been asked for before the first answer.
+            #expect(rig.mirrors[0].requests.count <= 2)
+        }
+    }
+
+    @Test func finishesWithoutAMirrorThatFallsSilent() async throws {
+        let silent = content.resource().silent(after: 10_000)
+        try await DownloaderRig.run(serving: serving(content.resource()), mirrors: [{ silent.reply(to: $0) }]) {
+            rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+}

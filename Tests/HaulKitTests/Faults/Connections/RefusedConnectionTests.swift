@@ -1,0 +1,101 @@
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Servers that want fewer connections than we would open: the first one carries on, and nobody is pestered.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct RefusedConnectionTests {
+    private let content = TestContent.first
+
+    enum Refusal: CaseIterable {
+        case tooMany, tooManyAndSaysWhen, unavailable, forbidden, reset, close
+
+        var reply: TestReply {
+            switch self {
+            case .tooMany: .empty(429, "Too Many Requests")
+            case .tooManyAndSaysWhen: .empty(429, "Too Many Requests", headers: [("Retry-After", "3600")])
+            case .unavailable: .empty(503, "Service Unavailable")
+            case .forbidden: .empty(403, "Forbidden")
+            case .reset: TestReply([.reset])
+            case .close: TestReply([.close])
+            }
+        }
+    }
+
+    /// Downloads from a server of which `refuses` says what it will not answer; returns how often that happened.
+    private func refusals(
+        pace: Int = 200_000,
+        _ refusal: TestReply,
+        when refuses: @escaping @Sendable (TestRequest) -> Bool
+    ) async throws -> Int {
+        let refusals = CallCounter()
+        let resource = content.resource().paced(pace)
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { request in
+                guard refuses(request) else { return resource.reply(to: request) }
+                refusals.next()
+                return refusal
+            }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1, "it started over: \(rig.ranges)")
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+        }
+        return refusals.value
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func makesDoWithTheTwoThatAreAllowed(_ refusal: Refusal) async throws {
+        let count = try await refusals(refusal.reply) { $0.othersInProgress >= 2 }
+        #expect((1...3).contains(count))
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func makesDoWithTheOneThatIsAllowed(_ refusal: Refusal) async throws {
+        let count = try await refusals(refusal.reply) { $0.othersInProgress >= 1 }
+        // One more where the server does not know yet that the first has been closed.
+        #expect((1...4).contains(count))
+    }
+
+    @Test(arguments: [ConnectionDecision.reset, .refuseByClosing])
+    func carriesOnWhenFurtherConnectionsAreNotAccepted(_ decision: ConnectionDecision) async throws {
+        let refused = CallCounter()
+        let resource = content.resource().paced(200_000)
+        try await DownloaderRig.run(
+            onAccept: { number in
+                guard (2...4).contains(number) else { return .serve }
+                refused.next()
+                return decision
+            },
+            configure: { $0.share() },
+            serving: { resource.reply(to: $0) }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1)
+            #expect(refused.value == 3)
+        }
+    }
+
+    @Test func remembersForTheNextFileWhatTheHostAllowed() async throws {
+        let refusals = CallCounter()
+        let resource = content.resource().paced(200_000)
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { request in
+                guard request.othersInProgress >= 2 else { return resource.reply(to: request) }
+                refusals.next()
+                return .empty(429, "Too Many Requests")
+            }
+        ) { rig in
+            for name in ["/1", "/2", "/3"] {
+                let done = try await rig.download(name) { $0.destination = .folder(path: rig.folder) }
+                #expect(try content.matches(fileAt: done.path))
+            }
+            #expect((1...3).contains(refusals.value))
+        }
+    }
+}

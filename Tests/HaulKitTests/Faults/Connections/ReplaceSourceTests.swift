@@ -1,0 +1,186 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// A link that the application replaces of its own accord, whatever the download is doing.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct ReplaceSourceTests {
+    private let content = TestContent.first
+
+    private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    @Test func carriesOnAndUsesTheNewOneForWhatFollows() async throws {
+        let resource = content.resource()
+        let slow = resource.paced(1_000_000)
+        try await DownloaderRig.run(
+            configure: { $0.share(3) },
+            serving: { $0.path == "/new" ? resource.reply(to: $0) : slow.reply(to: $0) }
+        ) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(20_000)
+            try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
+            #expect(download.snapshot.url.path == "/new")
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1)
+        }
+    }
+
+    @Test func getsADownloadGoingWhoseServerHasGoneQuiet() async throws {
+        let resource = content.resource()
+        let handler = resource.silentFirst { $0.path == "/new" ? resource.reply(to: $0) : .empty(404, "Not Found") }
+        try await DownloaderRig.run(serving: handler) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(cut)
+            // Longer than a lull.
+            try await Task.sleep(for: .milliseconds(1200))
+            try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            // Another place: the last bytes come again, to be compared.
+            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
+        }
+    }
+
+    @Test(arguments: ["/new", "/file.bin?signature=2"])
+    func goesOnFromThereWhenResumed(_ target: String) async throws {
+        let resource = content.resource()
+        let handler = resource.silentFirst { $0.target == target ? resource.reply(to: $0) : .empty(404, "Not Found") }
+        try await DownloaderRig.run(serving: handler) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            try await download.replaceSource(DownloadSource(try url(rig.server.url(target))))
+            #expect(download.snapshot.state == .paused)
+            try await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            let first = target == "/new" ? cut - RangeRequest.overlapLength : cut
+            #expect(rig.ranges == [nil, "bytes=\(first)-"])
+        }
+    }
+
+    @Test func staysFailedUntilItIsResumed() async throws {
+        let resource = content.resource()
+        let handler = resource.silentFirst {
+            $0.path == "/new" ? resource.reply(to: $0) : .empty(410, "Gone")
+        }
+        try await DownloaderRig.run(serving: handler) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            try await download.resume()
+            await #expect(throws: DownloadError.self) { try await download.result() }
+            try await download.pause()
+            try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
+            #expect(download.snapshot.state == .failed)
+            #expect(rig.server.requests.count == 2)
+            try await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1)
+        }
+    }
+
+    @Test func isUsedByOneThatWaits() async throws {
+        let resource = content.resource()
+        let handler: DownloaderRig.Handler = { request in
+            switch request.path {
+            case "/slow": resource.silent(after: cut).reply(to: request)
+            case "/new": resource.reply(to: request)
+            default: .empty(404, "Not Found")
+            }
+        }
+        try await DownloaderRig.run(configure: { $0.queue.maxConcurrentDownloads = 1 }, serving: handler) { rig in
+            let slow = try await rig.downloader.add(
+                try rig.request("/slow") { $0.destination = .file(path: rig.folder + "/slow") }
+            )
+            await slow.reaches(cut)
+            let waiting = try await rig.downloader.add(try rig.request("/old"))
+            try await waiting.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
+            #expect(waiting.snapshot.state == .queued)
+            try await slow.cancel()
+            _ = try await waiting.result()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func isRememberedByTheNextProcess() async throws {
+        let resource = content.resource()
+        let handler = resource.silentFirst { $0.path == "/new" ? resource.reply(to: $0) : .empty(404, "Not Found") }
+        try await DownloaderRig.run(serving: handler) { rig in
+            let download = try await rig.paused(try rig.request(), at: cut)
+            try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
+            try await rig.reopened { next async throws in
+                // The request still says what it said at first.
+                _ = try await next.add(try rig.request()).result()
+                #expect(try rig.holdsOnly(content))
+                #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
+            }
+        }
+    }
+
+    @Test func isRefusedForWhatIsCompleteAndForWhatIsNoURL() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            _ = try await download.result()
+            let source = DownloadSource(try url(rig.server.url("/new")))
+            let late = await #expect(throws: DownloadError.self) { try await download.replaceSource(source) }
+            #expect(late?.code == .fileExists)
+            let odd = await #expect(throws: DownloadError.self) {
+                try await download.replaceSource(DownloadSource(URL(fileURLWithPath: "/a")))
+            }
+            #expect(odd?.code == .invalidURL)
+        }
+    }
+
+    // MARK: Header fields
+
+    /// What was meant for one origin is not for another to hear, unless the application says so.
+    @Test func sendsHeadersToAnotherOriginOnlyIfToldTo() async throws {
+        let resource = content.resource()
+        let handler = resource.silentFirst { resource.reply(to: $0) }
+        try await DownloaderRig.run(others: [{ resource.reply(to: $0) }], serving: { request, _ in handler(request) }) {
+            rig in
+            let other = rig.others[0]
+            let secret = try #require(HeaderField("X-Secret", "1"))
+            let download = try await rig.paused(try rig.request { $0.headers = [secret] }, at: cut)
+            try await download.replaceSource(DownloadSource(try url(rig.server.url("/file.bin?s=2"))))
+            #expect(rig.server.requests.allSatisfy { $0["X-Secret"] == "1" })
+            try await download.replaceSource(DownloadSource(try url(other.url("/a"))))
+            try await download.resume()
+            _ = try await download.result()
+            #expect(other.requests.count == 1 && other.requests.allSatisfy { $0["X-Secret"] == nil })
+        }
+    }
+
+    @Test func keepsToTheHeadersThatTheApplicationNames() throws {
+        let (asked, named) = (HeaderField("A", "1"), HeaderField("B", "2"))
+        let (mine, theirs) = (try #require(asked), try #require(named))
+        var request = DownloadRequest(try url("https://a.example/f"), to: .folder(path: "/f"))
+        request.headers = [mine]
+        var record = DownloadRecord(DownloadID(), request, createdAt: Date())
+        #expect(record.headers == [mine])
+        record.take(DownloadSource(try url("https://a.example/f?s=2")), now: Date())
+        #expect(record.headers == [mine])
+        record.take(DownloadSource(try url("https://b.example/f")), now: Date())
+        #expect(record.headers.isEmpty)
+        record.take(DownloadSource(try url("https://c.example/f"), headers: [theirs]), now: Date())
+        #expect(record.headers == [theirs])
+        record.take(DownloadSource(try url("https://c.example/g")), now: Date())
+        #expect(record.headers == [theirs])
+        record.take(DownloadSource(try url("http://c.example/g")), now: Date())
+        #expect(record.headers.isEmpty)
+        // Home again.
+        record.take(DownloadSource(try url("https://a.example/g")), now: Date())
+        #expect(record.headers == [mine])
+        record.take(DownloadSource(try url("https://a.example/g"), headers: []), now: Date())
+        #expect(record.headers.isEmpty)
+
+        var unknown = DownloadRequest(key: "lesson", to: .folder(path: "/f"))
+        unknown.headers = [mine]
+        record = DownloadRecord(DownloadID(), unknown, createdAt: Date())
+        record.take(DownloadSource(try url("https://a.example/f")), now: Date())
+        #expect(record.headers == [mine])
+        record.take(DownloadSource(try url("https://b.example/f")), now: Date())
+        #expect(record.headers.isEmpty)
+    }
+}

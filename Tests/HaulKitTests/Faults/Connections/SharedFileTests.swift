@@ -1,0 +1,114 @@
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Several connections a file: whether there may be any, and what they ask for.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct SharedFileTests {
+    private let content = TestContent.first
+    private static let changed = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let later = "Sun, 06 Nov 1994 08:49:39 GMT"
+
+    /// Downloads from `resource` and says what it was asked for.
+    private func requests(
+        to resource: FileResource,
+        _ change: (inout DownloadRequest) -> Void = { _ in }
+    ) async throws -> [TestRequest] {
+        var requests: [TestRequest] = []
+        try await DownloaderRig.run(serving: resource.paced(), configure: { $0.share() }) { rig in
+            try await rig.download("/file.bin", change)
+            #expect(try rig.holdsOnly(content))
+            requests = rig.server.requests
+            // What is served twice is what was under way when another took over.
+            #expect(rig.server.bodyBytesSent < content.count * 3)
+        }
+        return requests
+    }
+
+    @Test func joinsTheStretchesOfSeveralConnections() async throws {
+        let requests = try await requests(to: content.resource())
+        #expect(requests.count >= 4)
+        #expect(requests.first?["Range"] == nil && requests.first?["If-Match"] == nil)
+        for further in requests.dropFirst() {
+            #expect(further.isBounded, "\(further.headers)")
+            #expect(further["If-Match"] == "\"v1\"")
+            #expect(further["If-Range"] == nil && further["If-Unmodified-Since"] == nil)
+        }
+    }
+
+    @Test func asksByAStrongDateWhereThereIsNoTag() async throws {
+        var resource = content.resource(etag: nil, lastModified: Self.changed)
+        resource.date = Self.later
+        let requests = try await requests(to: resource)
+        #expect(requests.count >= 4)
+        for further in requests.dropFirst() {
+            #expect(further.isBounded)
+            #expect(further["If-Unmodified-Since"] == Self.changed)
+            #expect(further["If-Match"] == nil && further["If-Range"] == nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, nil), ("W/\"v1\"", nil, nil), (nil, changed, changed), (nil, changed, nil),
+        ] as [(String?, String?, String?)]
+    )
+    func keepsToOneConnectionWhereNothingTellsVersionsApart(_ tag: String?, _ modified: String?, _ date: String?)
+        async throws
+    {
+        var resource = content.resource(etag: tag, lastModified: modified)
+        resource.date = date
+        #expect(try await requests(to: resource).count == 1)
+    }
+
+    @Test func sharesAFileThatADigestWillProve() async throws {
+        let requests = try await requests(to: content.resource(etag: nil)) { $0.checksum = content.checksum(.sha256) }
+        #expect(requests.count >= 4)
+        #expect(requests.dropFirst().allSatisfy { $0.isBounded && $0["If-Match"] == nil })
+    }
+
+    @Test func sharesAFileOfWhichTheServerSaysTheDigest() async throws {
+        var resource = content.resource(etag: nil)
+        resource.extraHeaders = [("Repr-Digest", content.reprDigest)]
+        #expect(try await requests(to: resource).count >= 4)
+    }
+
+    @Test func doesNotShareAnUnnamedVersionThatNothingWillProve() async throws {
+        let requests = try await requests(to: content.resource(etag: nil)) { $0.resumesUnverified = true }
+        #expect(requests.count == 1)
+    }
+
+    @Test func keepsToOneConnectionForACompressedFile() async throws {
+        var resource = content.resource()
+        resource.extraHeaders = [("Content-Encoding", "gzip")]
+        #expect(try await requests(to: resource).count == 1)
+    }
+
+    @Test func keepsToOneConnectionWhereTheLengthIsUnknown() async throws {
+        try await DownloaderRig.run(configure: { $0.share() }, serving: { _ in .chunked(.first) }) { rig in
+            try await rig.download { $0.checksum = content.checksum(.sha256) }
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [1, 2, 17, 16 << 10, (32 << 10) + 1] as [Int64])
+    func completesFilesThatAreTooSmallToBeCut(_ count: Int64) async throws {
+        let small = TestContent(seed: 1, count: count)
+        try await DownloaderRig.run(serving: small.resource().paced(20_000), configure: { $0.share() }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(small))
+            // The end of what takes its time may be asked for twice, never the whole.
+            #expect(rig.ranges.count { $0 == nil } == 1)
+        }
+    }
+
+    @Test func usesOneConnectionWhereOneIsAllowed() async throws {
+        try await DownloaderRig.run(serving: content.resource().paced(400_000), configure: { $0.share(1) }) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges == [nil])
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// Mirrors that a server names in its answer (RFC 6249).
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct MirrorLinkTests {
+    private let content = TestContent.first
+
+    /// The resource, saying that these servers have it too.
+    private func linking(to servers: [TestServer], digest: Bool = true) -> FileResource {
+        var resource = content.resource().paced()
+        resource.extraHeaders = servers.map { ("Link", "<\($0.url("/file.bin"))>; rel=duplicate; pri=1") }
+        if digest { resource.extraHeaders.append(("Repr-Digest", content.reprDigest)) }
+        return resource
+    }
+
+    @Test func usesTheMirrorsThatTheFirstServerNames() async throws {
+        let mirror = content.resource().paced()
+        try await DownloaderRig.run(
+            serving: { linking(to: $1).reply(to: $0) },
+            mirrors: [{ mirror.reply(to: $0) }]
+        ) { rig async throws in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.mirrors[0].bodyBytesSent > 0)
+        }
+    }
+
+    @Test func doesNotAskTheMirrorsThatAMirrorNames() async throws {
+        let mirror = content.resource().paced()
+        let strangers = CallCounter()
+        let stranger = try await TestServer.start { request in
+            strangers.next()
+            return mirror.reply(to: request)
+        }
+        let named = linking(to: [stranger])
+        try await DownloaderRig.run(
+            serving: { linking(to: $1).reply(to: $0) },
+            mirrors: [{ named.reply(to: $0) }]
+        ) { rig async throws in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.mirrors[0].bodyBytesSent > 0)
+            #expect(strangers.value == 0)
+        }
+        // Nor when it is the one that is asked first.
+        try await DownloaderRig.run(
+            serving: { _, _ in .empty(404, "Not Found") },
+            mirrors: [{ named.reply(to: $0) }]
+        ) { rig async throws in
+            try await rig.downloadMirrored()
+            #expect(try rig.holdsOnly(content))
+            #expect(strangers.value == 0)
+        }
+        await stranger.stop()
+    }
+
+    @Test func doesNotLetAFileOfASecureServerComeFromAnInsecureMirrorUnproved() async throws {
+        let mirror = content.resource().paced()
+        let certificate = try TestCertificate.shared()
+        for digest in [true, false] {
+            try await DownloaderRig.run(
+                tls: certificate,
+                serving: { linking(to: $1, digest: digest).reply(to: $0) },
+                mirrors: [{ mirror.reply(to: $0) }]
+            ) { rig async throws in
+                try await rig.download()
+                #expect(try rig.holdsOnly(content))
+                #expect(rig.mirrors[0].requests.isEmpty == !digest)
+            }
+        }
+    }
+
+    /// Without a digest and without a common tag a link proves nothing.
+    @Test func doesNotJoinALinkedMirrorOfAnotherTag() async throws {
+        let mirror = TestContent.second.resource(etag: "\"elsewhere\"").paced()
+        try await DownloaderRig.run(
+            serving: { linking(to: $1, digest: false).reply(to: $0) },
+            mirrors: [{ mirror.reply(to: $0) }]
+        ) { rig async throws in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test(arguments: ["<", "<>; rel=duplicate", "<http://[>; rel=duplicate", "<file:///etc/passwd>; rel=duplicate"])
+    func passesOverLinksThatLeadNowhere(_ link: String) async throws {
+        var resource = content.resource().paced()
+        resource.extraHeaders = [("Link", link)]
+        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig async throws in
+            try await rig.download()
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// The file changes at the server while several connections bring it: what is finished is one version, never two.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct ChangeWhileSharingTests {
+    private let old = TestContent.first
+    private let new = TestContent.second
+
+    /// How the server tells, or does not tell, a further connection that the version is another.
+    enum Server: CaseIterable {
+        /// 412 to `If-Match`.
+        case honest
+        /// A 206 with the other version's tag.
+        case withoutIfMatch
+        /// A 206 with the other version's tag, even to `If-Range`.
+        case withoutConditions
+
+        func reply(to request: TestRequest, from resource: FileResource) -> TestReply {
+            var (resource, seen) = (resource, request)
+            if self != .honest { seen = request.without("If-Match") }
+            if self == .withoutConditions { resource.honoursIfRange = false }
+            return resource.reply(to: seen)
+        }
+    }
+
+    /// A handler whose file becomes another one after so many requests.
+    private func changing(
+        after count: Int,
+        _ server: Server,
+        to next: FileResource,
+        isLate: Bool = true
+    ) -> DownloaderRig.Handler {
+        let first = old.resource().paced()
+        return { request in
+            let reply = server.reply(to: request, from: request.requestNumber <= count ? first : next.paced())
+            return isLate && request.isBounded ? reply.late() : reply
+        }
+    }
+
+    @Test(arguments: Server.allCases, [1, 2, 3, 4])
+    func endsWithOneVersion(_ server: Server, after count: Int) async throws {
+        // Changed before anything of it is here, or when some is.
+        let handler = changing(after: count, server, to: new.resource(etag: "\"v2\""), isLate: count % 2 == 0)
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
+            try await rig.download()
+            let (isOld, isNew) = (try old.matches(fileAt: rig.path), try new.matches(fileAt: rig.path))
+            #expect(isOld || isNew, "a mixture: \(rig.ranges)")
+            #expect(try rig.names() == ["file.bin"])
+        }
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func endsWithOneVersionWhenItsLengthIsAnother(after count: Int) async throws {
+        let longer = TestContent(seed: 2, count: 500_000)
+        // Under the same tag, so that only the length tells.
+        let handler = changing(after: count, .honest, to: longer.resource())
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
+            try await rig.download()
+            let (isOld, isNew) = (try old.matches(fileAt: rig.path), try longer.matches(fileAt: rig.path))
+            #expect(isOld || isNew, "a mixture: \(rig.ranges)")
+        }
+    }
+
+    @Test func endsWithOneVersionWhenItsDateIsAnother() async throws {
+        var (before, after) = (
+            old.resource(etag: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"),
+            new.resource(etag: nil, lastModified: "Mon, 07 Nov 1994 08:49:37 GMT")
+        )
+        before.date = "Wed, 09 Nov 1994 08:49:37 GMT"
+        after.date = before.date
+        let (first, second) = (before.paced(), after.paced())
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber <= 2 ? first.reply(to: $0) : second.reply(to: $0) }
+        ) { rig in
+            try await rig.download()
+            #expect(try new.matches(fileAt: rig.path))
+        }
+    }
+
+    @Test(arguments: Server.allCases)
+    func failsWhenToldTo(_ server: Server) async throws {
+        let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""))
+        try await DownloaderRig.run(configure: { $0.share() }, serving: handler) { rig in
+            let error = try await rig.failure { $0.failsOnChange = true }
+            #expect(error.code == .contentChanged)
+            #expect(try rig.names() == ["file.bin.haulpart"])
+        }
+    }
+
+    /// Each version lasts for two answers: one that a connection brings to its end is as good as another.
+    @Test func endsWithOneVersionOrNoneOfAFileThatNeverStandsStill() async throws {
+        let version: @Sendable (Int) -> TestContent = { TestContent(seed: UInt64(100 + $0), count: 400_000) }
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { request in
+                let number = request.requestNumber / 2
+                let reply = version(number).resource(etag: "\"v\(number)\"").paced().reply(to: request)
+                return request.isBounded ? reply.late(.milliseconds(150)) : reply
+            }
+        ) { rig in
+            do {
+                try await rig.download()
+                let last = rig.server.requests.count / 2
+                #expect(try (0...last).contains { try version($0).matches(fileAt: rig.path) }, "a mixture")
+            } catch let error as DownloadError {
+                #expect(error.code == .contentChanged)
+            }
+        }
+    }
+
+    /// Nothing changed: the server is just wrong about `If-Match`.
+    @Test func completesAtAServerThatRefusesEveryIfMatch() async throws {
+        let resource = old.resource().paced()
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { request in
+                request["If-Match"] == nil
+                    ? resource.reply(to: request) : .empty(412, "Precondition Failed").late()
+            }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(old))
+            #expect(rig.ranges.count { $0 == nil } == 1, "it started over: \(rig.ranges)")
+            #expect(rig.server.bodyBytesSent < old.count * 3 / 2)
+        }
+    }
+
+    /// Two machines behind one name that disagree on the tag of the same bytes.
+    @Test func completesWhereEveryOtherAnswerNamesAnotherTag() async throws {
+        let (one, other) = (old.resource(etag: "\"a\"").paced(), old.resource(etag: "\"b\"").paced())
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { $0.connectionNumber % 2 == 1 ? one.reply(to: $0) : other.reply(to: $0) }
+        ) { rig in
+            try await rig.download { $0.checksum = old.digest }
+            #expect(try rig.holdsOnly(old))
+        }
+    }
+}
+
+extension TestRequest {
+    /// The same, as a server sees it that does not know this field.
+    fileprivate func without(_ name: String) -> TestRequest {
+        TestRequest(
+            method: method,
+            target: target,
+            headers: headers.filter { $0.0.lowercased() != name.lowercased() },
+            connectionNumber: connectionNumber,
+            requestNumber: requestNumber,
+            othersInProgress: othersInProgress
+        )
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// Partial files with holes: only those are filled.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct HoleTests {
+    private let content = TestContent(seed: 1, count: 1_000_000)
+
+    /// Lets four connections bring a part of the file, ends the downloader, and goes on with another one.
+    private func resumed(
+        _ resource: FileResource,
+        at limit: Int64 = 300_000,
+        _ change: (inout DownloadRequest) -> Void = { _ in },
+        secondRun: (inout Downloader.Configuration) -> Void = { _ in },
+        _ test: (DownloaderRig, _ requestsBefore: Int, _ bytesBefore: Int64) throws -> Void
+    ) async throws {
+        // The first run never completes, however slow the machine is: each answer ends in silence.
+        var silent = resource.paced(250_000)
+        (silent.bodyLimit, silent.ending) = (limit * 2 / 5, .stall)
+        let first = silent
+        let isFirstRun = Atomic(true)
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { (isFirstRun.load(ordering: .relaxed) ? first : resource.paced(250_000)).reply(to: $0) }
+        ) { rig in
+            let request = try rig.request("/file.bin", change)
+            await (try await rig.downloader.add(request)).reaches(limit)
+            await rig.downloader.shutDown()
+            isFirstRun.store(false, ordering: .relaxed)
+            let (requests, bytes) = (rig.server.requests.count, rig.server.bodyBytesSent)
+            var configuration = rig.configuration
+            secondRun(&configuration)
+            let done = try await rig.another(configuration) { second async throws in
+                let saved = try #require(try await second.store.find(request)?.progress)
+                #expect(ByteSet(text: saved.written).ranges.count > 1, "there are no holes: \(saved.written)")
+                return try await second.add(request).result()
+            }
+            #expect(try content.matches(fileAt: done.path))
+            try test(rig, requests, bytes)
+        }
+    }
+
+    @Test(arguments: [1, 4, 8])
+    func fillsTheHolesThatFourConnectionsLeft(_ connections: Int) async throws {
+        try await resumed(content.resource(), secondRun: { $0.share(connections) }) { rig, requests, bytes in
+            #expect(rig.ranges.dropFirst(requests).allSatisfy { $0 != nil })
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+            #expect(rig.server.bodyBytesSent - bytes < content.count - 300_000 + content.count / 5)
+        }
+    }
+
+    @Test func fillsThemWithEveryByteProved() async throws {
+        try await resumed(content.resource(etag: nil), { $0.checksum = content.digest }) { rig, _, _ in
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+        }
+    }
+
+    @Test func startsOverWhenTheVersionIsAnotherByThen() async throws {
+        let (old, new) = (content.resource().paced(250_000), TestContent.second.resource(etag: "\"v2\""))
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber <= 4 ? old.reply(to: $0) : new.reply(to: $0) }
+        ) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            await download.reaches(200_000)
+            try await download.pause()
+            try await download.resume()
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(.second))
+        }
+    }
+
+    /// The first connection fell silent at once while the others brought their parts.
+    @Test func fillsAHoleAtTheVeryBeginning() async throws {
+        let resource = content.resource().paced(500_000)
+        let silent = content.resource().silent(after: 0)
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber == 1 ? silent.reply(to: $0) : resource.reply(to: $0) }
+        ) { rig in
+            let request = try rig.request()
+            let download = try await rig.downloader.add(request)
+            await download.reaches(300_000)
+            try await rig.reopened { second async throws in
+                let saved = try #require(try await second.store.find(request)?.progress)
+                let written = ByteSet(text: saved.written)
+                if written.prefix == 0 { #expect(!written.isEmpty) }
+                _ = try await second.add(request).result()
+            }
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+        }
+    }
+
+    @Test func pausesAndResumesAgainAndAgain() async throws {
+        try await DownloaderRig.run(serving: content.resource().paced(300_000), configure: { $0.share() }) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            for limit in stride(from: Int64(100_000), to: 900_000, by: 100_000) {
+                await download.reaches(limit)
+                try await download.pause()
+                if download.snapshot.state == .completed { break }
+                try await download.resume()
+            }
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges.count { $0 == nil } == 1)
+            #expect(rig.server.bodyBytesSent < content.count * 2)
+        }
+    }
+}
