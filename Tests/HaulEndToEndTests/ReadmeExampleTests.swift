@@ -12,9 +12,7 @@ import Testing
 func fetch(_ url: URL) async throws {
     let downloader = try await Downloader()
     var request = DownloadRequest(url, to: .folder(path: "Downloads"))
-    request.checksum = try DownloadRequest.Checksum(
-        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-    )
+    request.checksum = try .init("sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
     let download = try await downloader.add(request)
 
     for await event in download.events {

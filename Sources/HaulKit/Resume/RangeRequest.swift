@@ -52,7 +52,7 @@ struct RangeRequest: Sendable, Equatable, Codable {
     /// Whether only bytes can show that an answer is of the version that is here, whatever it says.
     var needsComparison: Bool {
         guard goesOn, !terms.hasDigest, let known else { return false }
-        return !known.validator.isStrong
+        return !known.validator.isStrong || terms.source != .sameURL
     }
 
     /// The validator ladder: how to go on at `offset` in a representation of which this much is known.

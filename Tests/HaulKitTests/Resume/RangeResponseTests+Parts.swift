@@ -242,4 +242,28 @@ extension RangeResponseTests {
             return
         }
     }
+
+    // MARK: Redirected elsewhere
+
+    @Test func comparesBlocksWhereARedirectLeadsToAnotherPath() {
+        var known = known(tag: "\"a\"")
+        known.redirectedTo = link("https://files.example/v1/a.iso")
+        var head = part("bytes 50000-99999/100000", ["ETag": "\"a\""])
+        head.url = link("https://files.example/v2/a.iso?signature=2")
+        let ladder = [
+            ask(known, isCompared: false), ask(known, isPlain: true, isCompared: false), ask(known, isPlain: true),
+        ]
+        let answers = ladder.map { RangeResponse.judge(head, to: $0) }
+        #expect(answers[0] == .askWithoutCondition && answers[1] == .compareFirst)
+        #expect(answers[2].resource?.redirectedTo == link("https://files.example/v2/a.iso"))
+    }
+
+    @Test(arguments: ["https://files.example/v1/a.iso?signature=2", "https://other.example/v1/a.iso"])
+    func joinsWhereARedirectLeadsToTheSamePath(_ url: String) {
+        var known = known(tag: "\"a\"")
+        known.redirectedTo = link("https://files.example/v1/a.iso")
+        var head = part("bytes 50000-99999/100000", ["ETag": "\"a\""])
+        head.url = link(url)
+        #expect(RangeResponse.judge(head, to: ask(known, isCompared: false)).resource != nil)
+    }
 }

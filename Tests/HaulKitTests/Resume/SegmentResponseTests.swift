@@ -136,4 +136,21 @@ struct SegmentResponseTests {
         )
         #expect(SegmentResponse.judge(named, to: question, isMirror: false) == .noUsableRange)
     }
+
+    /// The tag of another resource may be the same by chance.
+    @Test(arguments: [("http://h.example/v2/f.iso", false), ("http://g.example/v1/f.iso", true)])
+    func takesNothingFromAnotherPathThatARedirectLeadsTo(_ url: String, _ isTaken: Bool) {
+        var question = question()
+        question.known?.redirectedTo = link("http://h.example/v1/f.iso")
+        let head = ResponseHead(
+            status: 206,
+            headers: HTTPHeaders([Self.range, Self.tag]),
+            url: link(url),
+            requested: link("http://h.example/f.iso")
+        )
+        let answer = SegmentResponse.judge(head, to: question, isMirror: false)
+        #expect(answer == (isTaken ? .accept(Validator(head)) : .noUsableRange))
+        question.terms.hasDigest = true
+        #expect(SegmentResponse.judge(head, to: question, isMirror: false) == .accept(Validator(head)))
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import Testing
 
 @testable import HaulKit
@@ -57,5 +58,18 @@ struct ValidatorTests {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(Validator.self, from: Data(#"{"entityTag":"x","lastModifiedIsStrong":true}"#.utf8))
         }
+    }
+
+    @Test func believesNeitherOfTwoNamesThatDiffer() {
+        var head = ResponseHead.answer(206, ["ETag": "\"s\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
+        head.headers.add(name: "ETag", value: "\"t\"")
+        head.headers.add(name: "Last-Modified", value: "Sun, 06 Nov 1994 08:49:38 GMT")
+        #expect(Validator(head).isEmpty)
+    }
+
+    @Test func takesANameThatIsRepeated() {
+        var head = ResponseHead.answer(206, ["ETag": "\"s\""])
+        head.headers.add(name: "ETag", value: "\"s\"")
+        #expect(Validator(head).entityTag == EntityTag("\"s\""))
     }
 }

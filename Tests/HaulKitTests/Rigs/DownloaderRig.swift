@@ -30,6 +30,12 @@ struct DownloaderRig: Sendable {
     /// The same without requests for blocks that are only compared.
     var openRanges: [String?] { ranges.filter { $0?.hasSuffix("-") ?? true } }
 
+    /// Whether the first request was for everything, and the last resumed at `cut` after blocks of the bytes before were compared.
+    func hasComparedBlocks(before cut: Int64) -> Bool {
+        openRanges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"] && ranges.last == openRanges.last
+            && ranges.count > 2
+    }
+
     /// Runs a test with a rig of its own, and takes everything down after it, also when it throws.
     ///
     /// - Parameter others: the handlers of further servers, which are up before the first one answers.

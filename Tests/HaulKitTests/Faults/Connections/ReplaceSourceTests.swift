@@ -39,8 +39,8 @@ struct ReplaceSourceTests {
             try await download.replaceSource(DownloadSource(try url(rig.server.url("/new"))))
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
-            // Another place: the last bytes come again, to be compared.
-            #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
+            // Another place: bytes come again, to be compared.
+            #expect(rig.hasComparedBlocks(before: cut))
         }
     }
 
@@ -55,8 +55,11 @@ struct ReplaceSourceTests {
             try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(content))
-            let first = target == "/new" ? cut - RangeRequest.overlapLength : cut
-            #expect(rig.ranges == [nil, "bytes=\(first)-"])
+            if target == "/new" {
+                #expect(rig.hasComparedBlocks(before: cut))
+            } else {
+                #expect(rig.ranges == [nil, "bytes=\(cut)-"])
+            }
         }
     }
 
@@ -113,7 +116,7 @@ struct ReplaceSourceTests {
                 // The request still says what it said at first.
                 _ = try await next.add(try rig.request()).result()
                 #expect(try rig.holdsOnly(content))
-                #expect(rig.ranges == [nil, "bytes=\(cut - RangeRequest.overlapLength)-"])
+                #expect(rig.hasComparedBlocks(before: cut))
             }
         }
     }
@@ -148,7 +151,7 @@ struct ReplaceSourceTests {
             try await download.replaceSource(DownloadSource(try url(other.url("/a"))))
             try await download.resume()
             _ = try await download.result()
-            #expect(other.requests.count == 1 && other.requests.allSatisfy { $0["X-Secret"] == nil })
+            #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0["X-Secret"] == nil })
         }
     }
 
