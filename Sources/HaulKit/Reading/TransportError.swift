@@ -23,6 +23,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     let detail: String
     /// What the transport itself calls the failure, which is final then; nil where the kind says it.
     let report: DownloadError?
+    /// The host that redirects led to, and that it failed at; nil where it is the one of the request.
+    private(set) var host: String?
 
     package init(_ kind: Kind, _ detail: String = "") {
         self.kind = kind
@@ -35,5 +37,12 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         kind = .connectionFailed
         detail = ""
         report = error
+    }
+
+    /// The same failure of another host than the request's, which redirects led to.
+    func at(_ host: String?) -> TransportError {
+        var error = self
+        error.host = host
+        return error
     }
 }

@@ -61,7 +61,7 @@ extension DownloadMachine {
         case .refuse(let refusal):
             var decision = RetryClassifier.decision(
                 on: refusal,
-                host: sources.url.host ?? "",
+                host: head.url.host ?? "",
                 isRedirected: head.isRedirected
             )
             if case .status(let status) = refusal, (400...410).contains(status), decision.isWorthRetrying,

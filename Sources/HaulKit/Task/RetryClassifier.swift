@@ -12,6 +12,7 @@ enum RetryClassifier {
             let cause = failure.detail.isEmpty ? nil : failure.detail
             return Decision(isWorthRetrying: retry, error: DownloadError(code, message, cause: cause))
         }
+        let host = failure.host ?? host
         // Whether to retry, and why:
         return switch failure.kind {
         case .invalidURL:  // it will not become valid

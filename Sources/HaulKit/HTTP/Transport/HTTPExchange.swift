@@ -120,7 +120,8 @@ final class HTTPExchange: Exchange {
                     next.sources = left.dropFirst()
                     return ask(next, client)
                 }
-                receiver.ended(TransportError(error, from: left.first))
+                let isRedirected = step.redirects.url != request.url
+                receiver.ended(TransportError(error, from: left.first).at(isRedirected ? url.host : nil))
             }
         }
     }

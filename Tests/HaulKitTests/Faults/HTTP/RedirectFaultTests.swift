@@ -30,6 +30,17 @@ struct RedirectFaultTests {
         }
     }
 
+    @Test func namesTheHostThatARedirectLedTo() async throws {
+        try await DownloaderRig.run(
+            configure: { $0.retry.attempts = 1 },
+            serving: { .redirect(to: "http://127.0.0.9:9/file.bin?after=\($0.requestNumber)") }
+        ) { rig in
+            let error = try await rig.failure()
+            #expect(error.code == .connectionFailed)
+            #expect(error.message.contains("127.0.0.9"), "\(error.message)")
+        }
+    }
+
     @Test func followsTenRedirects() async throws {
         try await DownloaderRig.run(serving: chain(of: 10)) { rig in
             try await rig.download("/0")
