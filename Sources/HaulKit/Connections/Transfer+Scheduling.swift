@@ -123,7 +123,12 @@ extension Transfer {
             sources.noteFailure(of: connection.source)
             return drop(id)
         }
-        guard let plan, active.count > 1 else { return [] }
+        guard let plan else { return [] }
+        if let id = slowestOfADrip(plan, sources, at: now) {
+            replacements += 1
+            return drop(id)
+        }
+        guard active.count > 1 else { return [] }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now, after: ActiveConnection.earliestTrial) }
         let sorted = speeds.values.sorted()
         guard let fastest = sorted.last, fastest > 0 else { return [] }
@@ -153,6 +158,28 @@ extension Transfer {
         return actions
     }
 
+    /// The slowest connection, where all together bring next to nothing of what one of them brought before: none of them has a fast
+    /// one beside it to be compared with. Nil where a new connection may be worse, or cannot be had.
+    private func slowestOfADrip(_ plan: SegmentPlan, _ sources: SourceSelector, at now: Instant) -> ConnectionID? {
+        guard replacements < Self.mostReplacements, !isSolitary, terms.limits.connections > 1,
+            let best = sources.sources.compactMap(\.bytesPerSecond).max()
+        else { return nil }
+        var together = 0.0
+        var slowest: (id: ConnectionID, speed: Double)?
+        for id in openIDs {
+            guard let connection = active[id], let segment = plan.segments[id],
+                let speed = connection.measuredSpeed(at: now, after: Self.longestSilence)
+            else { return nil }
+            together += speed
+            // What is done soon is left to it.
+            guard Double(segment.remaining) > speed * Self.longestSilence.seconds * 10 else { continue }
+            if speed < slowest?.speed ?? .infinity { slowest = (id, speed) }
+        }
+        return together < best * Self.drip ? slowest?.id : nil
+    }
+
+    /// The share of the best speed below which several connections together count as a drip.
+    private static let drip = 0.01
     static let mostReplacements = 16
     /// Others bring bytes meanwhile: what a single connection is given in which to recover is too long here.
     static let longestSilence = Duration.seconds(3)
