@@ -2,10 +2,12 @@ internal import Foundation
 
 /// What becomes of a record while no task has it.
 extension DownloadRecord {
-    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time.
+    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time. A new one will
+    /// never have been the user's.
     mutating func forgetPart() {
         partPath = nil
         part = nil
+        isRepair = false
         if file == nil { finalPath = nil }
     }
 
@@ -40,6 +42,7 @@ extension DownloadRecord {
     mutating func complete(with file: FileStatus, at date: Date) {
         status = .completed
         partPath = nil
+        isRepair = false
         finished = file
         finishedAt = date
     }
@@ -88,6 +91,8 @@ extension DownloadRecord {
     /// Takes a file that is to be repaired for the partial file.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
+        // It is not complete: see `claimedFile`.
+        part?.size = 0
         partPath = FilePaths.part(of: path)
         finalPath = path
         resource = Resource(total: request.size)

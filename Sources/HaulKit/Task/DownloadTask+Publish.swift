@@ -20,6 +20,7 @@ extension DownloadTask {
                 record.request.setsModificationTime
                 ? machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
             do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
+            // From here on the record says what the finished file is like: see ``DownloadRecord/claimedFile``.
             record.part = try await services.onDisk { () throws(DiskError) in
                 let size = try part.file.status().size
                 // More than belongs to the file can only be left from a reservation or an earlier, longer version.
@@ -37,6 +38,7 @@ extension DownloadTask {
             }
             let published = try await claimName(path, record.request.conflictPolicy, part, persisted)
             record.partPath = nil
+            record.isRepair = false
             record.finished = try await services.status(of: part.file)
             return .published(path: published)
         } catch {

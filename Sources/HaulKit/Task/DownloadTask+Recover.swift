@@ -81,11 +81,11 @@ extension DownloadTask {
     private func published(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
-        guard record.partPath != nil, record.status != .completed, let size = record.part?.size,
-            size > 0, var stored = try await services.store.find(id: record.id)
+        guard record.partPath != nil, record.status != .completed, record.claimedFile != nil,
+            var stored = try await services.store.find(id: record.id)
         else { return nil }
-        // Its size is recorded, and all of it synced, once everything has been checked and the name is about to be given.
-        guard stored.record.part == record.part,
+        // All of it is synced once everything has been checked and the name is about to be given.
+        guard stored.record.part == record.part, let size = stored.record.claimedFile?.size,
             stored.progress?.persisted(bootID: services.disk.bootID).synced.containsAll(of: 0..<size) == true
         else { return nil }
         try await services.finishPublishing(&stored)
