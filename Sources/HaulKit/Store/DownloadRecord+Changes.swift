@@ -42,6 +42,7 @@ extension DownloadRecord {
     mutating func complete(with file: FileStatus, at date: Date) {
         status = .completed
         partPath = nil
+        ownerNumber = nil
         isRepair = false
         finished = file
         finishedAt = date

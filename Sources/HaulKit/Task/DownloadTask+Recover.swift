@@ -88,13 +88,17 @@ extension DownloadTask {
         guard stored.record.part == record.part, let size = stored.record.claimedFile?.size,
             stored.progress?.persisted(bootID: services.disk.bootID).synced.containsAll(of: 0..<size) == true
         else { return nil }
-        try await services.finishPublishing(&stored)
-        guard stored.record.status == .completed, let path = stored.record.finalPath else { return nil }
-        own()
+        try await services.finishPublishing(&stored, until: environment.isStopping)
+        guard stored.record.status == .completed, let path = stored.record.finalPath,
+            try await services.hasDigest(record.request.checksum, stored.record, until: environment.isStopping)
+        else { return nil }
+        // Its own request may be newer than what is stored.
+        let request = record.request
         record = stored.record
-        record.ownerNumber = services.store.owner.number
+        record.request = request
+        if request.checksum != nil { proof = .digest }
+        own()
         existingFile = stored.record.finished
-        if record.request.checksum != nil { proof = .digest }
         return .skipped(path: path)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HaulTesting
 import Testing
 
@@ -18,6 +19,18 @@ struct FoundFileTests {
 
     private func failure(_ downloader: Downloader, _ request: DownloadRequest) async -> DownloadError? {
         await #expect(throws: DownloadError.self) { try await downloader.add(request).result() }
+    }
+
+    private func change(_ path: String) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 1000)
+        try file.write(contentsOf: Data("DAMAGED".utf8))
+        try file.close()
+    }
+
+    private func isChanged(_ path: String, _ content: TestContent) throws -> Bool {
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        return bytes.count == content.count && bytes[1000..<1007].elementsEqual("DAMAGED".utf8)
     }
 
     // MARK: A repair
@@ -46,6 +59,114 @@ struct FoundFileTests {
                 let left = [UInt8](try Data(contentsOf: URL(fileURLWithPath: rig.path)))
                 #expect(left == half)
             }
+        }
+    }
+
+    // MARK: A crash between the renaming and the record of it
+
+    /// Large and small files take different ways to their names.
+    enum Way: CaseIterable, Sendable {
+        case alone, inABatch
+
+        var content: TestContent { self == .alone ? .first : TestContent(seed: 2, count: 40_000) }
+    }
+
+    private func request(_ rig: FaultRig, _ way: Way, _ checksum: DownloadRequest.Checksum? = nil) throws
+        -> DownloadRequest
+    {
+        try rig.request { request in
+            if way == .inABatch { request.destination = .folder(path: rig.folder) }
+            request.checksum = checksum
+        }
+    }
+
+    /// Downloads a file and ends the process just before it could record that.
+    private func crashed(
+        _ way: Way,
+        _ checksum: DownloadRequest.Checksum? = nil,
+        _ test: (FaultRig) async throws -> Void
+    )
+        async throws
+    {
+        try await FaultRig.run(serving: way.content.resource()) { rig in
+            try await rig.download(try request(rig, way, checksum))
+            await rig.downloader.shutDown()
+            let queue = try DatabaseQueue(path: rig.configuration.storage.stateFolder + "/default.sqlite")
+            try await queue.write { database in
+                try database.execute(
+                    sql: """
+                        UPDATE download SET status = 'publishing', partPath = ?, finished = NULL, finishedAt = NULL
+                        """,
+                    arguments: [rig.path + ".haulpart"]
+                )
+            }
+            try queue.close()
+            try await test(rig)
+        }
+    }
+
+    /// The file that was changed stays, and is not what was asked for.
+    private func expectForeign(_ rig: FaultRig, _ way: Way, _ request: DownloadRequest) async throws {
+        try await reopened(rig) { next async throws in
+            switch way {
+            case .alone: #expect(await failure(next, request)?.code == .fileExists)
+            case .inABatch:
+                let done = try await next.add(request).result()
+                #expect(done.path == rig.folder + "/file (1).bin")
+                #expect(try way.content.matches(fileAt: done.path))
+            }
+        }
+        #expect(try isChanged(rig.path, way.content))
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileFoundAfterACrashIsRecorded(_ way: Way) async throws {
+        try await crashed(way) { rig in
+            let request = try request(rig, way)
+            for _ in 1...2 {
+                try await reopened(rig) { next async throws in
+                    let done = try await next.add(request).result()
+                    #expect(done.path == rig.path)
+                }
+            }
+            #expect(try rig.holdsOnly(way.content))
+            #expect(rig.server.requests.count == 1)
+            // From then on a change of it is seen.
+            try change(rig.path)
+            try await expectForeign(rig, way, request)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileChangedAfterACrashIsNotComplete(_ way: Way) async throws {
+        try await crashed(way) { rig in
+            try change(rig.path)
+            try await expectForeign(rig, way, try request(rig, way))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileChangedAfterACrashDoesNotHaveItsDigest(_ way: Way) async throws {
+        let checksum = way.content.digest
+        try await crashed(way, checksum) { rig in
+            try change(rig.path)
+            try await expectForeign(rig, way, try request(rig, way, checksum))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileTouchedAfterACrashIsKnownByItsDigest(_ way: Way) async throws {
+        let checksum = way.content.digest
+        try await crashed(way, checksum) { rig in
+            try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: rig.path)
+            for _ in 1...2 {
+                try await reopened(rig) { next async throws in
+                    let done = try await next.add(try request(rig, way, checksum)).result()
+                    #expect(done.path == rig.path && done.proof == .digest)
+                }
+            }
+            #expect(try rig.holdsOnly(way.content))
+            #expect(rig.server.requests.count == 1)
         }
     }
 }
