@@ -42,11 +42,13 @@ extension Downloader {
         if saved.record.status == .completed {
             let isSame = saved.record.request.url == request.url || request.needsSource
             let isThere = saved.record.isBound(for: request.destination)
-            if isSame, isThere, await services.isUnchanged(saved.record),
-                try await services.hasDigest(request.checksum, saved.record, until: isStopping)
-            {
-                if saved.record.prove(by: request.checksum) { store.note(saved.record) }
-                return catalog.factory.task(saved, id)
+            if isSame, isThere, await services.isUnchanged(saved.record) {
+                if try await services.satisfies(request, saved.record, until: isStopping) {
+                    if saved.record.prove(by: request) { store.note(saved.record) }
+                    return catalog.factory.task(saved, id)
+                }
+                // What was said of it was true of this version.
+                saved.record.forgetDescription()
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()

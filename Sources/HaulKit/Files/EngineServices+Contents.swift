@@ -1,5 +1,24 @@
 /// Whether a file under a final name is the one that it should be.
 extension EngineServices {
+    /// Whether a finished file that is unchanged is what a request describes; read back only for what its own run did not check.
+    ///
+    /// - Parameter flag: set by a shut-down.
+    func satisfies(
+        _ request: DownloadRequest,
+        _ record: DownloadRecord,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> Bool {
+        guard let path = record.finalPath, let size = record.finished?.size else { return false }
+        if let expected = request.size, expected != size { return false }
+        if let checksum = request.checksum {
+            if checksum == record.request.checksum, record.proof == .digest { return true }
+            return try await digest(checksum.algorithm, of: path, until: flag) == checksum
+        }
+        guard let pieces = request.pieces, pieces != record.request.pieces else { return true }
+        return try await hasPieces(pieces, path, until: flag)
+    }
+
     /// Whether a file consists of exactly these pieces.
     ///
     /// - Parameter flag: set by a shut-down.

@@ -101,19 +101,6 @@ extension EngineServices {
         }
     }
 
-    /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
-    func hasDigest(
-        _ checksum: DownloadRequest.Checksum?,
-        _ record: DownloadRecord,
-        until flag: CancelFlag,
-        isolation: isolated (any Actor)? = #isolation
-    )
-        async throws(DownloadError) -> Bool
-    {
-        guard let checksum, checksum != record.request.checksum, let path = record.finalPath else { return true }
-        return try await digest(checksum.algorithm, of: path, until: flag) == checksum
-    }
-
     /// The digest of a file; a shut-down does not wait for it.
     ///
     /// - Parameter flag: set by a shut-down.

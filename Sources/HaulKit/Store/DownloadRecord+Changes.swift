@@ -57,6 +57,11 @@ extension DownloadRecord {
         if status == .publishing { status = .queued }
     }
 
+    /// Another version of the file is asked for.
+    mutating func forgetDescription() {
+        (request.checksum, request.pieces, request.size) = (nil, nil, nil)
+    }
+
     /// The file is gone or has become another one: it is fetched again.
     mutating func startOver() {
         forgetPart()
@@ -79,13 +84,18 @@ extension DownloadRecord {
         error = reason
     }
 
-    /// Records a digest that a finished file was just found to have, so that it need not be read again.
+    /// Records digests that a finished file was just found to have, so that it need not be read again.
     ///
     /// - Returns: false when nothing has changed.
-    mutating func prove(by checksum: DownloadRequest.Checksum?) -> Bool {
-        guard let checksum, checksum != request.checksum || proof != .digest else { return false }
-        request.checksum = checksum
-        proof = .digest
+    mutating func prove(by new: DownloadRequest) -> Bool {
+        if let checksum = new.checksum {
+            guard checksum != request.checksum || proof != .digest else { return false }
+            request.checksum = checksum
+            proof = .digest
+            return true
+        }
+        guard let pieces = new.pieces, pieces != request.pieces else { return false }
+        (request.pieces, request.size) = (pieces, finished?.size)
         return true
     }
 

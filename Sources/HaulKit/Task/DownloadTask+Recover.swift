@@ -15,7 +15,7 @@ extension DownloadTask {
             let stored = try await services.store.find(id: record.id)
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 await services.isUnchanged(record),
-                try await services.hasDigest(self.record.request.checksum, record, until: environment.isStopping)
+                try await services.satisfies(self.record.request, record, until: environment.isStopping)
             {
                 // Another process completed it while we waited.
                 self.record = record
@@ -90,7 +90,7 @@ extension DownloadTask {
         else { return nil }
         try await services.finishPublishing(&stored, until: environment.isStopping)
         guard stored.record.status == .completed, let path = stored.record.finalPath,
-            try await services.hasDigest(record.request.checksum, stored.record, until: environment.isStopping)
+            try await services.satisfies(record.request, stored.record, until: environment.isStopping)
         else { return nil }
         // Its own request may be newer than what is stored.
         let request = record.request
@@ -120,8 +120,28 @@ extension DownloadTask {
         async throws(DownloadError)
         -> DownloadMachine.Event
     {
-        if let checksum = record.request.checksum {
-            let actual = try await services.digest(checksum.algorithm, of: path, until: environment.isStopping)
+        try await checkContents(of: path)
+        alreadyExisted = true
+        self.existingFile = existingFile
+        return .skipped(path: path)
+    }
+
+    /// Checks that a file which is left alone is what the request describes.
+    private func checkContents(of path: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        let (request, flag) = (record.request, environment.isStopping)
+        if let expected = request.size {
+            let size = try await services.onDisk { () throws(DiskError) in try PosixFile.reading(path).size() }
+            guard size == expected else {
+                throw DownloadError(
+                    .checksumMismatch,
+                    "\(path) exists and was left alone, but has \(size) bytes, not \(expected)."
+                )
+            }
+        }
+        if let checksum = request.checksum {
+            let actual = try await services.digest(checksum.algorithm, of: path, until: flag)
             guard actual == checksum else {
                 throw DownloadError(
                     .checksumMismatch,
@@ -129,9 +149,11 @@ extension DownloadTask {
                 )
             }
             proof = .digest
+        } else if let pieces = request.pieces, try await !services.hasPieces(pieces, path, until: flag) {
+            throw DownloadError(
+                .checksumMismatch,
+                "\(path) exists and was left alone, but not all of its pieces have their digests."
+            )
         }
-        alreadyExisted = true
-        self.existingFile = existingFile
-        return .skipped(path: path)
     }
 }

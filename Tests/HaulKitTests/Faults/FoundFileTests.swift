@@ -8,6 +8,8 @@ import Testing
 /// A file found under the final name counts as this download's only where that is certain.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundFileTests {
+    private let content = TestContent.first
+
     /// Opens another downloader over the rig's store, whose own must be shut down.
     private func reopened(_ rig: FaultRig, _ test: (Downloader) async throws -> Void) async throws {
         let next = try await Downloader(rig.configuration)
@@ -167,6 +169,68 @@ struct FoundFileTests {
             }
             #expect(try rig.holdsOnly(way.content))
             #expect(rig.server.requests.count == 1)
+        }
+    }
+
+    // MARK: Another description of a file that is complete
+
+    /// A description that the file does not match.
+    enum Mismatch: CaseIterable, Sendable {
+        case size, sizeAndPieces, piecesOfTheSameSize
+
+        func apply(to request: inout DownloadRequest) {
+            let other = TestContent(seed: 9, count: self == .piecesOfTheSameSize ? 400_000 : 500_000)
+            request.size = other.count
+            if self != .size { request.pieces = other.pieces(FoundFileTests.piece) }
+        }
+    }
+
+    @Test(arguments: Mismatch.allCases, [true, false])
+    func aCompleteFileThatIsNotAsDescribedIsNotWhatIsAskedFor(_ mismatch: Mismatch, hadPieces: Bool) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await rig.download { request in
+                if hadPieces { (request.pieces, request.size) = (content.pieces(Self.piece), content.count) }
+            }
+            let error = try await rig.failure { mismatch.apply(to: &$0) }
+            #expect(error.code == .fileExists)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func aCompleteFileIsComparedWithNewPiecesOnce() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await rig.download()
+            for _ in 1...2 {
+                let done = try await rig.download { request in
+                    (request.pieces, request.size) = (content.pieces(Self.piece), content.count)
+                }
+                #expect(done.alreadyExisted)
+            }
+            #expect(rig.server.requests.count == 1)
+            // The pieces are remembered.
+            guard case .nothingToDo = try await rig.downloader.repair(rig.path) else {
+                Issue.record("nothing is wrong with it")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: Mismatch.allCases)
+    func aFileThatIsLeftAloneMustBeAsDescribed(_ mismatch: Mismatch) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try Data(content.bytes(0..<content.count)).write(to: URL(fileURLWithPath: rig.path))
+            let error = try await rig.failure { request in
+                mismatch.apply(to: &request)
+                request.onConflict = .skip
+            }
+            #expect(error.code == .checksumMismatch)
+            #expect(try rig.holdsOnly(content))
+            let done = try await rig.download { request in
+                (request.pieces, request.size) = (content.pieces(Self.piece), content.count)
+                request.onConflict = .skip
+            }
+            #expect(done.alreadyExisted)
+            #expect(rig.server.requests.isEmpty)
         }
     }
 }
