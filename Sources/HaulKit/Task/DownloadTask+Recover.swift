@@ -98,7 +98,6 @@ extension DownloadTask {
         record.request = request
         if request.checksum != nil { proof = .digest }
         own()
-        existingFile = stored.record.finished
         return .skipped(path: path)
     }
 

@@ -70,6 +70,20 @@ struct UnrecordedPublicationTests {
     }
 
     @Test(arguments: Destination.allCases)
+    func isKnownFromThenOn(_ destination: Destination) async throws {
+        try await unrecorded(destination) { disk, folder, transport in
+            let requests = transport.requests.count
+            for _ in 1...3 {
+                let done = try await run(disk, folder, transport, destination).get()
+                #expect(done.path == Self.path)
+            }
+            #expect(transport.requests.count == requests)
+            #expect(disk.paths == [Self.path])
+            #expect(disk.content(Self.path) == Self.content)
+        }
+    }
+
+    @Test(arguments: Destination.allCases)
     func isAnotherFileOnceItWasChanged(_ destination: Destination) async throws {
         try await unrecorded(destination) { disk, folder, transport in
             disk.change(Self.path)
