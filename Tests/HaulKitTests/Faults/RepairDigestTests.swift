@@ -24,6 +24,35 @@ struct RepairDigestTests {
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
     }
 
+    @Test func piecesThatAreRightDoNotMakeUpForAWrongDigest() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try put(rig, isDamaged: false)
+            let request = try request(rig)
+            let error = await #expect(throws: DownloadError.self) {
+                try await rig.downloader.repair(rig.path, from: request)
+            }
+            #expect(error?.code == .checksumMismatch)
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.isEmpty)
+        }
+    }
+
+    @Test func theFileKeepsItsNameWhereTheDigestIsWrongAfterTheRepair() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try put(rig, isDamaged: true)
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
+            else {
+                Issue.record("a piece is wrong")
+                return
+            }
+            let error = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(error?.code == .checksumMismatch)
+            #expect(error?.message.contains("twice") == false)
+            #expect(error?.message.contains("own name") == true)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
     @Test func aFileThatWasRepairedCanBeRenamed() async throws {
         try await FaultRig.run(serving: content.resource()) { rig in
             try put(rig, isDamaged: true)
