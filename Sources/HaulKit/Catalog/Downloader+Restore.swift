@@ -6,7 +6,7 @@ extension Downloader {
     func restoreAll() async throws(DownloadError) {
         for var saved in try await store.unfinishedPublications() {
             do throws(DownloadError) {
-                try await services.finishPublishing(&saved)
+                try await services.finishPublishing(&saved, until: engine.environment.isStopping)
                 saved.record.endPublication(nil)
             } catch {
                 // One folder that cannot be looked at must not keep the others from being opened.
@@ -33,16 +33,22 @@ extension Downloader {
             if request.key != nil { throw FilePlacement.inUse(request.url.masked, owner: saved.record.ownerPID) }
             return nil
         }
-        if saved.record.status == .publishing { try await services.finishPublishing(&saved) }
+        let isStopping = engine.environment.isStopping
+        if saved.record.status == .publishing {
+            try await services.finishPublishing(&saved, until: isStopping)
+            // Recorded at once: from here on a change of the file is seen.
+            if saved.record.status == .completed { try await store.commit(saved.record, nil, durably: true) }
+        }
         if saved.record.status == .completed {
             let isSame = saved.record.request.url == request.url || request.needsSource
             let isThere = saved.record.isBound(for: request.destination)
-            let isStopping = engine.environment.isStopping
-            if isSame, isThere, await services.isUnchanged(saved.record),
-                try await services.hasDigest(request.checksum, saved.record, until: isStopping)
-            {
-                if saved.record.prove(by: request.checksum) { store.note(saved.record) }
-                return catalog.factory.task(saved, id)
+            if isSame, isThere, await services.isUnchanged(saved.record) {
+                if try await services.satisfies(request, saved.record, until: isStopping) {
+                    if saved.record.prove(by: request) { store.note(saved.record) }
+                    return catalog.factory.task(saved, id)
+                }
+                // What was said of it was true of this version.
+                saved.record.forgetDescription()
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()

@@ -40,7 +40,8 @@ protocol DiskFile: AnyObject, Sendable {
     /// Reserves space for `length` bytes without changing the length; no error where the file system cannot.
     func reserve(_ length: Int64) throws(DiskError)
     func truncate(_ length: Int64) throws(DiskError)
-    func setModificationTime(secondsSince1970: Double) throws(DiskError)
+    /// In nanoseconds since 1970, as ``FileStatus/modified``.
+    func setModificationTime(_ nanoseconds: Int64) throws(DiskError)
     func status() throws(DiskError) -> FileStatus
     /// The length alone, for less than a status costs.
     func size() throws(DiskError) -> Int64

@@ -64,7 +64,10 @@ extension Downloader {
         }
         try checkIsOpen()
         guard let right = found else { throw DownloadError.isShutDown }
-        if right.count == size, try await services.status(of: file).size == size { return .nothingToDo(bytes: size) }
+        if right.count == size, try await services.status(of: file).size == size {
+            try await checkDigest(of: path, request.checksum)
+            return .nothingToDo(bytes: size)
+        }
         let length = try await services.status(of: file).size
         guard right.count > 0 || length == 0 else {
             throw DownloadError(
@@ -74,6 +77,18 @@ extension Downloader {
         }
         try await takeApart(file, right, request)
         return .fetching(try await add(request), wrongBytes: size - right.count)
+    }
+
+    /// Checks the digest of a file whose pieces are all correct.
+    private func checkDigest(of path: String, _ checksum: DownloadRequest.Checksum?) async throws(DownloadError) {
+        guard let checksum else { return }
+        let actual = try await services.digest(checksum.algorithm, of: path, until: engine.environment.isStopping)
+        guard actual == checksum else {
+            throw DownloadError(
+                .checksumMismatch,
+                "Every piece of \(path) is right, but it has the digest \(actual), not \(checksum): the digests contradict each other. It was left as it is."
+            )
+        }
     }
 
     /// The request of the newest download that ended in this file.

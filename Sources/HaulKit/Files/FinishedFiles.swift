@@ -101,19 +101,6 @@ extension EngineServices {
         }
     }
 
-    /// Whether a finished file has the digest that is asked for now; read back only where its own run did not check it.
-    func hasDigest(
-        _ checksum: DownloadRequest.Checksum?,
-        _ record: DownloadRecord,
-        until flag: CancelFlag,
-        isolation: isolated (any Actor)? = #isolation
-    )
-        async throws(DownloadError) -> Bool
-    {
-        guard let checksum, checksum != record.request.checksum, let path = record.finalPath else { return true }
-        return try await digest(checksum.algorithm, of: path, until: flag) == checksum
-    }
-
     /// The digest of a file; a shut-down does not wait for it.
     ///
     /// - Parameter flag: set by a shut-down.
@@ -148,26 +135,5 @@ extension EngineServices {
             return isAtNew || !isAtOld
         }
         record.endRename(isDone: isDone)
-    }
-
-    /// A crash between the renaming and the record of it leaves the finished file under its name: it is known by its inode.
-    /// Where the file system renames in two steps, both names may be left.
-    func finishPublishing(_ saved: inout DownloadStore.Saved, isolation: isolated (any Actor)? = #isolation)
-        async throws(DownloadError)
-    {
-        guard let part = saved.record.partPath, let path = saved.record.finalPath, let identity = saved.record.part
-        else {
-            return
-        }
-        let disk = disk
-        let finished = try await onDisk { () throws(DiskError) -> FileStatus? in
-            guard let existingFile = try disk.status(path), existingFile.isSameFile(as: identity),
-                existingFile.size == identity.size
-            else { return nil }
-            if try disk.status(part)?.isSameFile(as: identity) == true { try disk.remove(part) }
-            try disk.syncFolder(FilePaths.folder(of: path))
-            return existingFile
-        }
-        if let finished { saved.record.complete(with: finished, at: time.date()) }
     }
 }

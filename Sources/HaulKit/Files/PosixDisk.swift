@@ -90,6 +90,14 @@ final class PosixFile: DiskFile {
         self.path = path
     }
 
+    /// Opens a regular file, or what a symbolic link to one leads to, only for reading.
+    static func reading(_ path: String) throws(DiskError) -> PosixFile {
+        // Opening a pipe would wait for somebody to write into it.
+        let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
+        guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
+        return file
+    }
+
     deinit { SystemCalls.close(descriptor) }
 
     func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
@@ -178,9 +186,9 @@ final class PosixFile: DiskFile {
         try call("ftruncate") { () throws(SystemCalls.Errno) in try SystemCalls.truncate(descriptor, length) }
     }
 
-    func setModificationTime(secondsSince1970 seconds: Double) throws(DiskError) {
+    func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {
         try call("futimens") { () throws(SystemCalls.Errno) in
-            try SystemCalls.setModificationTime(descriptor, secondsSince1970: seconds)
+            try SystemCalls.setModificationTime(descriptor, nanoseconds)
         }
     }
 

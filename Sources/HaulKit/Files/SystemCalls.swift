@@ -107,9 +107,13 @@ enum SystemCalls {
         _ = try retrying { ftruncate(descriptor, off_t(length)) }
     }
 
-    static func setModificationTime(_ descriptor: Int32, secondsSince1970 seconds: Double) throws(Errno) {
-        let whole = seconds.rounded(.down)
-        let time = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))
+    static func setModificationTime(_ descriptor: Int32, _ nanoseconds: Int64) throws(Errno) {
+        let billion: Int64 = 1_000_000_000
+        let rest = nanoseconds % billion
+        let time = timespec(
+            tv_sec: Int(nanoseconds / billion) - (rest < 0 ? 1 : 0),
+            tv_nsec: Int(rest < 0 ? rest + billion : rest)
+        )
         let times = [time, time]
         _ = try retrying { futimens(descriptor, times) }
     }

@@ -2,10 +2,12 @@ internal import Foundation
 
 /// What becomes of a record while no task has it.
 extension DownloadRecord {
-    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time.
+    /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time. A new one will
+    /// never have been the user's.
     mutating func forgetPart() {
         partPath = nil
         part = nil
+        isRepair = false
         if file == nil { finalPath = nil }
     }
 
@@ -40,6 +42,8 @@ extension DownloadRecord {
     mutating func complete(with file: FileStatus, at date: Date) {
         status = .completed
         partPath = nil
+        ownerNumber = nil
+        isRepair = false
         finished = file
         finishedAt = date
     }
@@ -51,6 +55,11 @@ extension DownloadRecord {
             error = failure
         }
         if status == .publishing { status = .queued }
+    }
+
+    /// Another version of the file is asked for.
+    mutating func forgetDescription() {
+        (request.checksum, request.pieces, request.size) = (nil, nil, nil)
     }
 
     /// The file is gone or has become another one: it is fetched again.
@@ -75,19 +84,26 @@ extension DownloadRecord {
         error = reason
     }
 
-    /// Records a digest that a finished file was just found to have, so that it need not be read again.
+    /// Records digests that a finished file was just found to have, so that it need not be read again.
     ///
     /// - Returns: false when nothing has changed.
-    mutating func prove(by checksum: DownloadRequest.Checksum?) -> Bool {
-        guard let checksum, checksum != request.checksum || proof != .digest else { return false }
-        request.checksum = checksum
-        proof = .digest
+    mutating func prove(by new: DownloadRequest) -> Bool {
+        if let checksum = new.checksum {
+            guard checksum != request.checksum || proof != .digest else { return false }
+            request.checksum = checksum
+            proof = .digest
+            return true
+        }
+        guard let pieces = new.pieces, pieces != request.pieces else { return false }
+        (request.pieces, request.size) = (pieces, finished?.size)
         return true
     }
 
     /// Takes a file that is to be repaired for the partial file.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
+        // It is not complete: see `claimedFile`.
+        part?.size = 0
         partPath = FilePaths.part(of: path)
         finalPath = path
         resource = Resource(total: request.size)

@@ -107,7 +107,9 @@ extension DownloadMachine {
             }
             let error = DownloadError(
                 .checksumMismatch,
-                "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
+                settings.isRepair
+                    ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file has its own name again."
+                    : "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
             )
             state = .failed(error)
             persisted = .zero

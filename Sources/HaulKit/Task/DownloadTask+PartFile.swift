@@ -14,6 +14,7 @@ extension DownloadTask {
     {
         let (file, finalPath) = try await takeName(path, policy)
         record.part = try await services.status(of: file)
+        record.part?.size = 0
         record.partPath = file.path
         record.finalPath = finalPath
         needsFolderSync = true

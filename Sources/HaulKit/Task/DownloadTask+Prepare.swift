@@ -24,6 +24,8 @@ extension DownloadTask {
             guard let part else { return nil }
             if preparation.startsOver {
                 uncheckedPieces.removeAll()
+                // What was about to get the name is not in it any more.
+                record.part?.size = 0
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
                 // in between must leave neither claims about bytes of another version nor bytes without an owner.
                 try await services.store.commit(record, .zero, durably: true)

@@ -16,15 +16,13 @@ extension DownloadTask {
             guard expected == machine.resource?.total ?? expected else {
                 throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are on disk.")
             }
-            let modified =
-                record.request.setsModificationTime
-                ? machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
+            let modified = serverTime
             do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
+            // From here on the record says what the finished file is like: see ``DownloadRecord/claimedFile``.
             record.part = try await services.onDisk { () throws(DiskError) in
-                let size = try part.file.status().size
                 // More than belongs to the file can only be left from a reservation or an earlier, longer version.
-                if size > expected { try part.file.truncate(expected) }
-                if let modified { try part.file.setModificationTime(secondsSince1970: modified.timeIntervalSince1970) }
+                if try part.file.size() > expected { try part.file.truncate(expected) }
+                if let modified { try part.file.setModificationTime(modified) }
                 return try part.file.status()
             }
             let persisted: PersistedRanges
@@ -37,11 +35,22 @@ extension DownloadTask {
             }
             let published = try await claimName(path, record.request.conflictPolicy, part, persisted)
             record.partPath = nil
+            record.isRepair = false
             record.finished = try await services.status(of: part.file)
             return .published(path: published)
         } catch {
             return .stepFailed(error)
         }
+    }
+
+    /// The time that the file is to bear, in nanoseconds since 1970; nil to leave it.
+    var serverTime: Int64? {
+        guard record.request.setsModificationTime,
+            let date = machine.resource?.validator.lastModified.flatMap(HTTPDate.parse)
+        else { return nil }
+        let seconds = Int64(date.timeIntervalSince1970)
+        let (time, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooFar ? (seconds < 0 ? .min : .max) : time
     }
 
     /// Records each name durably before it is tried: a crash right after the renaming can then be understood.

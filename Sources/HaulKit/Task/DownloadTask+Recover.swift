@@ -15,7 +15,7 @@ extension DownloadTask {
             let stored = try await services.store.find(id: record.id)
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 await services.isUnchanged(record),
-                try await services.hasDigest(self.record.request.checksum, record, until: environment.isStopping)
+                try await services.satisfies(self.record.request, record, until: environment.isStopping)
             {
                 // Another process completed it while we waited.
                 self.record = record
@@ -81,20 +81,23 @@ extension DownloadTask {
     private func published(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
-        guard record.partPath != nil, record.status != .completed, let size = record.part?.size,
-            size > 0, var stored = try await services.store.find(id: record.id)
+        guard record.partPath != nil, record.status != .completed, record.claimedFile != nil,
+            var stored = try await services.store.find(id: record.id)
         else { return nil }
-        // Its size is recorded, and all of it synced, once everything has been checked and the name is about to be given.
-        guard stored.record.part == record.part,
+        // All of it is synced once everything has been checked and the name is about to be given.
+        guard stored.record.part == record.part, let size = stored.record.claimedFile?.size,
             stored.progress?.persisted(bootID: services.disk.bootID).synced.containsAll(of: 0..<size) == true
         else { return nil }
-        try await services.finishPublishing(&stored)
-        guard stored.record.status == .completed, let path = stored.record.finalPath else { return nil }
-        own()
+        try await services.finishPublishing(&stored, until: environment.isStopping)
+        guard stored.record.status == .completed, let path = stored.record.finalPath,
+            try await services.satisfies(record.request, stored.record, until: environment.isStopping)
+        else { return nil }
+        // Its own request may be newer than what is stored.
+        let request = record.request
         record = stored.record
-        record.ownerNumber = services.store.owner.number
-        existingFile = stored.record.finished
-        if record.request.checksum != nil { proof = .digest }
+        record.request = request
+        if request.checksum != nil { proof = .digest }
+        own()
         return .skipped(path: path)
     }
 
@@ -116,8 +119,28 @@ extension DownloadTask {
         async throws(DownloadError)
         -> DownloadMachine.Event
     {
-        if let checksum = record.request.checksum {
-            let actual = try await services.digest(checksum.algorithm, of: path, until: environment.isStopping)
+        try await checkContents(of: path)
+        alreadyExisted = true
+        self.existingFile = existingFile
+        return .skipped(path: path)
+    }
+
+    /// Checks that a file which is left alone is what the request describes.
+    private func checkContents(of path: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        let (request, flag) = (record.request, environment.isStopping)
+        if let expected = request.size {
+            let size = try await services.onDisk { () throws(DiskError) in try PosixFile.reading(path).size() }
+            guard size == expected else {
+                throw DownloadError(
+                    .checksumMismatch,
+                    "\(path) exists and was left alone, but has \(size) bytes, not \(expected)."
+                )
+            }
+        }
+        if let checksum = request.checksum {
+            let actual = try await services.digest(checksum.algorithm, of: path, until: flag)
             guard actual == checksum else {
                 throw DownloadError(
                     .checksumMismatch,
@@ -125,9 +148,11 @@ extension DownloadTask {
                 )
             }
             proof = .digest
+        } else if let pieces = request.pieces, try await !services.hasPieces(pieces, path, until: flag) {
+            throw DownloadError(
+                .checksumMismatch,
+                "\(path) exists and was left alone, but not all of its pieces have their digests."
+            )
         }
-        alreadyExisted = true
-        self.existingFile = existingFile
-        return .skipped(path: path)
     }
 }

@@ -10,8 +10,15 @@ extension DownloadTask {
         guard let file = part?.file, !file.isInMemory else { return nil }
         let placement = services.placement
         do throws(DownloadError) {
-            let target = try await services.runBlocking { () throws(DownloadError) in try placement.setAside(file) }
-            services.logger.debug("set aside as \(target)")
+            if record.isRepair, let name = record.finalPath {
+                // It was the user's before it was ours.
+                try await services.onDisk { () throws(DiskError) in
+                    try placement.move(file, from: file.path, to: name, replacing: false)
+                }
+            } else {
+                let target = try await services.runBlocking { () throws(DownloadError) in try placement.setAside(file) }
+                services.logger.debug("set aside as \(target)")
+            }
         } catch { services.logger.debug("\(error)") }
         record.forgetPart()
         do {

@@ -12,7 +12,7 @@ extension DownloadTask {
         do throws(DiskError) {
             let actual = try await part.digest(checksum.algorithm) { flag.isSet }
             guard let actual, !flag.isSet else { return nil }
-            proof = .digest
+            proof = actual == checksum ? .digest : .none
             return .verified(actual == checksum ? .right : .mismatch(expected: checksum, actual: actual))
         } catch {
             return flag.isSet ? nil : .stepFailed(DownloadError(error))

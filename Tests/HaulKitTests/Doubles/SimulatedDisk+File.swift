@@ -74,9 +74,9 @@ extension SimulatedDisk {
             }
         }
 
-        func setModificationTime(secondsSince1970 seconds: Double) throws(DiskError) {
+        func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {
             try disk.change("utimens", path) { state throws(DiskError) in
-                state.inodes[number]?.modified = Int64(seconds * 1e9)
+                state.inodes[number]?.modified = nanoseconds
             }
         }
 

@@ -134,9 +134,9 @@ final class ProcessDisk: Disk, @unchecked Sendable {
             try disk.change("truncate to \(length) of", path) { () throws(DiskError) in try file.truncate(length) }
         }
 
-        func setModificationTime(secondsSince1970: Double) throws(DiskError) {
+        func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {
             try disk.change("time of", path) { () throws(DiskError) in
-                try file.setModificationTime(secondsSince1970: secondsSince1970)
+                try file.setModificationTime(nanoseconds)
             }
         }
 

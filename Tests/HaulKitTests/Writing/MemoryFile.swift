@@ -46,7 +46,7 @@ final class MemoryFile: DiskFile {
 
     func sync() throws(DiskError) {}
     func reserve(_ length: Int64) throws(DiskError) {}
-    func setModificationTime(secondsSince1970: Double) throws(DiskError) {}
+    func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {}
     func lock() throws(DiskError) -> Bool { true }
 
     func status() throws(DiskError) -> FileStatus {

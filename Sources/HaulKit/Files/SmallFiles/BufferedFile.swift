@@ -86,8 +86,8 @@ final class BufferedFile: DiskFile {
         try file?.truncate(length)
     }
 
-    func setModificationTime(secondsSince1970: Double) throws(DiskError) {
-        try onDisk?.setModificationTime(secondsSince1970: secondsSince1970)
+    func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {
+        try onDisk?.setModificationTime(nanoseconds)
     }
 
     func status() throws(DiskError) -> FileStatus {

@@ -15,8 +15,8 @@ struct BufferedFilePlacement: Sendable {
         let path: String
         let policy: DownloadRequest.ConflictPolicy
         let bytes: ByteBuffer
-        /// Seconds since 1970; nil to leave it.
-        let modified: Double?
+        /// The modification time in nanoseconds since 1970; nil for that of its creation.
+        let modified: Int64?
     }
 
     /// A file that was made, and is empty.
@@ -78,6 +78,7 @@ struct BufferedFilePlacement: Sendable {
             guard let (file, status) = try placement.createPart(FilePaths.part(of: name)) else { return nil }
             var identity = status
             identity.size = Int64(job.bytes.readableBytes)
+            identity.modified = job.modified ?? status.modified
             return Made(job: job, file: file, name: name, identity: identity)
         }
         return nil
@@ -98,7 +99,7 @@ struct BufferedFilePlacement: Sendable {
         var failures: [DiskError?] = all.map { made in
             do throws(DiskError) {
                 if made.job.bytes.readableBytes > 0 { try made.file.write([made.job.bytes], at: 0) }
-                if let modified = made.job.modified { try made.file.setModificationTime(secondsSince1970: modified) }
+                try setTime(of: made)
                 return nil
             } catch { return error }
         }
@@ -108,6 +109,14 @@ struct BufferedFilePlacement: Sendable {
             failure.map { .failed($0, made.file, isSynced: false) } ?? rename(made)
         }
         return syncFolders(of: all, endings)
+    }
+
+    /// What the store was told before there was anything in it: after a crash the file is known by it.
+    private func setTime(of made: Made) throws(DiskError) {
+        do throws(DiskError) { try made.file.setModificationTime(made.identity.modified) } catch {
+            // A file system without times knows the file by its digest, or not.
+            if made.job.modified != nil { throw error }
+        }
     }
 
     private func rename(_ made: Made) -> Ending {

@@ -64,15 +64,12 @@ final class SmallFileBatcher {
             task.send(.stepFailed(DownloadError(.internalFault, "The bytes of a small file are gone.")))
             return nil
         }
-        let modified =
-            task.record.request.setsModificationTime
-            ? task.machine.resource?.validator.lastModified.flatMap(HTTPDate.parse) : nil
         return .init(
             id: task.id,
             path: path,
             policy: task.record.request.conflictPolicy,
             bytes: bytes,
-            modified: modified?.timeIntervalSince1970
+            modified: task.serverTime
         )
     }
 

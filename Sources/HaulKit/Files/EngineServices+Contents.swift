@@ -1,0 +1,85 @@
+/// Whether a file under a final name is the one that it should be.
+extension EngineServices {
+    /// Whether a finished file that is unchanged is what a request describes; read back only for what its own run did not check.
+    ///
+    /// - Parameter flag: set by a shut-down.
+    func satisfies(
+        _ request: DownloadRequest,
+        _ record: DownloadRecord,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> Bool {
+        guard let path = record.finalPath, let size = record.finished?.size else { return false }
+        if let expected = request.size, expected != size { return false }
+        if let checksum = request.checksum {
+            if checksum == record.request.checksum, record.proof == .digest { return true }
+            return try await digest(checksum.algorithm, of: path, until: flag) == checksum
+        }
+        guard let pieces = request.pieces, pieces != record.request.pieces else { return true }
+        return try await hasPieces(pieces, path, until: flag)
+    }
+
+    /// Whether a file consists of exactly these pieces.
+    ///
+    /// - Parameter flag: set by a shut-down.
+    func hasPieces(
+        _ pieces: PieceHashes,
+        _ path: String,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> Bool {
+        let right = try await onDisk { () throws(DiskError) -> Bool? in try pieces.match(path, until: flag) }
+        guard let right else { throw .isShutDown }
+        return right
+    }
+
+    /// Completes a publication that was recorded before the file got its name, and whose end was not. The file is known by what
+    /// is recorded of it; where only its modification time differs, by its digests.
+    ///
+    /// Where the file system renames in two steps, both names may be left.
+    ///
+    /// - Parameter flag: set by a shut-down.
+    func finishPublishing(
+        _ saved: inout DownloadStore.Saved,
+        until flag: CancelFlag,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) {
+        let record = saved.record
+        guard let part = record.partPath, let path = record.finalPath, let claimed = record.claimedFile else { return }
+        let disk = disk
+        let existingFile = try await onDisk { () throws(DiskError) in try disk.status(path) }
+        guard let existingFile, existingFile.isSameFile(as: claimed), existingFile.size == claimed.size else { return }
+        if existingFile.modified != claimed.modified {
+            if let checksum = record.request.checksum ?? record.resource?.digest {
+                guard try await digest(checksum.algorithm, of: path, until: flag) == checksum else { return }
+                saved.record.proof = .digest
+            } else if let pieces = record.request.pieces {
+                guard try await hasPieces(pieces, path, until: flag) else { return }
+            } else {
+                return
+            }
+        }
+        try await onDisk { () throws(DiskError) in
+            if try disk.status(part)?.isSameFile(as: claimed) == true { try disk.remove(part) }
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
+        saved.record.complete(with: existingFile, at: time.date())
+    }
+}
+
+extension PieceHashes {
+    /// Whether a file consists of exactly these pieces. May block for long.
+    ///
+    /// - Returns: nil when the flag was set before the last piece.
+    fileprivate func match(_ path: String, until flag: CancelFlag) throws(DiskError) -> Bool? {
+        let file = try PosixFile.reading(path)
+        let size = try file.size()
+        guard covers(size) else { return false }
+        let digests = PieceDigests(self, total: size)
+        for index in self.digests.indices {
+            if flag.isSet { return nil }
+            guard try digests.isRight(index, in: file) else { return false }
+        }
+        return true
+    }
+}

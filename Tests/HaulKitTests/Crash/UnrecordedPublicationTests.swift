@@ -1,0 +1,115 @@
+import Foundation
+import HaulTesting
+import Synchronization
+import Testing
+
+@testable import HaulKit
+
+/// The file got its name, and the run failed after that: its folder could not be synced.
+@Suite(.timeLimit(.minutes(10)))
+struct UnrecordedPublicationTests {
+    private static let content = PowerCutTests.content
+    private static let path = "/data/file.bin"
+
+    /// Runs the same request once more, in a process of its own.
+    private func run(
+        _ disk: SimulatedDisk,
+        _ folder: String,
+        _ transport: ScriptedTransport,
+        _ destination: Destination
+    )
+        async throws -> Result<CompletedDownload, DownloadError>
+    {
+        var configuration = Downloader.Configuration(stateFolder: folder)
+        configuration.storage.restoration = .onRequest
+        let store = try DownloadStore(folder: folder, name: "default", isExclusive: false, bootID: disk.bootID)
+        let downloader = try await Downloader(over: disk, transport, store, configuration)
+        let url = try #require(URL(string: "http://server.test/file.bin"))
+        let request = DownloadRequest(url, to: destination.value(Self.path))
+        let result: Result<CompletedDownload, DownloadError>
+        do throws(DownloadError) { result = .success(try await downloader.add(request).result()) } catch {
+            result = .failure(error)
+        }
+        await downloader.shutDown()
+        return result
+    }
+
+    enum Destination: CaseIterable, Sendable {
+        case file, folder
+
+        func value(_ path: String) -> DownloadRequest.Destination {
+            switch self {
+            case .file: .file(path: path)
+            case .folder: .folder(path: FilePaths.folder(of: path))
+            }
+        }
+    }
+
+    /// Fails each sync of a folder in turn; the test runs where the file had its name by then.
+    private func unrecorded(
+        _ destination: Destination,
+        _ test: (SimulatedDisk, String, ScriptedTransport) async throws -> Void
+    ) async throws {
+        var count = 0
+        for sync in 0..<4 {
+            let folder = NSTemporaryDirectory() + "haul-unrecorded-\(UUID().uuidString)"
+            // Leftovers in the temporary folder are no failure.
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let disk = SimulatedDisk(seed: 6)
+            let transport = ScriptedTransport { request, _ in
+                ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+            }
+            disk.fail("syncFolder", after: sync, with: .inputOutput)
+            guard case .failure = try await run(disk, folder, transport, destination), disk.paths == [Self.path] else {
+                continue
+            }
+            count += 1
+            try await test(disk, folder, transport)
+        }
+        #expect(count > 0)
+    }
+
+    @Test(arguments: Destination.allCases)
+    func isKnownFromThenOn(_ destination: Destination) async throws {
+        try await unrecorded(destination) { disk, folder, transport in
+            let requests = transport.requests.count
+            for _ in 1...3 {
+                let done = try await run(disk, folder, transport, destination).get()
+                #expect(done.path == Self.path)
+            }
+            #expect(transport.requests.count == requests)
+            #expect(disk.paths == [Self.path])
+            #expect(disk.content(Self.path) == Self.content)
+        }
+    }
+
+    @Test(arguments: Destination.allCases)
+    func isAnotherFileOnceItWasChanged(_ destination: Destination) async throws {
+        try await unrecorded(destination) { disk, folder, transport in
+            disk.change(Self.path)
+            let changed = disk.content(Self.path)
+            switch try await run(disk, folder, transport, destination) {
+            case .success(let done):
+                #expect(destination == .folder)
+                #expect(done.path == "/data/file (1).bin")
+                #expect(disk.content(done.path) == Self.content)
+            case .failure(let error):
+                #expect(destination == .file)
+                #expect(error.code == .fileExists)
+            }
+            #expect(disk.content(Self.path) == changed)
+        }
+    }
+}
+
+extension SimulatedDisk {
+    /// Another program writes into a file.
+    fileprivate func change(_ path: String) {
+        state.withLock { state in
+            guard let number = state.names[path] else { return }
+            state.inodes[number]?.content[1000] ^= 1
+            state.inodes[number]?.durable[1000] ^= 1
+            state.inodes[number]?.modified += 1
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import GRDB
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// A file found under the final name counts as this download's only where that is certain.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct FoundFileTests {
+    private let content = TestContent.first
+
+    /// Opens another downloader over the rig's store, whose own must be shut down.
+    private func reopened(_ rig: FaultRig, _ test: (Downloader) async throws -> Void) async throws {
+        let next = try await Downloader(rig.configuration)
+        var failure: (any Error)?
+        do { try await test(next) } catch { failure = error }
+        await next.shutDown()
+        if let failure { throw failure }
+    }
+
+    private func failure(_ downloader: Downloader, _ request: DownloadRequest) async -> DownloadError? {
+        await #expect(throws: DownloadError.self) { try await downloader.add(request).result() }
+    }
+
+    private func change(_ path: String) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: 1000)
+        try file.write(contentsOf: Data("DAMAGED".utf8))
+        try file.close()
+    }
+
+    private func isChanged(_ path: String, _ content: TestContent) throws -> Bool {
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        return bytes.count == content.count && bytes[1000..<1007].elementsEqual("DAMAGED".utf8)
+    }
+
+    // MARK: A repair
+
+    private static let piece: Int64 = 64 << 10
+
+    @Test func aFileCutShortWhoseRepairWasInterruptedIsNotComplete() async throws {
+        let (big, piece) = (TestContent(seed: 1, count: 1_000_000), Self.piece)
+        try await FaultRig.run(serving: big.resource().paced(10_000), configure: { $0.share() }) { rig in
+            let half = big.bytes(0..<8 * piece)
+            try Data(half).write(to: URL(fileURLWithPath: rig.path))
+            let request = try rig.request { request in
+                (request.pieces, request.size) = (big.pieces(piece), big.count)
+            }
+            guard case .fetching = try await rig.downloader.repair(rig.path, from: request) else {
+                Issue.record("half of it is missing")
+                return
+            }
+            await rig.downloader.shutDown()
+            #expect(try rig.names() == ["file.bin.haulpart"])
+            // The user takes the file back.
+            try FileManager.default.moveItem(atPath: rig.path + ".haulpart", toPath: rig.path)
+            try #require(truncate(rig.path, off_t(half.count)) == 0)
+            try await reopened(rig) { next async throws in
+                #expect(await failure(next, request)?.code == .fileExists)
+                let left = [UInt8](try Data(contentsOf: URL(fileURLWithPath: rig.path)))
+                #expect(left == half)
+            }
+        }
+    }
+
+    // MARK: A crash between the renaming and the record of it
+
+    /// Large and small files take different ways to their names.
+    enum Way: CaseIterable, Sendable {
+        case alone, inABatch
+
+        var content: TestContent { self == .alone ? .first : TestContent(seed: 2, count: 40_000) }
+    }
+
+    private func request(_ rig: FaultRig, _ way: Way, _ checksum: DownloadRequest.Checksum? = nil) throws
+        -> DownloadRequest
+    {
+        try rig.request { request in
+            if way == .inABatch { request.destination = .folder(path: rig.folder) }
+            request.checksum = checksum
+        }
+    }
+
+    /// Downloads a file and ends the process just before it could record that.
+    private func crashed(
+        _ way: Way,
+        _ checksum: DownloadRequest.Checksum? = nil,
+        _ test: (FaultRig) async throws -> Void
+    )
+        async throws
+    {
+        try await FaultRig.run(serving: way.content.resource()) { rig in
+            try await rig.download(try request(rig, way, checksum))
+            await rig.downloader.shutDown()
+            let queue = try DatabaseQueue(path: rig.configuration.storage.stateFolder + "/default.sqlite")
+            try await queue.write { database in
+                try database.execute(
+                    sql: """
+                        UPDATE download SET status = 'publishing', partPath = ?, finished = NULL, finishedAt = NULL
+                        """,
+                    arguments: [rig.path + ".haulpart"]
+                )
+            }
+            try queue.close()
+            try await test(rig)
+        }
+    }
+
+    /// The file that was changed stays, and is not what was asked for.
+    private func expectForeign(_ rig: FaultRig, _ way: Way, _ request: DownloadRequest) async throws {
+        try await reopened(rig) { next async throws in
+            switch way {
+            case .alone: #expect(await failure(next, request)?.code == .fileExists)
+            case .inABatch:
+                let done = try await next.add(request).result()
+                #expect(done.path == rig.folder + "/file (1).bin")
+                #expect(try way.content.matches(fileAt: done.path))
+            }
+        }
+        #expect(try isChanged(rig.path, way.content))
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileFoundAfterACrashIsRecorded(_ way: Way) async throws {
+        try await crashed(way) { rig in
+            let request = try request(rig, way)
+            for _ in 1...2 {
+                try await reopened(rig) { next async throws in
+                    let done = try await next.add(request).result()
+                    #expect(done.path == rig.path)
+                }
+            }
+            #expect(try rig.holdsOnly(way.content))
+            #expect(rig.server.requests.count == 1)
+            // From then on a change of it is seen.
+            try change(rig.path)
+            try await expectForeign(rig, way, request)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileChangedAfterACrashIsNotComplete(_ way: Way) async throws {
+        try await crashed(way) { rig in
+            try change(rig.path)
+            try await expectForeign(rig, way, try request(rig, way))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileChangedAfterACrashDoesNotHaveItsDigest(_ way: Way) async throws {
+        let checksum = way.content.digest
+        try await crashed(way, checksum) { rig in
+            try change(rig.path)
+            try await expectForeign(rig, way, try request(rig, way, checksum))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func aFileTouchedAfterACrashIsKnownByItsDigest(_ way: Way) async throws {
+        let checksum = way.content.digest
+        try await crashed(way, checksum) { rig in
+            try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: rig.path)
+            for _ in 1...2 {
+                try await reopened(rig) { next async throws in
+                    let done = try await next.add(try request(rig, way, checksum)).result()
+                    #expect(done.path == rig.path && done.proof == .digest)
+                }
+            }
+            #expect(try rig.holdsOnly(way.content))
+            #expect(rig.server.requests.count == 1)
+        }
+    }
+
+    // MARK: Another description of a file that is complete
+
+    /// A description that the file does not match.
+    enum Mismatch: CaseIterable, Sendable {
+        case size, sizeAndPieces, piecesOfTheSameSize
+
+        func apply(to request: inout DownloadRequest) {
+            let other = TestContent(seed: 9, count: self == .piecesOfTheSameSize ? 400_000 : 500_000)
+            request.size = other.count
+            if self != .size { request.pieces = other.pieces(FoundFileTests.piece) }
+        }
+    }
+
+    @Test(arguments: Mismatch.allCases, [true, false])
+    func aCompleteFileThatIsNotAsDescribedIsNotWhatIsAskedFor(_ mismatch: Mismatch, hadPieces: Bool) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await rig.download { request in
+                if hadPieces { (request.pieces, request.size) = (content.pieces(Self.piece), content.count) }
+            }
+            let error = try await rig.failure { mismatch.apply(to: &$0) }
+            #expect(error.code == .fileExists)
+            #expect(try rig.holdsOnly(content))
+        }
+    }
+
+    @Test func aCompleteFileIsComparedWithNewPiecesOnce() async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try await rig.download()
+            for _ in 1...2 {
+                let done = try await rig.download { request in
+                    (request.pieces, request.size) = (content.pieces(Self.piece), content.count)
+                }
+                #expect(done.alreadyExisted)
+            }
+            #expect(rig.server.requests.count == 1)
+            // The pieces are remembered.
+            guard case .nothingToDo = try await rig.downloader.repair(rig.path) else {
+                Issue.record("nothing is wrong with it")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: Mismatch.allCases)
+    func aFileThatIsLeftAloneMustBeAsDescribed(_ mismatch: Mismatch) async throws {
+        try await FaultRig.run(serving: content.resource()) { rig in
+            try Data(content.bytes(0..<content.count)).write(to: URL(fileURLWithPath: rig.path))
+            let error = try await rig.failure { request in
+                mismatch.apply(to: &request)
+                request.onConflict = .skip
+            }
+            #expect(error.code == .checksumMismatch)
+            #expect(try rig.holdsOnly(content))
+            let done = try await rig.download { request in
+                (request.pieces, request.size) = (content.pieces(Self.piece), content.count)
+                request.onConflict = .skip
+            }
+            #expect(done.alreadyExisted)
+            #expect(rig.server.requests.isEmpty)
+        }
+    }
+}
