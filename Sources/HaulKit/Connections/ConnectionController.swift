@@ -50,7 +50,7 @@ struct ConnectionController: Sendable, Equatable {
     }
 
     private struct Sample: Sendable, Equatable {
-        let receivedRanges: Int64
+        let received: Int64
         let at: Instant
     }
 
@@ -101,17 +101,17 @@ struct ConnectionController: Sendable, Equatable {
 
     /// To be called about five times a second while there are connections.
     /// - Parameters:
-    ///   - landed: bytes of the file that are here.
+    ///   - received: number of bytes of the file that are here.
     ///   - flowing: connections that get bytes.
     ///   - opening: connections that wait for their first answer.
     ///   - missing: bytes of the file still to come.
-    mutating func tick(receivedRanges: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
+    mutating func tick(received: Int64, flowing: Int, opening: Int, missing: Int64, at now: Instant) {
         if let last = recent.last, now <= last.at { return }
-        let receivedRanges = max(receivedRanges, 0)
+        let received = max(received, 0)
         if aimedAt == nil { aimedAt = now }
         followHost(flowing: flowing, at: now)
-        measure(receivedRanges: receivedRanges, flowing: flowing, at: now)
-        remember(receivedRanges: receivedRanges, at: now)
+        measure(received: received, flowing: flowing, at: now)
+        remember(received: received, at: now)
         guard let window else { return }
         if window.isIdling { isBursting = true }
         let pace = min(window.bytesPerSecond, recentSpeed)
@@ -120,24 +120,24 @@ struct ConnectionController: Sendable, Equatable {
 
     // MARK: Measuring
 
-    private mutating func measure(receivedRanges: Int64, flowing: Int, at now: Instant) {
+    private mutating func measure(received: Int64, flowing: Int, at now: Instant) {
         guard flowing > 0 else {
             window = nil
             return
         }
         if window != nil {
-            if window?.add(receivedRanges: receivedRanges, at: now) != true { window = nil }
+            if window?.add(received: received, at: now) != true { window = nil }
             return
         }
         guard isReady(flowing: flowing, at: now) else { return }
         // What began to flow between the last tick and this one counts from the last: the first bytes come fast.
-        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.receivedRanges <= receivedRanges,
+        if let last = recent.last, let aimedAt, last.at >= aimedAt, last.received <= received,
             now - last.at < .milliseconds(350)
         {
-            window = FlowWindow(receivedRanges: last.receivedRanges, at: last.at)
-            _ = window?.add(receivedRanges: receivedRanges, at: now)
+            window = FlowWindow(received: last.received, at: last.at)
+            _ = window?.add(received: received, at: now)
         } else {
-            window = FlowWindow(receivedRanges: receivedRanges, at: now)
+            window = FlowWindow(received: received, at: now)
         }
     }
 
@@ -149,18 +149,18 @@ struct ConnectionController: Sendable, Equatable {
         return now - aimedAt >= Self.patience
     }
 
-    private mutating func remember(receivedRanges: Int64, at now: Instant) {
-        if let last = recent.last, receivedRanges < last.receivedRanges { recent.removeAll() }
+    private mutating func remember(received: Int64, at now: Instant) {
+        if let last = recent.last, received < last.received { recent.removeAll() }
         // Ticks that come thick and fast must not make a long list.
         if recent.count >= 2, now - recent[recent.count - 2].at < .milliseconds(100) { recent.removeLast() }
-        recent.append(Sample(receivedRanges: receivedRanges, at: now))
+        recent.append(Sample(received: received, at: now))
         while recent.count > 2, now - recent[1].at >= .seconds(2) { recent.removeFirst() }
     }
 
     /// Bytes a second over the last two seconds.
     private var recentSpeed: Double {
         guard let first = recent.first, let last = recent.last, last.at > first.at else { return 0 }
-        return Double(last.receivedRanges - first.receivedRanges) / (last.at - first.at).seconds
+        return Double(last.received - first.received) / (last.at - first.at).seconds
     }
 
     // MARK: Deciding

@@ -12,25 +12,25 @@ struct FlowWindow: Sendable, Equatable {
         let bytes: Int64
     }
 
-    init(receivedRanges: Int64, at now: Instant) {
+    init(received: Int64, at now: Instant) {
         startedAt = now
         endedAt = now
-        landedAtStart = receivedRanges
-        landedAtEnd = receivedRanges
+        landedAtStart = received
+        landedAtEnd = received
     }
 
     /// So much is enough to tell idling apart; a window that is open for an hour need not remember more.
     private static let ticksRemembered = 64
 
     /// - Returns: false when the count went backwards or nothing was heard for long: the window says nothing then.
-    mutating func add(receivedRanges: Int64, at now: Instant) -> Bool {
+    mutating func add(received: Int64, at now: Instant) -> Bool {
         let elapsed = now - endedAt
-        guard receivedRanges >= landedAtEnd, elapsed >= .zero, elapsed < .seconds(3) else { return false }
+        guard received >= landedAtEnd, elapsed >= .zero, elapsed < .seconds(3) else { return false }
         if elapsed > .zero, ticks.count < Self.ticksRemembered {
-            ticks.append(Tick(seconds: elapsed.seconds, bytes: receivedRanges - landedAtEnd))
+            ticks.append(Tick(seconds: elapsed.seconds, bytes: received - landedAtEnd))
         }
         endedAt = now
-        landedAtEnd = receivedRanges
+        landedAtEnd = received
         return true
     }
 

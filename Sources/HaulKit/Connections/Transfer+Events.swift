@@ -11,7 +11,7 @@ extension Transfer {
             if !isHeldBack {
                 let flowing = active.values.count { $0.isFlowing }
                 controller.tick(
-                    receivedRanges: persisted.count,
+                    received: persisted.count,
                     flowing: flowing,
                     opening: active.count - flowing,
                     missing: plan.total - persisted.count,

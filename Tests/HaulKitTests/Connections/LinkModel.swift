@@ -77,7 +77,7 @@ struct LinkSimulation {
         let count = flowingCount
         flowing.append((now, count))
         controller.tick(
-            receivedRanges: Int64(receivedRanges),
+            received: Int64(receivedRanges),
             flowing: count,
             opening: connections.count - count,
             missing: Int64(length - receivedRanges),

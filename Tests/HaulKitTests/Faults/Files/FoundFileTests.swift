@@ -11,7 +11,7 @@ struct FoundFileTests {
     private let content = TestContent.first
 
     /// Opens another downloader over the rig's store, whose own must be shut down.
-    private func reopened(_ rig: FaultRig, _ test: (Downloader) async throws -> Void) async throws {
+    private func reopened(_ rig: DownloaderRig, _ test: (Downloader) async throws -> Void) async throws {
         let next = try await Downloader(rig.configuration)
         var failure: (any Error)?
         do { try await test(next) } catch { failure = error }
@@ -41,7 +41,7 @@ struct FoundFileTests {
 
     @Test func aFileCutShortWhoseRepairWasInterruptedIsNotComplete() async throws {
         let (big, piece) = (TestContent(seed: 1, count: 1_000_000), Self.piece)
-        try await FaultRig.run(serving: big.resource().paced(10_000), configure: { $0.share() }) { rig in
+        try await DownloaderRig.run(serving: big.resource().paced(10_000), configure: { $0.share() }) { rig in
             let half = big.bytes(0..<8 * piece)
             try Data(half).write(to: URL(fileURLWithPath: rig.path))
             let request = try rig.request { request in
@@ -73,7 +73,7 @@ struct FoundFileTests {
         var content: TestContent { self == .alone ? .first : TestContent(seed: 2, count: 40_000) }
     }
 
-    private func request(_ rig: FaultRig, _ way: Way, _ checksum: DownloadRequest.Checksum? = nil) throws
+    private func request(_ rig: DownloaderRig, _ way: Way, _ checksum: DownloadRequest.Checksum? = nil) throws
         -> DownloadRequest
     {
         try rig.request { request in
@@ -86,11 +86,11 @@ struct FoundFileTests {
     private func crashed(
         _ way: Way,
         _ checksum: DownloadRequest.Checksum? = nil,
-        _ test: (FaultRig) async throws -> Void
+        _ test: (DownloaderRig) async throws -> Void
     )
         async throws
     {
-        try await FaultRig.run(serving: way.content.resource()) { rig in
+        try await DownloaderRig.run(serving: way.content.resource()) { rig in
             try await rig.download(try request(rig, way, checksum))
             await rig.downloader.shutDown()
             let queue = try DatabaseQueue(path: rig.configuration.storage.stateFolder + "/default.sqlite")
@@ -108,7 +108,7 @@ struct FoundFileTests {
     }
 
     /// The file that was changed stays, and is not what was asked for.
-    private func expectForeign(_ rig: FaultRig, _ way: Way, _ request: DownloadRequest) async throws {
+    private func expectForeign(_ rig: DownloaderRig, _ way: Way, _ request: DownloadRequest) async throws {
         try await reopened(rig) { next async throws in
             switch way {
             case .alone: #expect(await failure(next, request)?.code == .fileExists)
@@ -187,7 +187,7 @@ struct FoundFileTests {
 
     @Test(arguments: Mismatch.allCases, [true, false])
     func aCompleteFileThatIsNotAsDescribedIsNotWhatIsAskedFor(_ mismatch: Mismatch, hadPieces: Bool) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download { request in
                 if hadPieces { (request.pieces, request.size) = (content.pieces(Self.piece), content.count) }
             }
@@ -198,7 +198,7 @@ struct FoundFileTests {
     }
 
     @Test func aCompleteFileIsComparedWithNewPiecesOnce() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try await rig.download()
             for _ in 1...2 {
                 let done = try await rig.download { request in
@@ -217,7 +217,7 @@ struct FoundFileTests {
 
     @Test(arguments: Mismatch.allCases)
     func aFileThatIsLeftAloneMustBeAsDescribed(_ mismatch: Mismatch) async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try Data(content.bytes(0..<content.count)).write(to: URL(fileURLWithPath: rig.path))
             let error = try await rig.failure { request in
                 mismatch.apply(to: &request)

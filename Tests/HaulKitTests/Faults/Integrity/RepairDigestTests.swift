@@ -10,7 +10,7 @@ struct RepairDigestTests {
     private static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)
 
-    private func request(_ rig: FaultRig, isContradictory: Bool = true) throws -> DownloadRequest {
+    private func request(_ rig: DownloaderRig, isContradictory: Bool = true) throws -> DownloadRequest {
         let wrong = try DownloadRequest.Checksum("sha256:" + String(repeating: "ab", count: 32))
         return try rig.request { request in
             (request.pieces, request.size) = (content.pieces(Self.piece), content.count)
@@ -18,14 +18,14 @@ struct RepairDigestTests {
         }
     }
 
-    private func put(_ rig: FaultRig, isDamaged: Bool) throws {
+    private func put(_ rig: DownloaderRig, isDamaged: Bool) throws {
         var bytes = content.bytes(0..<content.count)
         if isDamaged { bytes[70_000] ^= 1 }
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
     }
 
     @Test func piecesThatAreRightDoNotMakeUpForAWrongDigest() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try put(rig, isDamaged: false)
             let request = try request(rig)
             let error = await #expect(throws: DownloadError.self) {
@@ -38,7 +38,7 @@ struct RepairDigestTests {
     }
 
     @Test func theFileKeepsItsNameWhereTheDigestIsWrongAfterTheRepair() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try put(rig, isDamaged: true)
             guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
             else {
@@ -54,7 +54,7 @@ struct RepairDigestTests {
     }
 
     @Test func aFileThatWasRepairedCanBeRenamed() async throws {
-        try await FaultRig.run(serving: content.resource()) { rig in
+        try await DownloaderRig.run(serving: content.resource()) { rig in
             try put(rig, isDamaged: true)
             let repair = try await rig.downloader.repair(rig.path, from: try request(rig, isContradictory: false))
             guard case .fetching(let download, _) = repair else {
