@@ -48,7 +48,7 @@ extension Downloader {
                     return catalog.factory.task(saved, id)
                 }
                 // What was said of it was true of this version.
-                saved.record.forgetDescription()
+                saved.record.dropDescription()
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()

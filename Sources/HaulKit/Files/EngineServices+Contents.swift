@@ -52,7 +52,7 @@ extension EngineServices {
         if existingFile.modified != claimed.modified {
             if let checksum = record.request.checksum ?? record.resource?.digest {
                 guard try await digest(checksum.algorithm, of: path, until: flag) == checksum else { return }
-                saved.record.proof = .digest
+                saved.record.prove()
             } else if let pieces = record.request.pieces {
                 guard try await hasPieces(pieces, path, until: flag) else { return }
             } else {

@@ -58,7 +58,7 @@ extension DownloadRecord {
     }
 
     /// Another version of the file is asked for.
-    mutating func forgetDescription() {
+    mutating func dropDescription() {
         (request.checksum, request.pieces, request.size) = (nil, nil, nil)
     }
 
@@ -83,6 +83,9 @@ extension DownloadRecord {
         status = .failed
         error = reason
     }
+
+    /// The file was just found to have its digest.
+    mutating func prove() { proof = .digest }
 
     /// Records digests that a finished file was just found to have, so that it need not be read again.
     ///
