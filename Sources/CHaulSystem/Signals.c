@@ -59,6 +59,10 @@ int haul_catch_signals(const int32_t *signals, int count) {
     return 0;
 }
 
+void haul_release_signals(const int32_t *signals, int count) {
+    for (int i = 0; i < count; i++) signal(signals[i], SIG_DFL);
+}
+
 int haul_ignores_signal(int signal) {
     struct sigaction action;
     return sigaction(signal, 0, &action) == 0 && action.sa_handler == SIG_IGN;

@@ -21,23 +21,35 @@ struct CookieOptions: ParsableArguments {
     func apply(to configuration: inout Downloader.Configuration) throws {
         configuration.network.collectsCookies = saveCookies != nil
         guard let loadCookies else { return }
-        guard let file = FileHandle(forReadingAtPath: loadCookies) else {
-            throw Complaint("\(loadCookies) cannot be read.", .usage)
-        }
-        let data = try file.read(upToCount: Self.mostBytes) ?? Data()
-        guard data.count < Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
+        let data = try OptionFile.contents(loadCookies, limit: Self.mostBytes)
+        guard data.count <= Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
     }
 
+    /// Writes the cookies; a failure is printed.
+    ///
+    /// - Parameter status: how the downloads ended.
+    /// - Returns: the status of the command: that of the downloads, or ``ExitStatus/disk`` where they are complete and the cookies
+    ///   were not written.
+    func save(_ cookies: Cookies, after status: ExitStatus) -> ExitStatus {
+        do {
+            try save(cookies)
+            return status
+        } catch {
+            Output.error((error as? Complaint)?.sentence ?? "\(error)")
+            return status == .complete ? .disk : status
+        }
+    }
+
     /// Replaces the file by a rename, so that it is always complete. Only its owner may read it.
-    func save(_ cookies: Cookies) throws {
+    private func save(_ cookies: Cookies) throws {
         guard let saveCookies else { return }
         var status = stat()
         if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
         }
         // If the name is a link, its target is replaced.
-        let path = URL(fileURLWithPath: FilePaths.absolute(saveCookies)).resolvingSymlinksInPath().path
+        let path = URL(fileURLWithPath: try FilePaths.absolute(saveCookies)).resolvingSymlinksInPath().path
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         var isWritten = descriptor >= 0

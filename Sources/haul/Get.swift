@@ -54,25 +54,39 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         haul_keep_freed_memory()
-        // Before the store is opened: while standard input is read, a signal may end the process at once.
-        var list: InputList?
+        var named = NamedFiles()
         try await Session.run(
-            configuration { list = try sources.inputFile.map(InputList.init(path:)) },
+            configuration { named = try read() },
             json ? .json : quiet ? .quiet : .terminal(isVerbose: verbose),
             .get
         ) { session in
-            let hooks = try hooks.hooks()
-            let wanted = try await wanted(list, session)
+            let wanted = try await wanted(named, session)
             // Only now: hooks are not for the download of a Metalink document.
-            try await session.downloader.update { $0.hooks.actions = hooks }
+            let actions = named.hooks
+            try await session.downloader.update { $0.hooks.actions = actions }
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
                 await session.downloader.waitForHooks(within: .seconds(30 * 86_400))
             }
-            try cookies.save(session.downloader.cookies)
-            return status
+            return cookies.save(session.downloader.cookies, after: status)
         }
+    }
+
+    /// What stands in files that are named on the command line. Any of them may be a pipe, which is waited for: so they are read
+    /// before the store is opened, while a signal may end the process at once.
+    private struct NamedFiles {
+        var list: InputList?
+        var metalinks: [MetalinkOption] = []
+        var hooks: [Downloader.Hook] = []
+    }
+
+    private func read() throws -> NamedFiles {
+        NamedFiles(
+            list: try sources.inputFile.map(InputList.init(path:)),
+            metalinks: try (urls.filter(MetalinkOption.isFile) + sources.metalink).map(MetalinkOption.init),
+            hooks: try hooks.hooks()
+        )
     }
 
     /// A trace that cannot be written stops no download.
@@ -83,8 +97,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    private func configuration(_ readList: () throws -> Void) throws -> Downloader.Configuration {
-        try readList()
+    private func configuration(_ readFiles: () throws -> Void) throws -> Downloader.Configuration {
+        try readFiles()
         var configuration = try network.configuration()
         try cookies.apply(to: &configuration)
         disk.apply(to: &configuration)
@@ -99,9 +113,9 @@ struct Get: AsyncParsableCommand {
         return configuration
     }
 
-    private func wanted(_ list: InputList?, _ session: Session) async throws -> Wanted {
+    private func wanted(_ named: NamedFiles, _ session: Session) async throws -> Wanted {
         let texts = urls.filter { !MetalinkOption.isFile($0) }
-        let metalinks = (urls.filter(MetalinkOption.isFile) + sources.metalink).map(MetalinkOption.init)
+        let (list, metalinks) = (named.list, named.metalinks)
         guard texts.count + (list?.lines.count ?? 0) + metalinks.count <= 1 || options.areForMany else {
             throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }

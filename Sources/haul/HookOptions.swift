@@ -59,7 +59,7 @@ struct HookOptions: ParsableArguments {
 
     /// Checked at the start, not at the end of the first download.
     static func program(_ path: String) throws -> String {
-        let absolute = FilePaths.absolute(path)
+        let absolute = try FilePaths.absolute(path)
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: absolute, isDirectory: &isFolder), !isFolder.boolValue,
             FileManager.default.isExecutableFile(atPath: absolute)
@@ -80,10 +80,12 @@ struct HookOptions: ParsableArguments {
         return url
     }
 
+    private static let mostSecretBytes = 64 << 10
+
     private static func secret(_ path: String) throws -> String {
-        let text: String
-        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
-            throw Complaint("\(path) cannot be read.", .usage)
+        let data = try OptionFile.contents(path, limit: mostSecretBytes)
+        guard data.count <= mostSecretBytes, let text = String(data: data, encoding: .utf8) else {
+            throw Complaint("\(path) holds no secret: it is too large, or no text in UTF-8.", .usage)
         }
         // Editors end a file with a line break, which does not belong to the secret.
         let secret = text.trimmingCharacters(in: .newlines)

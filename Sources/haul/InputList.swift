@@ -14,18 +14,7 @@ struct InputList {
 
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
-        if path == "-" {
-            self.init(path: path, FileHandle.standardInput.readDataToEndOfFile())
-        } else {
-            // A file, or a pipe as in `-i <(command)`.
-            guard
-                let contents = try? FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(path)))
-                    .readToEnd() ?? Data()
-            else {
-                throw Complaint("\(path) cannot be read.", .usage)
-            }
-            self.init(path: path, contents)
-        }
+        self.init(path: path, path == "-" ? try OptionFile.standardInput() : try OptionFile.contents(path))
     }
 
     init(path: String, _ data: Data) {

@@ -1,5 +1,6 @@
 import CHaulSystem
 import Foundation
+import HaulKit
 import Synchronization
 
 /// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, a second at once. Only a hangup is never the second: a terminal that
@@ -32,11 +33,13 @@ enum Interruption {
         // A signal that `nohup` made the process ignore stays ignored.
         let signals = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
-        Thread.detachNewThread {
+        let code = DetachedThread.start {
             while true {
                 take(haul_await_signal())
             }
         }
+        // Without the thread no signal would be noticed: better that the first one ends the process, which loses little.
+        if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
 
     /// - Parameter stop: called once, after the first signal.

@@ -5,7 +5,14 @@ import HaulKit
 struct MetalinkOption {
     let place: String
 
-    init(_ place: String) { self.place = place }
+    /// What the file says; nil for a URL, which is fetched when there is a downloader.
+    private let document: Metalink?
+
+    /// Reads the document if it is a file: while it is waited for, as where it is a pipe, a signal may still end the process at once.
+    init(_ place: String) throws {
+        self.place = place
+        document = place.contains("://") ? nil : try Metalink(OptionFile.contents(place, limit: Metalink.maximumBytes))
+    }
 
     /// Whether an argument in place of a URL names such a file.
     static func isFile(_ argument: String) -> Bool {
@@ -15,7 +22,7 @@ struct MetalinkOption {
     /// The URL of the document; nil for a file.
     var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
-    /// Reads the document, and reports what in it cannot be used.
+    /// Fetches the document if need be, and reports what in it cannot be used.
     func load(_ session: Session, _ network: NetworkOptions) async throws -> Metalink {
         let metalink = try await read(session.downloader, network)
         for remark in metalink.remarks { session.display.noted(remark) }
@@ -23,24 +30,9 @@ struct MetalinkOption {
     }
 
     private func read(_ downloader: Downloader, _ network: NetworkOptions) async throws -> Metalink {
-        guard place.contains("://") else { return try Metalink(contents()) }
+        if let document { return document }
         var request = DownloadRequest(try GetOptions.spelled(place), to: .folder(path: "."))
         network.apply(to: &request)
         return try await downloader.metalink(request)
-    }
-
-    private func contents() throws -> Data {
-        // Limited to the size of a document: the path may be a disk image, or an endless device.
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(place)))
-            defer { try? handle.close() }  // nothing was written
-            var data = Data()
-            while data.count <= Metalink.maximumBytes, let part = try handle.read(upToCount: 1 << 20), !part.isEmpty {
-                data += part
-            }
-            return data
-        } catch {
-            throw Complaint("\(place) cannot be read.", .usage)
-        }
     }
 }

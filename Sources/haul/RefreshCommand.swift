@@ -1,5 +1,6 @@
 import Foundation
 import HaulKit
+import Synchronization
 
 /// `--refresh-command`: a program that prints a URL.
 ///
@@ -13,15 +14,35 @@ struct RefreshCommand: Sendable {
         let description: String
     }
 
+    /// How many of these programs are wanted or run.
+    private static let running = Mutex(0)
+
+    /// Waits until the programs that were told to end have done so, or have been killed, which takes a second.
+    static func waitForEnds() async {
+        let deadline = ContinuousClock.now + .seconds(3)
+        while running.withLock({ $0 > 0 }), .now < deadline {
+            // Never cancelled; it would then only ask more often.
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
     func source(_ query: SourceQuery) async throws -> DownloadSource {
+        Self.running.withLock { $0 += 1 }
+        defer { Self.running.withLock { $0 -= 1 } }
         let environment = Self.environment(query, over: ProcessInfo.processInfo.environment)
         let output = try await ProgramOutput.of(path, environment: environment)
         guard output.status == 0 else {
             let end = output.status < 256 ? "with status \(output.status)" : "by signal \(output.status - 256)"
-            let complaint = output.complaint.isEmpty ? "" : ": \(output.complaint)"
-            throw Failure(description: "\(path) ended \(end)\(complaint)")
+            let complaint = Self.complaint(output.complaint, query.url)
+            throw Failure(description: "\(path) ended \(end)\(complaint.isEmpty ? "" : ": \(complaint)")")
         }
         return try source(output.text)
+    }
+
+    /// The end of what the program complained of, without the secrets of URLs. They are removed before it is cut: the rest of a URL
+    /// could not be told from other text.
+    static func complaint(_ text: String, _ url: URL?) -> String {
+        String(URL.maskedText(text, knowing: url).unicodeScalars.suffix(512))
     }
 
     /// - Parameter text: the output of the program.

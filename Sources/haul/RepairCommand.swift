@@ -29,8 +29,11 @@ struct RepairCommand: AsyncParsableCommand {
 
     func run() async throws {
         let style: Session.Style = quiet ? .quiet : .terminal(isVerbose: false)
-        try await Session.run(network.configuration(), style, .repair) { session in
-            let request = try await request(session)
+        // Read before the store is opened: see ``Get``.
+        var document: MetalinkOption?
+        try await Session.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair) {
+            session in
+            let request = try await request(document, session)
             switch try await session.downloader.repair(
                 file,
                 from: request,
@@ -47,17 +50,22 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    private func request(_ session: Session) async throws -> DownloadRequest? {
+    private func configuration(_ readMetalink: () throws -> Void) throws -> Downloader.Configuration {
+        try readMetalink()
+        return try network.configuration()
+    }
+
+    private func request(_ metalink: MetalinkOption?, _ session: Session) async throws -> DownloadRequest? {
         guard let metalink else { return nil }
-        let files = try await MetalinkOption(metalink).load(session, network).files
-        let name = URL(fileURLWithPath: FilePaths.absolute(file)).lastPathComponent
+        let files = try await metalink.load(session, network).files
+        let name = URL(fileURLWithPath: try FilePaths.absolute(file)).lastPathComponent
         let described =
             files.count == 1 ? files.first : files.first { $0.name.split(separator: "/").last ?? "" == name }
         guard let described else {
             throw Complaint("The Metalink describes \(files.count) files, and none of them is called \(name).", .usage)
         }
         var request = DownloadRequest(described, into: ".")
-        network.apply(to: &request, from: MetalinkOption(metalink))
+        network.apply(to: &request, from: metalink)
         return request
     }
 }

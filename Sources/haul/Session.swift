@@ -69,6 +69,8 @@ struct Session {
 
     private static func close(_ downloader: Downloader, _ trace: DownloadTrace?) async {
         await downloader.shutDown()
+        // Programs are ended by this process, and would outlive it.
+        await RefreshCommand.waitForEnds()
         Interruption.end()
         if let sentence = await trace?.close() { Output.error(sentence) }
     }

@@ -1,4 +1,6 @@
 import Foundation
+import HaulKit
+import Synchronization
 import Testing
 
 @testable import haul
@@ -62,5 +64,28 @@ struct OutputWriterTests {
         for _ in 0..<5 { writer.put("line\n", to: descriptor) }
         #expect(writer.finish { false })
         #expect(writer.lost(descriptor) == 5)
+    }
+
+    @Test func printsOnItsCallersWhileThereIsNoThread() async throws {
+        let pipe = try pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        let asked = Mutex(0)
+        let writer = OutputWriter(startThread: { body in
+            let isTooEarly = asked.withLock {
+                $0 += 1
+                return $0 <= 20
+            }
+            return isTooEarly ? EAGAIN : DetachedThread.start(body)
+        })
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<20 { group.addTask { writer.put("\(number)\n", to: descriptor) } }
+        }
+        #expect(writer.finish { false })
+        // Then there is one.
+        for number in 20..<40 { writer.put("\(number)\n", to: descriptor) }
+        #expect(writer.finish { false })
+        try pipe.fileHandleForWriting.close()
+        let text = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(text.split(separator: "\n").compactMap { Int($0) }.sorted() == Array(0..<40))
     }
 }

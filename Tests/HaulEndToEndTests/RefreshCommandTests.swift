@@ -128,4 +128,41 @@ struct RefreshCommandTests {
         let result = try await haul.run("get", "--refresh-command", link, "haul-source:a")
         #expect(result.status == 130, "\(result.errors)")
     }
+
+    @Test(arguments: [true, false]) func showsNoSecretsOfTheURLThatTheProgramRepeats(isJSON: Bool) async throws {
+        let server = try await TestServer.start { _ in .empty(403, "Forbidden") }
+        let long = String(repeating: "SIGNATURE", count: 200)
+        let url = server.url("/x?sig=\(long)").replacingOccurrences(of: "http://", with: "http://user:PASSWORD@")
+        let link = try program(
+            """
+            printf 'from http://h/x?sig=SIGNATURE with %s: cannot renew %s now' "${HAUL_URL##*=}" "$HAUL_URL" >&2
+            exit 1
+            """
+        )
+        let arguments = ["get", "--retries", "0", "--refresh-command", link] + (isJSON ? ["--json"] : []) + [url]
+        let result = try await haul.start(arguments).result()
+        #expect(result.status == 1, "\(result)")
+        let told = result.output + result.errors
+        #expect(!told.contains("PASSWORD") && !told.contains("SIGNATURE"), "\(told)")
+        #expect(told.contains("cannot renew"), "\(told)")
+        await server.stop()
+    }
+
+    @Test func leavesNoProgramBehindThatIgnoresSignals() async throws {
+        let link = try program(
+            """
+            trap '' TERM INT
+            echo $$ > \(scripts.path)/pid
+            kill -INT $PPID
+            while :; do sleep 1; done
+            """
+        )
+        let result = try await haul.run("get", "--refresh-command", link, "haul-source:a")
+        #expect(result.status == 130, "\(result)")
+        let text = try String(contentsOfFile: scripts("pid"), encoding: .utf8)
+        let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        #expect(kill(process, 0) != 0)
+        // Where it fails.
+        kill(-process, SIGKILL)
+    }
 }

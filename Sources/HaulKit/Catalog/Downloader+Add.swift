@@ -159,15 +159,15 @@ extension Downloader {
         if isAbsolute { return request }
         let root = request.root
         switch request.destination {
-        case .file(let path): request.destination = .file(path: absolute(path))
-        case .folder(let path): request.destination = .folder(path: absolute(path))
+        case .file(let path): request.destination = .file(path: try absolute(path))
+        case .folder(let path): request.destination = .folder(path: try absolute(path))
         }
         // Another destination has no root yet.
-        request.root = root.map(absolute)
+        request.root = if let root { try absolute(root) } else { nil }
         return request
     }
 
-    static func absolute(_ path: String) -> String {
-        FilePaths.isAbsoluteAndPlain(path) ? path : FilePaths.absolute(path)
+    static func absolute(_ path: String) throws(DownloadError) -> String {
+        FilePaths.isAbsoluteAndPlain(path) ? path : try FilePaths.absolute(path)
     }
 }

@@ -39,7 +39,7 @@ extension Downloader {
 
     func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
         try checkIsOpen()
-        let (disk, path) = (disk, Self.absolute(path))
+        let (disk, path) = (disk, try Self.absolute(path))
         return try await services.onDisk { () throws(DiskError) in try disk.freeSpace(near: path)?.free }
     }
 

@@ -23,7 +23,8 @@ extension DiskError.Kind {
             case ENOENT: .notFound
             case EEXIST: .alreadyExists
             case ELOOP: .isSymbolicLink
-            case ENOTDIR, EISDIR: .notAFolder
+            case ENOTDIR: .notAFolder
+            case EISDIR: .notAFile
             case EFBIG: .fileTooLarge
             default: .other
             }

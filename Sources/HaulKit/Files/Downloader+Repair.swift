@@ -34,7 +34,7 @@ extension Downloader {
         progress: @escaping @Sendable (_ done: Int64, _ of: Int64) -> Void = { _, _ in }
     ) async throws(DownloadError) -> Repair {
         try checkIsOpen()
-        let path = Self.absolute(path)
+        let path = try Self.absolute(path)
         let given = request
         var request: DownloadRequest
         if let given { request = given } else { request = try await earlierRequest(for: path) }

@@ -33,10 +33,8 @@ package enum FilePaths {
     /// The same place as a path from the root without `.`, `..` and empty parts. A `~` is a character like any other: replacing it is the
     /// shell's business.
     ///
-    /// - Parameter folder: where a path begins that is not absolute; the current folder.
-    package static func absolute(_ path: String, from folder: String = FileManager.default.currentDirectoryPath)
-        -> String
-    {
+    /// - Parameter folder: where a path begins that is not absolute.
+    package static func absolute(_ path: String, from folder: String) -> String {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
         var parts: [Substring.UTF8View.SubSequence] = []
         for part in (isAbsolute ? path : join(folder, path)).utf8.split(separator: UInt8(ascii: "/")) {
@@ -44,6 +42,23 @@ package enum FilePaths {
             if part.elementsEqual("..".utf8) { parts = parts.dropLast() } else { parts.append(part) }
         }
         return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
+    }
+
+    /// The same, where a path that is not absolute begins in the current folder.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` for such a path when the current folder was removed or
+    ///   lies below a folder that may not be read.
+    package static func absolute(_ path: String) throws(DownloadError) -> String {
+        if path.utf8.first == UInt8(ascii: "/") { return absolute(path, from: "/") }
+        let folder = FileManager.default.currentDirectoryPath
+        guard folder.utf8.first == UInt8(ascii: "/") else {
+            throw DownloadError(
+                .diskFailed,
+                "The current folder, in which \(path.isEmpty ? "a relative path" : path) would begin, no longer exists "
+                    + "or cannot be read. Choose an existing folder."
+            )
+        }
+        return absolute(path, from: folder)
     }
 
     /// The partial file of a final path.

@@ -12,6 +12,8 @@ final class PrintedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isWhole = true
+        /// Of an end: whether the beginning is missing.
+        var isCut = false
         /// Where the program finds it; closed on our side once it has.
         var writeEnd: Int32?
         var hasProgramEnded = false
@@ -45,14 +47,20 @@ final class PrintedText: Sendable {
 
     /// Reads on a thread of its own from now on; the program has its end by now.
     ///
-    /// - Parameter onTooMuch: called when more has come than is kept of a beginning.
-    func read(onTooMuch: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - startThread: starts that thread.
+    ///   - onTooMuch: called when more has come than is kept of a beginning.
+    /// - Returns: 0, or the errno for which there is no thread: nothing is read then.
+    func read(
+        startThread: DetachedThread.Starter = DetachedThread.start,
+        onTooMuch: @escaping @Sendable () -> Void
+    ) -> Int32 {
         let end = state.withLock { state in
             defer { state.writeEnd = nil }
             return state.writeEnd
         }
         if let end { SystemCalls.close(end) }
-        Thread.detachNewThread { [self] in
+        let code = startThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 16 << 10)
             var rest = 64 << 10
             while let count = next(&buffer, &rest) {
@@ -66,6 +74,8 @@ final class PrintedText: Sendable {
             }
             waiting?.resume()
         }
+        if code != 0 { state.withLock { $0.isRead = true } }
+        return code
     }
 
     /// All that was kept, once the program has ended; and whether that is all that it printed.
@@ -79,7 +89,10 @@ final class PrintedText: Sendable {
             if isRead { continuation.resume() }
         }
         return state.withLock { state in
-            let text = String(decoding: state.bytes, as: UTF8.self)
+            // The rest of a word says nothing, and of a URL it could be the secret part.
+            let blanks = Set(" \t\r\n".utf8)
+            let bytes = state.isCut ? state.bytes.drop { !blanks.contains($0) } : state.bytes[...]
+            let text = String(decoding: bytes, as: UTF8.self)
             return (text.trimmingCharacters(in: .whitespacesAndNewlines), state.isWhole)
         }
     }
@@ -111,6 +124,7 @@ final class PrintedText: Sendable {
     private func keep(_ bytes: ArraySlice<UInt8>, _ state: inout State) -> Bool {
         switch kept {
         case .end(let most):
+            if state.bytes.count + bytes.count > most { state.isCut = true }
             state.bytes = Array((state.bytes + bytes).suffix(most))
             return false
         case .beginning(let most):

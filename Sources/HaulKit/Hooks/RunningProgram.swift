@@ -1,4 +1,5 @@
 internal import CHaulSystem
+internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
@@ -12,24 +13,36 @@ final class RunningProgram: Sendable {
     }
 
     private struct State {
+        /// 0 until it has been started.
+        var process: Int32 = 0
         var ending: Ending?
         var wasSignalled = false
         var waiting: [CheckedContinuation<Ending, Never>] = []
     }
 
-    private let process: Int32
     private let state = Mutex(State())
 
     /// Starts it without a shell: no word of its arguments is read by anybody else.
     ///
-    /// - Parameter outputs: descriptors for its standard output and standard error; what goes below 0 is lost.
+    /// - Parameters:
+    ///   - outputs: descriptors for its standard output and standard error; what goes below 0 is lost.
+    ///   - startThread: starts the thread that waits for its end.
     /// - Throws: why it cannot be started.
     init(
         _ path: String,
         _ arguments: [String],
         environment: [String: String],
-        outputs: (Int32, Int32) = (-1, -1)
+        outputs: (Int32, Int32) = (-1, -1),
+        startThread: DetachedThread.Starter = DetachedThread.start
     ) throws(SystemCalls.Errno) {
+        // A thread of its own for each, of which there are few: a wait for a process holds up whatever it shares a thread with. It is
+        // there before the program, which could not be waited for without it.
+        let isSpawned = DispatchSemaphore(value: 0)
+        let threadCode = startThread { [self] in
+            isSpawned.wait()
+            awaitEnd()
+        }
+        guard threadCode == 0 else { throw SystemCalls.Errno(code: threadCode) }
         var process: Int32 = 0
         let outputs = [outputs.0, outputs.1]
         let words = [path] + arguments
@@ -38,10 +51,9 @@ final class RunningProgram: Sendable {
                 haul_spawn(path, words, $0, outputs, &process)
             }
         }
+        if code == 0 { state.withLock { $0.process = process } }
+        isSpawned.signal()
         guard code == 0 else { throw SystemCalls.Errno(code: code) }
-        self.process = process
-        // A thread of its own for each, of which there are few: a wait for a process holds up whatever it shares a thread with.
-        Thread.detachNewThread { [self] in awaitEnd() }
     }
 
     /// How it ended, once it has.
@@ -58,13 +70,15 @@ final class RunningProgram: Sendable {
     /// Sends a signal to it and to what it started, unless it has ended.
     func send(_ signal: Int32) {
         state.withLock { state in
-            guard state.ending == nil else { return }
+            guard state.ending == nil, state.process > 0 else { return }
             state.wasSignalled = true
-            _ = haul_signal_group(process, signal)
+            _ = haul_signal_group(state.process, signal)
         }
     }
 
     private func awaitEnd() {
+        let process = state.withLock { $0.process }
+        guard process > 0 else { return }
         _ = haul_await_end(process)
         let (ending, waiting) = state.withLock { state in
             // Told to end, it may have left others behind that do not. While it is not reaped the group's number is its own.

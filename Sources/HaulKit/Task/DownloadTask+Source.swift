@@ -50,7 +50,11 @@ extension DownloadTask {
                     answer = .failure(error)
                 } catch {
                     answer = .failure(
-                        DownloadError(.sourceFailed, "The source provider returned no URL.", cause: "\(error)")
+                        DownloadError(
+                            .sourceFailed,
+                            "The source provider returned no URL.",
+                            cause: URL.maskedText("\(error)", knowing: query.url)
+                        )
                     )
                 }
                 _ = await onAnswer(answer)

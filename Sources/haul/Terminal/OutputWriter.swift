@@ -1,8 +1,10 @@
 import Dispatch
 import Foundation
+import HaulKit
 import Synchronization
 
-/// Prints on its own thread: a reader that stops reading blocks only that thread.
+/// Prints on its own thread: a reader that stops reading blocks only that thread. While the system has no thread for it, it prints on
+/// those that call it.
 ///
 /// Each line is written whole before the next one begins, also where the descriptor takes it in parts.
 final class OutputWriter: Sendable {
@@ -18,10 +20,16 @@ final class OutputWriter: Sendable {
     }
     private let state: Mutex<State>
     private let work = DispatchSemaphore(value: 0)
+    /// Held by the thread that prints.
+    private let printing = Mutex(())
+    private let startThread: DetachedThread.Starter
 
-    init(_ bounds: OutputQueue.Bounds = .init()) { state = Mutex(State(queue: OutputQueue(bounds))) }
+    init(_ bounds: OutputQueue.Bounds = .init(), startThread: @escaping DetachedThread.Starter = DetachedThread.start) {
+        state = Mutex(State(queue: OutputQueue(bounds)))
+        self.startThread = startThread
+    }
 
-    /// Never waits.
+    /// Never waits, except where there is no thread to print on.
     ///
     /// - Parameter id: the download that the text is about, if it is about one.
     func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
@@ -30,7 +38,11 @@ final class OutputWriter: Sendable {
             defer { state.hasThread = true }
             return !state.hasThread
         }
-        if isFirst { Thread.detachNewThread { [self] in run() } }
+        if isFirst, startThread({ [self] in run() }) != 0 {
+            // The next call asks for a thread again. What others have put in meanwhile is printed here.
+            state.withLock { $0.hasThread = false }
+            return printAll()
+        }
         work.signal()
     }
 
@@ -58,9 +70,15 @@ final class OutputWriter: Sendable {
         return true
     }
 
-    private func run() -> Never {
+    private func run() {
         while true {
             work.wait()
+            printAll()
+        }
+    }
+
+    private func printAll() {
+        printing.withLock { _ in
             while let line = next() {
                 if !write(line) { state.withLock { $0.queue.lost(line) } }
             }

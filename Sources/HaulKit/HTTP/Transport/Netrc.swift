@@ -23,7 +23,7 @@ public struct Netrc: Sendable {
     public init(contentsOfFile path: String) throws(DownloadError) {
         let data: Data
         do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: FilePaths.absolute(path)))
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: try FilePaths.absolute(path)))
             defer { try? handle.close() }  // nothing was written
             var contents = Data()
             while contents.count <= Self.mostBytes, let part = try handle.read(upToCount: 1 << 16), !part.isEmpty {

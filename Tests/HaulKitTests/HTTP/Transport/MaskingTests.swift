@@ -71,3 +71,24 @@ struct MaskingTests {
         #expect(error.message.contains("files.example") && !error.description.contains("secret"))
     }
 }
+
+/// Texts of programs and applications that repeat URLs.
+struct MaskedTextTests {
+    static let url = URL(string: "https://us%20er:pass%2Fword@files.example/a?token=abc%2Bdef&n=7")
+
+    @Test(arguments: [
+        ("", ""), ("no URL at all", "no URL at all"), (" two  blanks\n", " two  blanks\n"),
+        (
+            "at https://us%20er:pass%2Fword@files.example/a?token=abc%2Bdef&n=7, twice",
+            "at https://***@files.example/a?***, twice"
+        ),
+        ("pass/word, pass%2Fword", "***, ***"), ("token=abc%2Bdef&n=7 abc+def 7", "*** *** 7"),
+        ("URL='http://u:p@h.example/x?sig=1'.", "URL='http://***@h.example/x?***'."),
+        ("http://h.example/plain (http://h.example/x)", "http://h.example/plain (http://h.example/x)"),
+        ("http://h/?to=http://a:b@c/?d", "http://h/?***http://***@c/?***"), ("http://u:p[@h/?x", "http://***@h/?***"),
+    ])
+    func hidesWhatURLsHide(_ text: String, _ shown: String) {
+        #expect(URL.maskedText(text, knowing: Self.url) == shown)
+        #expect(URL.maskedText(shown, knowing: Self.url) == shown)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+@testable import haul
+
+/// Files that options name: pipes, folders, and those that cannot be read or written.
+@Suite(.timeLimit(.minutes(5)))
+struct NamedFileTests {
+    static let content = TestContent(seed: 21, count: 10_000)
+
+    let haul: HaulCommand
+    var folder: TemporaryFolder { haul.folder }
+
+    init() throws { haul = try HaulCommand() }
+
+    private func server(_ status: Int = 200) async throws -> TestServer {
+        try await TestServer.start {
+            status == 200 ? FileResource(content: Self.content).reply(to: $0) : .empty(status, "Refused")
+        }
+    }
+
+    /// Runs a line of bash in which `$0` is the command.
+    private func shell(_ line: String, _ arguments: String...) async throws -> ChildProcess.Result {
+        try await haul.start(["-c", line, HaulCommand.path] + arguments, as: "/bin/bash").result()
+    }
+
+    @Test(arguments: ["< /", "0> x"]) func saysThatStandardInputCannotBeRead(_ redirection: String) async throws {
+        let result = try await shell("exec \"$0\" get -i - \(redirection)")
+        #expect(result.status == 64 && !result.wasKilled, "\(result)")
+        #expect(result.errors.hasPrefix("haul: Standard input cannot be read."), "\(result.errors)")
+    }
+
+    @Test func readsAPipeThatDoesNotBlockToItsEnd() throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+        #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+        let text = String(repeating: "http://a.example/\n", count: 20_000)
+        // A thread of its own: the tests share few, and both sides wait for each other.
+        let writer = pipe.fileHandleForWriting
+        let code = DetachedThread.start {
+            try? writer.write(contentsOf: Data(text.utf8))  // Else less is read.
+            try? writer.close()
+        }
+        #expect(code == 0)
+        #expect(try OptionFile.contents(of: descriptor, called: "the pipe") == Data(text.utf8))
+    }
+
+    @Test(arguments: [
+        ["get", "--metalink", "pipe"], ["get", "pipe.meta4"], ["repair", "file", "--metalink", "pipe"],
+    ])
+    func aSignalEndsItWhileItWaitsForAMetalink(_ arguments: [String]) async throws {
+        let path = folder(arguments.contains("pipe") ? "pipe" : "pipe.meta4")
+        #expect(mkfifo(path, 0o600) == 0)
+        let running = try haul.start(arguments)
+        // Opening succeeds when the command has the other end.
+        var writer: Int32 = -1
+        while writer < 0, running.isRunning {
+            writer = open(path, O_WRONLY | O_NONBLOCK)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        running.send(SIGTERM)
+        let result = await running.result(killedAfter: .seconds(60))
+        #expect(result.status == 130 && !result.wasKilled, "\(result)")
+        close(writer)
+    }
+
+    @Test func writesNothingWhenItsFolderWasRemoved() async throws {
+        let server = try await server()
+        let name = "haul-\(UUID().uuidString).bin"
+        defer { unlink("/\(name)") }
+        for arguments in [["get", server.url("/\(name)")], ["get", "-o", name, server.url("/other")]] {
+            let line = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\""
+            let result = try await haul.start(["-c", line, HaulCommand.path] + arguments, as: "/bin/bash").result()
+            #expect(result.status == 4, "\(result)")
+            #expect(result.errors.contains("The current folder"), "\(result.errors)")
+            #expect(!FileManager.default.fileExists(atPath: "/\(name)"))
+        }
+        let absolute = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" get -d ../out -o \"$1\" \"$2\""
+        let result = try await shell(absolute, folder("file.bin"), server.url("/file.bin"))
+        #expect(result.status == 0, "\(result)")
+        await server.stop()
+    }
+
+    @Test(arguments: [(200, 4), (403, 2)] as [(Int, Int32)])
+    func cookiesThatCannotBeWrittenDoNotHideHowTheDownloadEnded(_ status: Int, _ expected: Int32) async throws {
+        let server = try await server(status)
+        let result = try await haul.run("get", "--save-cookies", "/proc/x", server.url("/file.bin"))
+        #expect(result.status == expected, "\(result)")
+        #expect(result.errors.contains("The cookies cannot be written to /proc/x."), "\(result.errors)")
+        await server.stop()
+    }
+
+    @Test func cookiesThatCannotBeWrittenDoNotHideTheInterruption() async throws {
+        let program = try folder.makeProgram("program", "#!/bin/sh\nkill -INT $PPID; sleep 600\n")
+        let result = try await haul.run(
+            "get",
+            "--save-cookies",
+            "/proc/x",
+            "--refresh-command",
+            program,
+            "haul-source:a"
+        )
+        #expect(result.status == 130, "\(result)")
+        #expect(result.errors.contains("The cookies cannot be written to /proc/x."))
+        #expect(result.errors.contains("Interrupted. Received bytes are kept"))
+    }
+
+    @Test(arguments: ["--load-cookies", "--metalink", "-i"]) func saysThatAFolderCannotBeRead(_ option: String)
+        async throws
+    {
+        let result = try await haul.run("get", option, "/", "http://127.0.0.1:1/")
+        #expect(result.status == 64, "\(result)")
+        #expect(result.errors == "haul: / cannot be read. (Is a directory)\n")
+    }
+
+    @Test func readsASecretFromAPipe() async throws {
+        let server = try await server()
+        let line = "exec \"$0\" get --webhook \"$1\" --webhook-secret-file <(echo secret) \"$2\""
+        let result = try await shell(line, server.url("/hook"), server.url("/file.bin"))
+        #expect(result.status == 0, "\(result)")
+        #expect(server.requests.contains { $0.path == "/hook" })
+        await server.stop()
+    }
+
+    @Test func saysThatATraceCannotBeAFolder() async throws {
+        let server = try await server()
+        let result = try await haul.run("get", "--trace", folder.path, server.url("/file.bin"))
+        #expect(result.errors.contains("\(folder.path) is not a regular file."), "\(result.errors)")
+        await server.stop()
+    }
+}
