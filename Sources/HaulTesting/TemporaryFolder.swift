@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An empty folder for one test. It lies in the system's temporary folder (`TMPDIR`) under a name that is nobody else's, and is removed
+/// An empty folder for one test. It lies in the system's temporary folder (`TMPDIR`) under a unique name, and is removed
 /// with its last reference, whether the test passed or failed.
 package final class TemporaryFolder: Sendable {
     package let path: String

@@ -31,7 +31,7 @@ enum OptionFile {
             switch errno {
             case EINTR: break
             case EAGAIN:
-                // Whoever else has the descriptor wants it so: it is waited for.
+                // Another process that shares the descriptor made it non-blocking: wait for data.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 guard poll(&ready, 1, -1) >= 0 || errno == EINTR else { throw complaint(name, errno) }
             case let code: throw complaint(name, code)

@@ -33,7 +33,7 @@ final class ChildProcess: Sendable {
             folder: folder,
             outputs: (output.fileHandleForWriting.fileDescriptor, errors.fileHandleForWriting.fileDescriptor)
         )
-        // Only the child holds them now: whoever reads hears of their ends.
+        // Only the child holds them now: a reader sees end of file when the child closes them.
         try output.fileHandleForWriting.close()
         if unread == nil { try errors.fileHandleForWriting.close() }
         let ended = AsyncStream.makeStream(of: SystemCommand.Ending.self)

@@ -123,7 +123,7 @@ struct RefreshCommandTests {
     }
 
     @Test func endsAProgramThatHangsWhenItIsInterrupted() async throws {
-        // The program interrupts whoever started it, and hangs.
+        // The program interrupts its parent process, and hangs.
         let link = try program("kill -INT $PPID; sleep 600")
         let result = try await haul.run("get", "--refresh-command", link, "haul-source:a")
         #expect(result.status == 130, "\(result.errors)")

@@ -4,7 +4,7 @@ import Testing
 
 /// `haul get --trace` against the fault server.
 ///
-/// `HAUL_RECORD_TRACES=Tests/Traces make test FILTER=TraceCommandTests` records anew the traces that `TraceReplayTests` replays.
+/// `HAUL_RECORD_TRACES=Tests/Traces make test FILTER=TraceCommandTests` records the traces again that `TraceReplayTests` replays.
 @Suite(.timeLimit(.minutes(10)))
 struct TraceCommandTests {
     private static let content = TestContent(seed: 5, count: 1_000_000)

@@ -50,7 +50,7 @@ final class IdleMonitor: IdleWatchDelegate {
     /// Reports once that no download waits or runs any more, after the end of each has been reported.
     func mayBeIdle() {
         let hasWork = hasWork
-        if notifications.hooks.isWanted { tellHooksWhenIdle() }
+        tellHooksWhenIdle()
         if hasWork {
             wasBusy = true
             return
