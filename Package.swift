@@ -81,6 +81,17 @@ let tests: [Target] = [
         swiftSettings: settings + sanitizer
     ),
     .testTarget(
+        name: "HaulServerTests",
+        dependencies: [
+            "HaulServer", "HaulKit", "HaulTesting",
+            .product(name: "Hummingbird", package: "hummingbird"),
+            .product(name: "HummingbirdTesting", package: "hummingbird"),
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+            .product(name: "NIOCore", package: "swift-nio"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
             "HaulKit", "HaulDesktop", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
@@ -111,6 +122,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Of the daemon alone: no product of this package reaches them.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     ] + documentation,
     targets: [
         .target(name: "CHaulSystem"),
@@ -146,11 +161,35 @@ let package = Package(
             ],
             swiftSettings: settings + sanitizer
         ),
+        // The page and the description of the API, as tables of bytes inside the binary.
+        .target(name: "CHaulPage", exclude: ["page", "openapi.json"]),
+        .target(
+            name: "HaulServer",
+            dependencies: [
+                "CHaulPage", "CHaulSystem", "HaulKit",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
         .executableTarget(
             name: "haul",
             dependencies: [
-                "HaulKit", "HaulDesktop", "CHaulSystem",
+                "HaulKit", "HaulDesktop", "HaulServer", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
                 .product(name: "NIOCore", package: "swift-nio"),

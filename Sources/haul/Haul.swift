@@ -14,7 +14,7 @@ struct Haul: AsyncParsableCommand {
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
         version: "haul \(Downloader.version)",
-        subcommands: [Get.self, Verify.self, RepairCommand.self]
+        subcommands: [Get.self, Serve.self, Verify.self, RepairCommand.self]
     )
 
     static func main() async {

@@ -12,6 +12,7 @@ enum Interruption {
         var count = 0
         var isWatching = false
         var stage = Stage.opening
+        var onHangup: (@Sendable () async -> Void)?
     }
     private enum Stage {
         case opening
@@ -47,12 +48,21 @@ enum Interruption {
         state.withLock { $0.stage = .running(stop: stop) }
     }
 
+    /// From now on SIGHUP calls this, and does not stop.
+    static func onHangup(_ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.onHangup = body }
+    }
+
     /// The downloader is shut down: nothing remains to be stopped.
     static func end() {
         state.withLock { $0.stage = .over }
     }
 
     private static func take(_ signal: Int32) {
+        if signal == SIGHUP, let body = state.withLock({ $0.onHangup }) {
+            Task { await body() }
+            return
+        }
         let (count, stage) = state.withLock { state in
             state.count += 1
             return (state.count, state.stage)

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulDesktop
 
 /// Buses that do not do what a bus should. What a real one does is tried in the end-to-end tests.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DBusConnectionTests {
     /// Answers each piece of what comes with the next of its texts.
     private final class Peer: ChannelInboundHandler {

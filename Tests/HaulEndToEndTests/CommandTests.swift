@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` and `haul verify` as a script sees them: exit status, standard output, standard error.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct CommandTests {
     static let content = TestContent(seed: 3, count: 3_000_000)
 

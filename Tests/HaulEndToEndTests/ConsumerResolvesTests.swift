@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// The package and the program that the README shows, as a newcomer pastes them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ConsumerResolvesTests {
     private let haul = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

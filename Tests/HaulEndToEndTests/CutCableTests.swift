@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` on a machine of its own (a network namespace) whose only cable is pulled and put back.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Cable.isPossible, "network namespaces need root and iproute2"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: Cable.isPossible, "network namespaces need root and iproute2"))
 struct CutCableTests {
     private static let content = TestContent(seed: 9, count: 3_000_000)
     private let haul: HaulCommand

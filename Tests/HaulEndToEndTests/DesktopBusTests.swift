@@ -8,7 +8,7 @@ import Testing
 
 /// Against a real message bus, with services by another implementation.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: PrivateBus.isPossible, "needs dbus-daemon and python3 with dbus and gi")
 )
 struct DesktopBusTests {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The programs in `Examples/`, as somebody would run them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ExampleTests {
     private static let content = TestContent(seed: 4, count: 400_000)
     private let haul: HaulCommand

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// A process that may have only few files open, by a limit that it cannot raise.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct FewDescriptorsTests {
     static let content = TestContent(seed: 12, count: 300_000)
     let haul: HaulCommand

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `haul help` and the manual page have the same options in the same groups and order.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HelpTests {
     private struct Group: Equatable {
         var title: String

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` and those that it tells.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HookOptionTests {
     let haul: HaulCommand
     var folder: TemporaryFolder { haul.folder }

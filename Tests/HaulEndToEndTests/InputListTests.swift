@@ -6,7 +6,7 @@ import Testing
 @testable import haul
 
 /// Lists of URLs, and lines of them that are none.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct InputListTests {
     let haul: HaulCommand
     var folder: TemporaryFolder { haul.folder }

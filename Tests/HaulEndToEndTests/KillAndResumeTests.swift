@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// The real binary, killed at random moments, again and again, until the file is there.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct KillAndResumeTests {
     static let kills = 60
 

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Many connections a file by the real binary: killed at random, and told what to do by its options.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ManyConnectionsTests {
     let haul: HaulCommand
     var folder: TemporaryFolder { haul.folder }

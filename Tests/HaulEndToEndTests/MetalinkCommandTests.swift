@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` of a Metalink, and `haul repair`.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct MetalinkCommandTests {
     private static let piece = 64 << 10
     private let content = TestContent(seed: 41, count: 500_000)

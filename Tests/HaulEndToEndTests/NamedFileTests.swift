@@ -6,7 +6,7 @@ import Testing
 @testable import haul
 
 /// Files that options name: pipes, folders, and those that cannot be read or written.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct NamedFileTests {
     static let content = TestContent(seed: 21, count: 10_000)
 

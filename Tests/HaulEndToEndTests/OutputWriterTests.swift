@@ -6,7 +6,7 @@ import Testing
 @testable import haul
 
 /// Writing to readers that are slow, that stop, and that go away.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct OutputWriterTests {
     /// More than any pipe takes.
     private static let long = String(repeating: "x", count: 300_000) + "\n"

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get --refresh-command`: a program that prints URLs.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RefreshCommandTests {
     static let content = TestContent(seed: 9, count: 3_000_000)
 

@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get -i list -j 16` with many small files, as a script uses it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SmallFilesTests {
     private static let count = 600
 

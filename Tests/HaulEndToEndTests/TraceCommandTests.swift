@@ -5,7 +5,7 @@ import Testing
 /// `haul get --trace` against the fault server.
 ///
 /// `HAUL_RECORD_TRACES=Tests/Traces make test FILTER=TraceCommandTests` records the traces again that `TraceReplayTests` replays.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct TraceCommandTests {
     private static let content = TestContent(seed: 5, count: 1_000_000)
     private static let secret = "sEcReT"

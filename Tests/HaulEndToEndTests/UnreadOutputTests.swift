@@ -4,7 +4,7 @@ import Testing
 
 /// A reader of the command's output that stops reading, or goes away, holds up nothing but the output; signals are always
 /// heard.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct UnreadOutputTests {
     let haul: HaulCommand
     var folder: TemporaryFolder { haul.folder }

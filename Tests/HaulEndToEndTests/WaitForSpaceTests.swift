@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// `haul get` on a disk that has no space for a while.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: geteuid() == 0, "mounting needs root"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: geteuid() == 0, "mounting needs root"))
 struct WaitForSpaceTests {
     private static let content = TestContent(seed: 3, count: 3_000_000)
     private let haul: HaulCommand

@@ -18,3 +18,20 @@ extension Downloader {
         return try await store.count(engine.reader.condition(try await engine.reader.resolved(filter)))
     }
 }
+
+extension Download {
+    /// The request as it is stored, with the changes made since by ``rename(to:)``, ``setPriority(_:)`` and the like. It may hold
+    /// passwords and tokens.
+    ///
+    /// - Returns: nil when the store no longer has the download.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    public func request() async throws(DownloadError) -> DownloadRequest? { try await downloader.request(id) }
+}
+
+extension Downloader {
+    fileprivate func request(_ id: DownloadID) async throws(DownloadError) -> DownloadRequest? {
+        try checkIsOpen()
+        if let task = tasks[id] { return task.record.request }
+        return try await store.list(.ids([id])).first?.record.request
+    }
+}

@@ -96,17 +96,24 @@ struct PieceVerifier: Sendable, Equatable {
     /// Who made this piece wrong is known and gone: what the others bring of it has as many attempts as before.
     mutating func resetAttempts(_ index: Int) { wrong[index] = nil }
 
-    /// What a source brought of pieces that were not found right: not to be relied on once it has been convicted.
+    /// What a source brought of pieces that were not found right: not to be relied on once it has been convicted. Of pieces that
+    /// are being checked it stays known who brought them: were they forgotten, a wrong piece of the same source would count as
+    /// an attempt of the others.
     mutating func discardBytes(_ source: Int) -> [Range<Int64>] {
-        guard var versionMismatch = brought.removeValue(forKey: source) else { return [] }
+        guard let all = brought.removeValue(forKey: source) else { return [] }
+        var unproven = all
         for pieces in right.ranges {
             let lower = hashes.range(of: pieces.lowerBound, total: total).lowerBound
             let upper = hashes.range(of: pieces.upperBound - 1, total: total).upperBound
-            versionMismatch.remove(contentsOf: lower..<upper)
+            unproven.remove(contentsOf: lower..<upper)
         }
         // What is being checked will be judged by itself.
-        for index in checking { versionMismatch.remove(contentsOf: hashes.range(of: index, total: total)) }
-        for range in versionMismatch.ranges { seen.remove(contentsOf: range) }
-        return Array(versionMismatch.ranges)
+        for index in checking {
+            let piece = hashes.range(of: index, total: total)
+            unproven.remove(contentsOf: piece)
+            for range in all.intersection(ByteSet(piece)).ranges { note(range, from: source) }
+        }
+        for range in unproven.ranges { seen.remove(contentsOf: range) }
+        return Array(unproven.ranges)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A disk that says no, at each kind of call and at each point of a download.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DiskFailureTests {
     static let content = PowerCutTests.content
     static let path = "/data/file.bin"

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// The power goes at every write, sync and rename of a download in turn.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct PowerCutTests {
     static let content = TestContent(seed: 7, count: 300_000).bytes(0..<300_000)
     static let otherVersion = TestContent(seed: 8, count: 300_000).bytes(0..<300_000)

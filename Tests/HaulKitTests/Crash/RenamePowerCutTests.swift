@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// The power goes at every operation of a renaming.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RenamePowerCutTests {
     private static let content = TestContent(seed: 7, count: 90_000).bytes(0..<90_000)
     private static let names = ["/data/old.bin", "/data/new.bin"]

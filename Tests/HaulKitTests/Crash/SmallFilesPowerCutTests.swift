@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// The power goes at every operation while several small files are downloaded at once and published in groups.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SmallFilesPowerCutTests {
     @Test func smallFilesSurviveACutAtEveryOperation() async throws {
         var cuts = 0

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// The file got its name, and the run failed after that: its folder could not be synced.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct UnrecordedPublicationTests {
     private static let content = PowerCutTests.content
     private static let path = "/data/file.bin"

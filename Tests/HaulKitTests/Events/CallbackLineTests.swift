@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// The closures of one chain are one ordered line.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct CallbackLineTests {
     private static let id = DownloadID()
 

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// Closures in a class of the main actor, as every user interface has them.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 @MainActor
 final class MainActorCallbackTests {
     private var fraction: Double?

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// The line in which deliveries wait.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DeliveryQueueTests {
     /// Holds up whoever passes until it is opened.
     private final class Gate: Sendable {

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Running programs for hooks.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HookCommandTests {
     @Test func passesEveryWordAsItStands() async throws {
         let script = try HookScript(#"for word; do echo "<$word>"; done > "$(dirname "$0")/out""#)

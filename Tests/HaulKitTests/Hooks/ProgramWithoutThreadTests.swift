@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Programs where the system has no more threads: they fail, and nothing waits for a thread that is not there.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct ProgramWithoutThreadTests {
     @Test func isNotStartedWithoutAThreadThatWaitsForItsEnd() async throws {
         let script = try HookScript("echo > \"$(dirname \"$0\")/out\"")

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Bringing messages to a receiver that misbehaves.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct WebhookTests {
     /// A runner with one webhook, and whoever receives it.
     private func run(

@@ -75,4 +75,14 @@ struct PieceVerifierTests {
         #expect(ledger.complete(ByteSet([0..<10, 14..<20])) == [])
         #expect(ledger.complete(ByteSet(0..<20)) == [1])
     }
+
+    /// Of two wrong pieces that are checked at once, the second is known to be the same source's: it is no attempt of the others.
+    @Test func remembersWhoBroughtAPieceThatIsCheckedWhileItsSourceIsConvicted() throws {
+        var ledger = try ledger()
+        ledger.note(0..<20, from: 1)
+        #expect(ledger.complete(ByteSet(0..<20)) == [0, 1])
+        #expect(ledger.checked(0, isRight: false)?.culprit == 1)
+        #expect(ledger.discardBytes(1) == [])
+        #expect(ledger.checked(1, isRight: false)?.culprit == 1)
+    }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What a downloader that was shut down, or let go of, still does: nothing, since its store may be another's by now.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AfterShutDownTests {
     /// Calls of the public interface that can throw, on a downloader and on a handle of each kind of download.
     private typealias Call = @Sendable (DownloaderRig, Download) async throws -> Void

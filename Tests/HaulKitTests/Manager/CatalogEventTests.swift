@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What listeners of a downloader and of its groups hear of additions, removals and changes in bulk; and when a group ends.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct CatalogEventTests {
     private struct Heard {
         var added: [DownloadID] = []

@@ -8,7 +8,7 @@ import Testing
 @testable import HaulKit
 
 /// Settings that are changed while the downloader runs, read back, and remembered.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ConfigurationUpdateTests {
     private typealias Settings = Downloader.Configuration
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// One value selects downloads for lists, sums, changes and events.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DownloadFilterTests {
     private static let finished: Set<DownloadSnapshot.State> = [.completed, .failed]
 

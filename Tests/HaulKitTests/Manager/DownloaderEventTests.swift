@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Listening to everything, to a group, by closures and by Foundation's `Progress`.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DownloaderEventTests {
     @Test func tellsOfEveryDownloadAndOnceThatAllAreFinished() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Handles of downloads that an earlier process ended, or an earlier run of this one.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct EarlierRunTests {
     /// The digest of what the rig serves.
     private func checksum(_ rig: DownloaderRig) async throws -> DownloadRequest.Checksum {

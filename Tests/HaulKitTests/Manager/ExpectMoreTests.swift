@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A group that is filled in several steps.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ExpectMoreTests {
     private struct Stop: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Pauses of the whole downloader that nobody asked for, and their ends: no network, one that costs, hours that are over.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct GateTests {
     private let monitor = ScriptedNetworkMonitor()
 

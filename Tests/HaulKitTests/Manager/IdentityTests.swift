@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Keys of the application's own, and adding what is there already.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct IdentityTests {
     @Test func findsADownloadByItsKeyWhateverItsURL() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A key that is asked for again, to go to another place.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct KeyDestinationTests {
     private func keyed(_ rig: DownloaderRig, _ kind: String = "fast", to folder: String) throws -> DownloadRequest {
         try rig.request("/\(kind)/x.bin") { request in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Pages of downloads, by whatever is asked.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ListTests {
     private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 2 }) { rig async throws in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Who goes first, as a downloader carries it out: over a store, one slot, and a server that writes down who asked.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct QueueOrderTests {
     /// One download holds the slot; `waiting` others stand behind it in the order of their numbers, from 1 on.
     private func run(

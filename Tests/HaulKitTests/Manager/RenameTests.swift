@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Another name for the file of a download.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RenameTests {
     private func code(_ call: () async throws -> Void) async -> DownloadError.Code? {
         await #expect(throws: DownloadError.self) { try await call() }?.code

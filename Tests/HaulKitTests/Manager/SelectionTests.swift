@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Pausing, resuming, cancelling and removing many at once, whether they run, wait in memory or lie in the store.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct SelectionTests {
     /// One that stands still holds the only slot; more wait than are kept in memory.
     private static let count = Scheduler.readTogether + 40

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Calls that name one download by an ID that the store does not have.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct UnknownIDTests {
     private typealias Call = @Sendable (Downloader, DownloadID) async throws(DownloadError) -> Void
 

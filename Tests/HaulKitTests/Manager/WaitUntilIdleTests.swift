@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Waiting until everything, or a group, has come to rest; and the event that says so.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct WaitUntilIdleTests {
     @Test func returnsAtOnceWhereThereIsNothing() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in

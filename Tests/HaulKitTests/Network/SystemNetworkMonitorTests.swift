@@ -4,7 +4,7 @@ import Testing
 
 @testable import HaulKit
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SystemNetworkMonitorTests {
     private static let needsRoot: Comment = "network namespaces need root and iproute2"
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulKit
 
 /// Commits that the disk is to keep, and a disk that takes its time, or fails.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct CommitSyncTests {
     let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulKit
 
 /// A store that another program keeps locked for good.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct LockedStoreTests {
     let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HaulKit
 
 /// Rows that a later version wrote, or that somebody edited: none ends the process, hides another or is believed.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct OddRowTests {
     private static let odd: [(String, DatabaseValue)] = [
         ("nothing", .null), ("text", "odd".databaseValue), ("empty", "".databaseValue),

@@ -35,7 +35,7 @@ struct DownloaderServiceTests {
 }
 
 /// Sequences that are read in a service hold up no graceful shutdown of its group.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct EventsOfAServiceTests {
     enum Sequence: CaseIterable {
         case download, ending, downloader, group

@@ -3,7 +3,7 @@ import HaulTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ManualClockTests {
     @Test func wakesThoseWhoseTimeHasCome() async throws {
         let clock = ManualClock()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// `Downloader.scripted`, with what an application sees of it: the public interfaces of HaulKit and HaulTesting only.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ScriptedDownloaderTests {
     private static let url = "https://example.org/lesson.mp4"
     private let script = DownloadScript()

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The server as a stranger uses it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct TestServerTests {
     private let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 

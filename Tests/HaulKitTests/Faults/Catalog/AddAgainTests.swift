@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// The same request again: in the same run, in a later one, and after somebody touched the file.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AddAgainTests {
     private let content = TestContent.first
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A list, added in one call.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AddManyTests {
     private static func content(_ target: String) -> TestContent {
         TestContent(seed: UInt64(target.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF), count: 2000)

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What finished downloads left behind, on a real disk.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct CacheTests {
     private let content = TestContent.first
 

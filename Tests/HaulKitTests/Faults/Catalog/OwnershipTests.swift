@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Whose a file is, when several downloads or runs lay claim to it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct OwnershipTests {
     let content = TestContent(seed: 91, count: 300_000)
     let other = TestContent(seed: 92, count: 350_000)

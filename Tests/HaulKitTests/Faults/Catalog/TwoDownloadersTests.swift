@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 14: two processes and one file. Two downloaders share no memory that matters, and a lock is one of its opening.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct TwoDownloadersTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 9: servers that do not answer, fall silent, are slow, or break off.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionFaultTests {
     private let content = TestContent.first
 

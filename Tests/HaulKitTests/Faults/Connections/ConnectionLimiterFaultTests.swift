@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// One host and many downloads: never more connections than the limit, and one for everybody.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionLimiterFaultTests {
     private let content = TestContent.first
 

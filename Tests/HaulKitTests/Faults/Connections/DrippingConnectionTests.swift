@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Further connections that bring a byte now and then.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DrippingConnectionTests {
     @Test(arguments: [Set([2, 3, 4, 5]), [2, 3, 4, 6]])
     func areReplacedAlsoWhereAllOfThemDrip(_ drips: Set<Int>) async throws {

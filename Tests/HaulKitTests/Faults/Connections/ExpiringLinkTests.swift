@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Links that die under a download, and an application that names fresh ones.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ExpiringLinkTests {
     private let content = TestContent(seed: 5, count: 1_200_000)
 

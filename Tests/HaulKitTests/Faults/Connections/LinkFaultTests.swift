@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 10: links that work once, and links that expire.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct LinkFaultTests {
     private let content = TestContent.first
 

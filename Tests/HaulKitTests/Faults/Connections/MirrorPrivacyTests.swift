@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What a mirror is told of the request: nothing that was meant for another origin.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct MirrorPrivacyTests {
     private let content = TestContent.first
     private let secrets = ["Authorization: Bearer secret", "Cookie: id=secret", "X-Api-Key: secret"]

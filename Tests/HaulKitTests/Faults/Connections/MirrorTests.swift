@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Several servers with the same file: one for another that fails, and all of them at once.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct MirrorTests {
     private let content = TestContent.first
     private let other = TestContent.second

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// What a server says of a file before it is downloaded.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ProbeTests {
     private let content = TestContent(seed: 5, count: 300_000)
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Servers that want fewer connections than we would open: the first one carries on, and nobody is pestered.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RefusedConnectionTests {
     private let content = TestContent.first
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A link that the application replaces of its own accord, whatever the download is doing.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ReplaceSourceTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Several connections a file: whether there may be any, and what they ask for.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct SharedFileTests {
     private let content = TestContent.first
     private static let changed = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What listeners are told, and what pausing, cancelling and removing do.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct EventFaultTests {
     private let content = TestContent.first
 

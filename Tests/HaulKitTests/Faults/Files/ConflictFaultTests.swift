@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 17 goes on: names that are taken, by a file or by a symbolic link.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConflictFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 15, as far as a real disk can be made to fail. Its other half is told by a simulated disk.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DiskFaultTests {
     private let content = TestContent.first
 

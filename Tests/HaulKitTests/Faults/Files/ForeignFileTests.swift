@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// What is not Haul's at the place of a partial file is neither written, published nor deleted.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ForeignFileTests {
     private let content = TestContent.first
 

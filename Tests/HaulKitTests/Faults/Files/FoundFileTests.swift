@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// A file found under the final name counts as this download's only where that is certain.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct FoundFileTests {
     private let content = TestContent.first
 

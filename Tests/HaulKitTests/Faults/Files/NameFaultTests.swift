@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 17: names that a server chooses.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct NameFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Repairs that are broken off or cannot begin.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairInterruptedTests {
     private static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Files that are there and not as they should be: what is wrong is fetched, and nothing else.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairTests {
     static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Lines 5 and 6: bodies that are longer, shorter or of no length at all.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct BodyLengthFaultTests {
     private let content = TestContent.first
 

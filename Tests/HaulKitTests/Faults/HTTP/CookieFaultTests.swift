@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Cookies of real downloads: who gets them, and for how long.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct CookieFaultTests {
     private let content = TestContent.first
 

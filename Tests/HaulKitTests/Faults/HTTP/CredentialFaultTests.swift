@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 12 goes on: which server gets to see what is secret.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct CredentialFaultTests {
     private let content = TestContent.first
     private let headers = ["Authorization: Bearer secret", "Cookie: id=secret", "X-Api-Key: secret"]

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Servers that want a digest of the password (RFC 7616).
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DigestFaultTests {
     private let content = TestContent.first
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Answers that the layers below hold to be impossible. None ends the process, from wherever it comes.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ImpossibleAnswerFaultTests {
     private static let content = TestContent.first
     static let heads = [

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Connections that a server ends after an answer, just when the next question comes (RFC 9112 §9.3.1).
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct KeptConnectionFaultTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Answers that are hardly HTTP, or not at all: each is an error or the right file, and never a trap.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct OddAnswerFaultTests {
     private let content = TestContent(seed: 1, count: 20_000)
 

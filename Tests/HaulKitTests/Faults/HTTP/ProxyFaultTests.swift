@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Ways through a proxy.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ProxyFaultTests {
     private let content = TestContent.first
 

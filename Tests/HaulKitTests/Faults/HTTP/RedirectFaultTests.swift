@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 12: where redirects lead.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RedirectFaultTests {
     private let content = TestContent.first
 

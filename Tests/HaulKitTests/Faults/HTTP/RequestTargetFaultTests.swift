@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What the request line says, whatever was typed or named by a server.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RequestTargetFaultTests {
     private let content = TestContent(seed: 8, count: 20_000)
 

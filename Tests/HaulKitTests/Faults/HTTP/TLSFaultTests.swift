@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 9, and whom to trust: TLS connections that break off, and certificates.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct TLSFaultTests {
     private let content = TestContent.first
 

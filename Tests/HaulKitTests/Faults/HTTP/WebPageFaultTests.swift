@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 13: a captive portal or a login page where the file was expected.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct WebPageFaultTests {
     private let content = TestContent.first
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What hooks are told of real downloads.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct HookFaultTests {
     private let content = TestContent.first
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Digests, given by the user or announced by the server.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChecksumFaultTests {
     private let content = TestContent.first
     private let other = TestContent.second

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Digests of pieces: what is wrong is found at once, fetched again alone, and held against who sent it.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PieceTests {
     private static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)

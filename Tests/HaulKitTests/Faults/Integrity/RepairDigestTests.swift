@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Repairs whose pieces and whole digest do not agree, and what a repair leaves behind.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RepairDigestTests {
     private static let piece: Int64 = 64 << 10
     private let content = TestContent(seed: 1, count: 1_000_000)

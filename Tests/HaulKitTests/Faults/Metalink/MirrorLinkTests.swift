@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Mirrors that a server names in its answer (RFC 6249).
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct MirrorLinkTests {
     private let content = TestContent.first
 

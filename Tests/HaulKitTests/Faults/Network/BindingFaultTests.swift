@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Connections from a given address or interface. The server listens on 127.0.0.1.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BindingFaultTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Lines 7 and 8: what a server says about its ranges, and content codings that nobody asked for.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AcceptRangesFaultTests {
     private let content = TestContent.first
 

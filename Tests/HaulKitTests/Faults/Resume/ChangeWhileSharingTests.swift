@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// The file changes at the server while several connections bring it: what is finished is one version, never two.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChangeWhileSharingTests {
     private let old = TestContent.first
     private let new = TestContent.second

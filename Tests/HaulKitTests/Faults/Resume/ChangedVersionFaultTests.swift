@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 3: the file changes at the server between two answers.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ChangedVersionFaultTests {
     private let first = TestContent.first
     private let second = TestContent.second

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Partial files with holes: only those are filled.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct HoleTests {
     private let content = TestContent(seed: 1, count: 1_000_000)
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// The ladder of validators: what it takes to join bytes of two answers.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct LadderFaultTests {
     private let content = TestContent.first
     private let overlapped = "bytes=\(cut - RangeRequest.overlapLength)-"

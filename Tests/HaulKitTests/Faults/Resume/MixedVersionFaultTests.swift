@@ -5,7 +5,7 @@ import Testing
 
 /// Between two answers the file is replaced by one of the same length that agrees with it in stretches, at servers that do not
 /// look at conditions: the result is one of the two, whole.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct MixedVersionFaultTests {
     /// What a server says of the version in its 200 and 206 answers.
     struct Naming: Sendable, CustomTestStringConvertible {

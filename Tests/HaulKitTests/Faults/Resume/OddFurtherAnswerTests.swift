@@ -5,7 +5,7 @@ import Testing
 
 /// Servers that answer a further connection with something else than the stretch that was asked for: nothing of it gets
 /// into the file, and the first connection carries on.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct OddSegmentResponseTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// One URL that redirects to different files, whose names for their versions are the same: no file is made of both.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RedirectedElsewhereTests {
     private static let size: Int64 = 400_000
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"

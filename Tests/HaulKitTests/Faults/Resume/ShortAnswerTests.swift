@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// A server that ends each answer soon: what had come of it before the file was ready is kept.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ShortAnswerTests {
     private let content = TestContent.first
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 4: 416, the range lies outside the file.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct UnsatisfiedRangeFaultTests {
     private let content = TestContent.first
 

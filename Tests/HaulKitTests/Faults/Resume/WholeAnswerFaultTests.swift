@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 1: a 200 to a request for the rest of a file.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct WholeAnswerFaultTests {
     private let first = TestContent.first
     private let second = TestContent.second

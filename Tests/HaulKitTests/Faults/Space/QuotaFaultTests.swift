@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// The share of the disk that a downloader's files may take.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct QuotaFaultTests {
     private static let quota = SimulatedRig.size * 3 / 2
 

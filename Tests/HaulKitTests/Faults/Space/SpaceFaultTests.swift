@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Disks without space, and what resumes by itself when they have some again.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SpaceFaultTests {
     @Test func waitsWhenTheDiskFillsUpAndGoesOnByItself() async throws {
         try await SimulatedRig.run(isLengthKnown: false) { rig in

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// What a failed or finished run leaves: bytes to go on with, and nothing that is still open.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AfterFailureTests {
     private let content = TestContent.first
 

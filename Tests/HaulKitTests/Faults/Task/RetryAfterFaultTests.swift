@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Line 11, as far as one connection goes: a server that asks for patience gets it, within bounds.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RetryAfterFaultTests {
     private let content = TestContent.first
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// Downloads that are recorded while a server misbehaves: the trace can be replayed and has no secret.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct TraceFaultTests {
     private static let secret = "sEcReT"
 

@@ -6,7 +6,7 @@ import Testing
 
 /// What a SIGKILL costs hangs on what the store has been told. Whatever the rhythm of the server, everything that has
 /// arrived is claimed soon, also when nothing more comes after it.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ClaimTests {
     private let content = TestContent.first
 

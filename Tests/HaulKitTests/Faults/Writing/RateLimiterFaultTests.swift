@@ -4,7 +4,7 @@ import Testing
 @testable import HaulKit
 
 /// Downloads that are held back on purpose, which is nobody's fault.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RateLimiterFaultTests {
     private let content = TestContent.first
 

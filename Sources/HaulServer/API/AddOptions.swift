@@ -1,0 +1,95 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+
+/// What a request to add says for all its items.
+struct AddOptions {
+    var folder: String?
+    var group: String?
+    var priority: Int?
+    var isPaused = false
+    var onDuplicate: DownloadRequest.PresencePolicy?
+    var onConflict: DownloadRequest.ConflictPolicy?
+
+    /// - Throws: ``Problem`` for a field of a wrong type, or a folder that is not allowed.
+    init(_ body: inout JSONBody, _ folders: AllowedFolders) throws {
+        folder = try body.optional("folder")
+        _ = try folders.folder(folder)
+        group = try body.optional("group")
+        priority = try body.optional("priority")
+        isPaused = try body.optional("paused") ?? false
+        onDuplicate = try body.optional("onDuplicate")
+        onConflict = try body.optional("onConflict")
+        if onConflict == .overwrite {
+            throw Problem(.unprocessableContent, "invalidField", "onConflict is rename, fail or skip.")
+        }
+    }
+
+    func apply(to request: inout DownloadRequest) {
+        request.group = group ?? request.group
+        request.priority = priority ?? request.priority
+        request.onDuplicate = onDuplicate ?? request.onDuplicate
+        request.onConflict = onConflict ?? request.onConflict
+    }
+
+    static func headers(_ body: inout JSONBody) throws -> [HeaderField] {
+        let fields = try body.optional("headers", [String: String].self) ?? [:]
+        return try fields.sorted { $0.key < $1.key }.map { name, value in
+            guard let field = HeaderField(name, value) else {
+                throw Problem(
+                    .unprocessableContent,
+                    "invalidField",
+                    "A field of headers has characters that HTTP does not allow."
+                )
+            }
+            return field
+        }
+    }
+}
+
+/// Reads one item of a request to add.
+struct ItemReader {
+    private let common: AddOptions
+    private let folders: AllowedFolders
+
+    init(_ common: AddOptions, _ folders: AllowedFolders) { (self.common, self.folders) = (common, folders) }
+
+    /// - Throws: ``Problem`` for fields of a wrong name or type.
+    func request(_ item: inout JSONBody) throws -> Result<DownloadRequest, Problem> {
+        let url = try item.required("url", String.self)
+        let name = try item.optional("name", String.self)
+        let folder = try item.optional("folder", String.self)
+        let group = try item.optional("group", String.self)
+        let priority = try item.optional("priority", Int.self)
+        let headers = try AddOptions.headers(&item)
+        let checksum = try item.optional("checksum", String.self)
+        let mirrors = try item.optional("mirrors", [String].self) ?? []
+        let bytesPerSecond = try item.optional("bytesPerSecond", Int64.self)
+        let size = try item.optional("size", Int64.self)
+        try item.finish()
+        do {
+            var request = try made(url, folder)
+            common.apply(to: &request)
+            request.suggestedName = name.flatMap { $0.isEmpty ? nil : $0 }
+            request.group = group ?? request.group
+            request.priority = priority ?? request.priority
+            request.headers = headers
+            request.size = size
+            request.bytesPerSecond = bytesPerSecond.flatMap { $0 > 0 ? $0 : nil }
+            try refine(&request, checksum, mirrors)
+            return .success(request)
+        } catch let problem { return .failure(problem) }
+    }
+
+    private func made(_ url: String, _ folder: String?) throws(Problem) -> DownloadRequest {
+        let folder = try folders.folder(folder ?? common.folder)
+        do { return try DownloadRequest(url, to: .folder(path: folder)) } catch { throw Problem(error) }
+    }
+
+    private func refine(_ request: inout DownloadRequest, _ checksum: String?, _ mirrors: [String]) throws(Problem) {
+        do throws(DownloadError) {
+            if let checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
+            for mirror in mirrors { request.mirrors.append(Metalink.Source(try mirror.downloadURL())) }
+        } catch { throw Problem(error) }
+    }
+}

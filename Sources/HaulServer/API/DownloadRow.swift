@@ -1,0 +1,103 @@
+package import Foundation
+package import HaulKit
+
+/// A download in a list, as JSON. Bytes are counts of bytes, speeds bytes per second, moments RFC 3339.
+package struct DownloadRow: Codable, Hashable, Sendable {
+    package struct Failure: Codable, Hashable, Sendable {
+        package var code: String
+        package var message: String
+        package var cause: String?
+        package var status: Int?
+        package var suggestion: String?
+
+        init(_ error: DownloadError) {
+            (code, message, cause, status) = (error.code.rawValue, error.message, error.cause, error.status)
+            suggestion = error.recoverySuggestion
+        }
+    }
+
+    package var id: DownloadID
+    package var name: String
+    /// Without user info and query, which may be secrets.
+    package var url: String
+    package var host: String
+    package var state: DownloadSnapshot.State
+    package var holdReason: HoldReason?
+    package var folder: String?
+    package var path: String?
+    package var receivedBytes: Int64
+    package var totalBytes: Int64?
+    package var bytesPerSecond: Int64
+    package var secondsLeft: Int64?
+    package var retryAt: String?
+    package var error: Failure?
+    /// Number of open connections.
+    package var connections: Int
+    package var group: String?
+    package var priority: Int
+    package var addedAt: String
+    package var startedAt: String?
+    package var endedAt: String?
+    package var proof: CompletedDownload.Proof?
+
+    /// - Parameter now: when the snapshot was taken.
+    package init(_ snapshot: DownloadSnapshot, now: Date = Date()) {
+        id = snapshot.id
+        name = snapshot.name
+        url = snapshot.url.masked
+        host = snapshot.url.host ?? ""
+        state = snapshot.state
+        holdReason = snapshot.holdReason
+        path = snapshot.path
+        folder = snapshot.path.map { path in path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+        receivedBytes = snapshot.receivedBytes
+        totalBytes = snapshot.totalBytes
+        bytesPerSecond = Self.count(snapshot.bytesPerSecond)
+        secondsLeft = snapshot.timeLeft.map { $0.components.seconds }
+        // To the second: a moment that is computed again from the time left differs by milliseconds.
+        retryAt = snapshot.retryDelay.map { delay in
+            let seconds = now.timeIntervalSince1970 + Double(delay.components.seconds)
+            return Timestamp.text(Date(timeIntervalSince1970: seconds.rounded()))
+        }
+        error = snapshot.error.map(Failure.init)
+        connections = snapshot.connections.count
+        group = snapshot.group
+        priority = snapshot.priority
+        addedAt = Timestamp.text(snapshot.addedAt)
+        startedAt = snapshot.startedAt.map(Timestamp.text)
+        endedAt = snapshot.endedAt.map(Timestamp.text)
+        proof = snapshot.proof
+    }
+
+    static func count(_ value: Double) -> Int64 {
+        value.isFinite ? Int64(min(max(0, value.rounded()), 9e15)) : 0
+    }
+
+    /// The fields by name, as they are encoded; absent ones have no entry.
+    package var fields: [String: JSONValue] {
+        var fields: [String: JSONValue] = [
+            "id": .string(id.description), "name": .string(name), "url": .string(url), "host": .string(host),
+            "state": .string(state.rawValue), "receivedBytes": .integer(receivedBytes),
+            "bytesPerSecond": .integer(bytesPerSecond), "connections": .integer(Int64(connections)),
+            "priority": .integer(Int64(priority)), "addedAt": .string(addedAt),
+        ]
+        fields["holdReason"] = holdReason.map { .string($0.rawValue) }
+        fields["folder"] = folder.map { .string($0) }
+        fields["path"] = path.map { .string($0) }
+        fields["totalBytes"] = totalBytes.map { .integer($0) }
+        fields["secondsLeft"] = secondsLeft.map { .integer($0) }
+        fields["retryAt"] = retryAt.map { .string($0) }
+        fields["error"] = error.map { failure in
+            var object: [String: JSONValue] = ["code": .string(failure.code), "message": .string(failure.message)]
+            object["cause"] = failure.cause.map { .string($0) }
+            object["status"] = failure.status.map { .integer(Int64($0)) }
+            object["suggestion"] = failure.suggestion.map { .string($0) }
+            return .object(object)
+        }
+        fields["group"] = group.map { .string($0) }
+        fields["startedAt"] = startedAt.map { .string($0) }
+        fields["endedAt"] = endedAt.map { .string($0) }
+        fields["proof"] = proof.map { .string($0.rawValue) }
+        return fields
+    }
+}

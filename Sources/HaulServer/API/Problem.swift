@@ -1,0 +1,67 @@
+internal import Foundation
+package import HTTPTypes
+package import HaulKit
+package import Hummingbird
+internal import NIOCore
+
+/// An error as RFC 9457 describes it. ``code`` stays the same over versions; the sentences may change.
+package struct Problem: Error, Codable, Hashable, Sendable {
+    package var type = "about:blank"
+    package var title: String
+    package var status: Int
+    /// A ``DownloadError/Code``, or a code of the API alone, such as `unknownField`.
+    package var code: String
+    package var detail: String
+    package var cause: String?
+    package var suggestion: String?
+    /// Seconds to wait before another try; sent as Retry-After.
+    package var retryAfter: Int?
+
+    package init(
+        _ status: HTTPResponse.Status,
+        _ code: String,
+        _ detail: String,
+        cause: String? = nil,
+        suggestion: String? = nil,
+        retryAfter: Int? = nil
+    ) {
+        (title, self.status) = (status.reasonPhrase, status.code)
+        (self.code, self.detail, self.cause, self.suggestion) = (code, detail, cause, suggestion)
+        self.retryAfter = retryAfter
+    }
+
+    package init(_ error: DownloadError) {
+        self.init(
+            Self.status(error.code),
+            error.code.rawValue,
+            error.message,
+            cause: error.cause,
+            suggestion: error.recoverySuggestion
+        )
+    }
+
+    private static func status(_ code: DownloadError.Code) -> HTTPResponse.Status {
+        switch code {
+        case .notFound: .notFound
+        case .alreadyAdded, .fileExists, .inUse, .cancelled, .waitCancelled: .conflict
+        case .diskFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
+        case .shutDown: .serviceUnavailable
+        case .storeFailed, .internalFault, .diskFailed, .tooManyOpenFiles: .internalServerError
+        default: .unprocessableContent
+        }
+    }
+
+    static let notFound = Problem(.notFound, "notFound", "There is nothing at this path.")
+    static func badRequest(_ detail: String) -> Problem { Problem(.badRequest, "badRequest", detail) }
+}
+
+extension Problem: ResponseGenerator {
+    package func response(from request: Request, context: some RequestContext) throws -> Response { response() }
+
+    func response() -> Response {
+        var headers: HTTPFields = [.contentType: "application/problem+json"]
+        if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+        if status == 401 { headers[.wwwAuthenticate] = "Bearer" }
+        return Response(status: .init(code: status), headers: headers, body: .init(byteBuffer: JSONBody.buffer(self)))
+    }
+}

@@ -1,0 +1,41 @@
+internal import Foundation
+package import HaulKit
+
+/// Sums over all downloads.
+package struct Totals: Codable, Hashable, Sendable {
+    package struct Counts: Codable, Hashable, Sendable {
+        package var active: Int
+        package var queued: Int
+        package var paused: Int
+        package var failed: Int
+        package var completed: Int
+        package var all: Int
+    }
+
+    package var bytesPerSecond: Int64
+    package var secondsLeft: Int64?
+    package var counts: Counts
+    package var freeBytes: Int64?
+    package var folder: String?
+    package var speedLimit: Int64?
+
+    static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
+
+    package init(_ downloader: Downloader, folder: String) async throws(DownloadError) {
+        let summary = try await downloader.summary()
+        let active = try await downloader.count(.states(Self.active))
+        bytesPerSecond = DownloadRow.count(summary.bytesPerSecond)
+        secondsLeft = summary.timeLeft.map { TimeLeft.rounded(Double($0.components.seconds)) }
+        counts = Counts(
+            active: active,
+            queued: max(0, summary.open - active),
+            paused: summary.paused,
+            failed: summary.failed,
+            completed: summary.completed,
+            all: summary.count
+        )
+        // To the MiB: other programs write too, and a listener need not hear of each block.
+        freeBytes = try await downloader.files.freeDiskSpace(at: folder).map { ($0 >> 20) << 20 }
+        speedLimit = await downloader.configuration.network.bytesPerSecond
+    }
+}

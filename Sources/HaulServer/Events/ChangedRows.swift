@@ -1,0 +1,116 @@
+internal import DequeModule
+package import HaulKit
+
+/// The rows that changed last, with the revision in which each field changed. From this, what a listener missed since any
+/// revision is one merged delta, so no listener needs a queue of its own.
+package struct ChangedRows: Sendable {
+    private struct Row {
+        var fields: [String: (value: JSONValue, revision: UInt64)]
+        /// When the row became known here: a listener that has seen less gets it whole.
+        var known: UInt64
+        var revision: UInt64
+    }
+
+    /// What changed after a revision.
+    package struct Delta: Hashable, Sendable, Encodable {
+        package var rows: [String: [String: JSONValue]] = [:]
+        package var removed: [String] = []
+        /// Lists must be read again: many rows changed at once, or the order did.
+        package var stale: Bool?
+
+        package var isEmpty: Bool { rows.isEmpty && removed.isEmpty && stale == nil }
+    }
+
+    /// Rises with each change.
+    package private(set) var revision: UInt64
+    private var rows: [DownloadID: Row] = [:]
+    /// In the order of their revisions; of the entries of one row only the last counts.
+    private var order = Deque<(revision: UInt64, id: DownloadID)>()
+    private var removals = Deque<(revision: UInt64, id: DownloadID)>()
+    private var staleAt: UInt64 = 0
+    /// The oldest revision from which a delta is complete.
+    private var oldest: UInt64
+    private let limit: Int
+
+    package init(revision: UInt64 = 1, limit: Int = 4000) {
+        (self.revision, self.limit) = (revision, limit)
+        oldest = revision
+    }
+
+    /// The present fields of a row, each field that is new or different with a new revision.
+    package mutating func update(_ id: DownloadID, _ fields: [String: JSONValue]) {
+        guard var row = rows[id] else {
+            revision += 1
+            rows[id] = Row(fields: fields.mapValues { ($0, revision) }, known: revision, revision: revision)
+            order.append((revision, id))
+            trim()
+            return
+        }
+        let next = revision + 1
+        var hasChanged = false
+        for (name, value) in fields where row.fields[name]?.value != value {
+            row.fields[name] = (value, next)
+            hasChanged = true
+        }
+        for (name, field) in row.fields where fields[name] == nil && field.value != .null {
+            row.fields[name] = (.null, next)
+            hasChanged = true
+        }
+        guard hasChanged else { return }
+        revision = next
+        row.revision = next
+        rows[id] = row
+        order.append((next, id))
+        trim()
+    }
+
+    package mutating func remove(_ id: DownloadID) {
+        revision += 1
+        rows[id] = nil
+        removals.append((revision, id))
+        if removals.count > limit { oldest = max(oldest, removals.removeFirst().revision) }
+    }
+
+    /// Lists must be read again.
+    package mutating func markStale() {
+        revision += 1
+        staleAt = revision
+    }
+
+    /// The value of a field as it was last told.
+    package func value(_ name: String, of id: DownloadID) -> JSONValue? { rows[id]?.fields[name]?.value }
+
+    /// What changed after a revision; nil when that is too long ago, or not of this feed.
+    package func delta(since: UInt64) -> Delta? {
+        guard since >= oldest, since <= revision else { return nil }
+        var delta = Delta()
+        for entry in order.reversed() {
+            guard entry.revision > since else { break }
+            guard let row = rows[entry.id], row.revision == entry.revision else { continue }
+            let isWhole = row.known > since
+            var fields: [String: JSONValue] = [:]
+            for (name, field) in row.fields where field.revision > since && !(isWhole && field.value == .null) {
+                fields[name] = field.value
+            }
+            delta.rows[entry.id.description] = fields
+        }
+        for entry in removals.reversed() {
+            guard entry.revision > since else { break }
+            delta.removed.append(entry.id.description)
+        }
+        if staleAt > since { delta.stale = true }
+        return delta
+    }
+
+    private mutating func trim() {
+        while rows.count > limit, let entry = order.popFirst() {
+            guard let row = rows[entry.id], row.revision == entry.revision else { continue }
+            rows[entry.id] = nil
+            oldest = max(oldest, entry.revision)
+        }
+        // Entries that no longer count make up most of the order where few rows change often.
+        if order.count > 4 * limit {
+            order = Deque(order.filter { entry in rows[entry.id]?.revision == entry.revision })
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// A time left that does not jump: a lower estimate is taken over faster than a higher one, and a small difference only counts
+/// down. The rules are those of Firefox's download list.
+struct TimeLeft {
+    private var seconds: Double?
+    private var bytes: Int64 = 0
+
+    /// - Parameters:
+    ///   - estimate: seconds from the present speed; nil when that is not known.
+    ///   - elapsed: seconds since the last call.
+    mutating func next(_ estimate: Double?, elapsed: Double) -> Int64? {
+        guard let estimate, estimate.isFinite else {
+            seconds = nil
+            return nil
+        }
+        guard let last = seconds else {
+            seconds = estimate
+            return Self.rounded(estimate)
+        }
+        let expected = max(0, last - elapsed)
+        let difference = estimate - expected
+        let value: Double
+        if estimate < last / 2 {
+            value = estimate
+        } else if abs(difference) < 5 || abs(difference) < expected * 0.05 {
+            value = max(0, expected)
+        } else {
+            value = expected + difference * (difference < 0 ? 0.3 : 0.1)
+        }
+        seconds = value
+        return Self.rounded(value)
+    }
+
+    /// Above an hour to five minutes, above a minute to ten seconds.
+    static func rounded(_ seconds: Double) -> Int64 {
+        let step: Double = seconds > 3600 ? 300 : seconds > 60 ? 10 : 1
+        return Int64(min((seconds / step).rounded(.up) * step, 9e15))
+    }
+}

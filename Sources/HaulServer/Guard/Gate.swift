@@ -1,0 +1,92 @@
+internal import HTTPTypes
+package import Hummingbird
+internal import Logging
+
+/// The one door of every request, before routing: which host it names, where it comes from, and who sends it. What is not on the
+/// short list of open paths needs a sign-in, whether a route exists or not.
+package struct Gate: RouterMiddleware {
+    package typealias Context = ServerContext
+
+    let live: LiveConfiguration
+    let token: AccessToken
+    let sessions: Sessions
+    let cookie: SessionCookie
+    let tries: WrongTries
+    /// Paths that hold no data of the user, compared as they were sent.
+    let openPaths: Set<String>
+    let logger: Logger
+
+    static let signIn = "/api/v1/session"
+
+    package func handle(
+        _ request: Request,
+        context: ServerContext,
+        next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            let context = try await admit(request.head, context)
+            return try await next(request, context)
+        } catch let problem as Problem {
+            if problem.code == "hostNotAllowed" || problem.code == "originNotAllowed" {
+                logger.notice("refused: \(problem.detail) \(problem.suggestion ?? "")")
+            }
+            return problem.response()
+        } catch let error as HTTPError {
+            return error.problem.response()
+        }
+    }
+
+    private func admit(_ head: HTTPRequest, _ context: ServerContext) async throws -> ServerContext {
+        guard let path = head.path, path.hasPrefix("/") else {
+            throw Problem.badRequest("The request must name a path.")
+        }
+        guard path.utf8.count <= 8 << 10 else {
+            throw Problem(
+                .init(code: 414, reasonPhrase: "URI Too Long"),
+                "uriTooLong",
+                "The path is longer than 8 KiB."
+            )
+        }
+        if context.isLocal { return context }
+        _ = try HostCheck(allowed: live.configuration.allowedHosts).host(of: head)
+        let plain = String(path.prefix { $0 != "?" })
+        let isReading = head.method == .get || head.method == .head
+        if let sent = head.headerFields[.authorization] {
+            let words = sent.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, words[0].lowercased() == "bearer", token.isEqual(to: String(words[1])) else {
+                throw tries.problem()
+            }
+            return context
+        }
+        let isPage = isReading && (plain == "/" || plain == "/index.html")
+        try OriginCheck.check(head, isPage ? .page : isReading ? .reading : .writing, isSecure: isSecure(head, context))
+        if isReading, openPaths.contains(plain) { return context }
+        if head.method == .post, path == Self.signIn { return context }
+        guard let secret = cookie.value(of: head), let session = await sessions.session(secret) else {
+            throw Problem(
+                .unauthorized,
+                "unauthorized",
+                "Sign in first.",
+                suggestion: "Open the link that haul serve printed, or send Authorization: Bearer TOKEN."
+            )
+        }
+        var context = context
+        context.session = session
+        return context
+    }
+
+    /// Whether a trusted proxy says that the browser came over TLS.
+    func isSecure(_ head: HTTPRequest, _ context: ServerContext) -> Bool {
+        guard let peer = context.peer, live.configuration.trustedProxies.contains(peer) else { return false }
+        return head.headerFields[.init("X-Forwarded-Proto")!]?.lowercased() == "https"
+    }
+}
+
+extension HTTPError {
+    var problem: Problem {
+        switch status {
+        case .notFound: .notFound
+        default: Problem(status, "badRequest", body ?? status.reasonPhrase)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import HTTPTypes
+internal import NIOCore
+
+/// Which hosts a request may name. A page of a stranger whose name was made to lead here (DNS rebinding) sends the stranger's
+/// name, so a name counts only if it was configured; an IP address cannot be rebound.
+struct HostCheck: Sendable {
+    var allowed: Set<String>
+
+    /// The host of the request; a problem where it names none, two, or one that is not allowed.
+    func host(of request: HTTPRequest) throws(Problem) -> String {
+        // The first Host is the authority; a second one stays among the fields.
+        guard let authority = request.authority, request.headerFields[values: .init("Host")!].isEmpty else {
+            throw Problem(.badRequest, "hostNotAllowed", "The request must have exactly one Host field.")
+        }
+        guard let host = Self.name(authority), isAllowed(host) else {
+            throw Problem(
+                .misdirectedRequest,
+                "hostNotAllowed",
+                "The host \(Self.printable(authority)) is not allowed.",
+                suggestion:
+                    "Open the page by an IP address or localhost, or add the host name to allowed-hosts (haul serve --allow-host NAME)."
+            )
+        }
+        return host
+    }
+
+    /// The host name of an authority in lower case; nil for what is none.
+    static func name(_ authority: String) -> String? {
+        var host = authority[...]
+        if host.hasPrefix("[") {
+            guard let end = host.firstIndex(of: "]") else { return nil }
+            let rest = host[host.index(after: end)...]
+            guard rest.isEmpty || isPort(rest) else { return nil }
+            host = host[host.index(after: host.startIndex)..<end]
+            return isAddress(String(host)) ? String(host).lowercased() : nil
+        }
+        if let colon = host.lastIndex(of: ":") {
+            guard isPort(host[colon...]) else { return nil }
+            host = host[..<colon]
+        }
+        guard !host.isEmpty, !host.contains(":"), !host.contains("@") else { return nil }
+        return host.lowercased()
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.first == ":" && text.count <= 6 && text.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
+    }
+
+    private func isAllowed(_ host: String) -> Bool {
+        host == "localhost" || allowed.contains(host) || Self.isAddress(host)
+    }
+
+    static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+
+    /// At most 100 characters, without control characters.
+    static func printable(_ text: String) -> String {
+        String(
+            text.prefix(100).filter {
+                !$0.isNewline && $0.unicodeScalars.allSatisfy { $0.value > 31 && $0.value != 127 }
+            }
+        )
+    }
+}

@@ -1,0 +1,69 @@
+internal import CDispatch
+internal import Foundation
+
+/// Files of mode 0600.
+enum SecretFile {
+    struct Failure: Error, CustomStringConvertible {
+        var text: String
+        var isMissing = false
+        var description: String { text }
+    }
+
+    private static func failure() -> Failure {
+        let code = errno
+        return Failure(text: String(cString: strerror(code)), isMissing: code == ENOENT)
+    }
+
+    /// - Returns: at most 1 MiB, and whether others could read it until now.
+    static func read(_ path: String) throws -> (bytes: [UInt8], wasExposed: Bool) {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else { throw failure() }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0 else { throw failure() }
+        guard info.st_mode & S_IFMT == S_IFREG else { throw Failure(text: "it is no regular file") }
+        guard info.st_uid == geteuid() else { throw Failure(text: "it belongs to another user") }
+        let wasExposed = info.st_mode & 0o077 != 0
+        if wasExposed, fchmod(file, 0o600) != 0 { throw failure() }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count < 1 << 20 {
+            let count = Glibc.read(file, &buffer, buffer.count)
+            if count < 0 { throw failure() }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+        }
+        return (bytes, wasExposed)
+    }
+
+    /// Makes a file that does not exist.
+    static func create(_ path: String, _ text: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw failure() }
+        defer { close(file) }
+        try write(Array(text.utf8), file)
+    }
+
+    /// Replaces a file in one step.
+    static func replace(_ path: String, _ bytes: [UInt8]) throws {
+        let draft = path + ".new"
+        guard unlink(draft) == 0 || errno == ENOENT else { throw failure() }
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw failure() }
+        do {
+            defer { close(file) }
+            try write(bytes, file)
+        }
+        guard rename(draft, path) == 0 else { throw failure() }
+    }
+
+    private static func write(_ bytes: [UInt8], _ file: Int32) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw failure() }
+            rest = rest.dropFirst(count)
+        }
+        guard fsync(file) == 0 else { throw failure() }
+    }
+}

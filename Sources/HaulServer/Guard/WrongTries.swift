@@ -1,0 +1,29 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Synchronization
+
+/// Limits wrong tries to sign in: 20 a minute. The right token is compared first, so a stranger's tries never lock its owner out.
+final class WrongTries: Sendable {
+    private let tries = Mutex<[Date]>([])
+    private static let limit = 20
+
+    /// Records a wrong try.
+    ///
+    /// - Returns: 401, or 429 when there were too many.
+    func problem(now: Date = Date()) -> Problem {
+        let count = tries.withLock { tries in
+            tries.removeAll { $0 < now - 60 }
+            if tries.count <= Self.limit { tries.append(now) }
+            return tries.count
+        }
+        guard count > Self.limit else {
+            return Problem(.unauthorized, "unauthorized", "The token or code is not right.")
+        }
+        return Problem(
+            .tooManyRequests,
+            "tooManyTries",
+            "Too many wrong tokens or codes. Try again in a minute.",
+            retryAfter: 60
+        )
+    }
+}

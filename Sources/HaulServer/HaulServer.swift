@@ -1,0 +1,163 @@
+internal import Foundation
+public import HaulKit
+package import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+public import ServiceLifecycle
+
+/// Serves a downloader over HTTP: the API under `/api/v1`, its events, and the page.
+///
+/// ```swift
+/// let server = try HaulServer(downloader, configuration, logger: logger)
+/// try await ServiceGroup(services: [server], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// ```
+///
+/// The server does not own the downloader: shut it down after ``run()`` has returned.
+public final class HaulServer: Service {
+    private let services: Services
+    private let gate: Gate
+    private let codes: OneTimeCodes
+    private let token: AccessToken
+    private let logger: Logger
+    private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
+
+    /// Reads the token, or mints it, and the sessions. Listens to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - onListening: called with the address, with the port that the system chose, when TCP connections are taken.
+    /// - Throws: ``ServerError`` when the token cannot be read or written, or a host that is not of this machine is to be
+    ///   listened at without being named as one.
+    public init(
+        _ downloader: Downloader,
+        _ configuration: ServerConfiguration,
+        logger: Logger,
+        onListening: @escaping @Sendable (ServerConfiguration.Listener) -> Void = { _ in }
+    ) throws(ServerError) {
+        token = try AccessToken(stateFolder: configuration.stateFolder)
+        if token.wasExposed {
+            logger.warning(
+                "The token \(configuration.stateFolder)/token could be read by others. Its mode is 0600 now."
+            )
+        }
+        let page = PageAssets()
+        codes = OneTimeCodes()
+        self.logger = logger
+        self.onListening = onListening
+        services = Services(
+            downloader: downloader,
+            feed: ChangeFeed(downloader, folder: configuration.folder, logger: logger),
+            sessions: Sessions(stateFolder: configuration.stateFolder, logger: logger),
+            live: LiveConfiguration(configuration),
+            logger: logger
+        )
+        gate = Gate(
+            live: services.live,
+            token: token,
+            sessions: services.sessions,
+            cookie: SessionCookie(stateFolder: configuration.stateFolder),
+            tries: WrongTries(),
+            openPaths: page.openPaths.union(HealthRoutes.open),
+            logger: logger
+        )
+    }
+
+    /// A link that signs in once, within ten minutes: the code is in the fragment, which no server and no log sees.
+    public func signInLink(_ listener: ServerConfiguration.Listener) -> String {
+        let host = ["0.0.0.0", "::"].contains(listener.host) ? "127.0.0.1" : listener.host
+        return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/#code=\(codes.make())"
+    }
+
+    /// Takes over those settings of a configuration that can change while the server runs: ``ServerConfiguration/roots``,
+    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and ``ServerConfiguration/maxEventStreams``.
+    public func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
+
+    /// The routes, for tests without a socket too.
+    package func router() -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self)
+        router.add(middleware: SecurityHeaders())
+        router.add(middleware: gate)
+        PageAssets().add(to: router)
+        HealthRoutes(services: services).add(to: router)
+        SessionRoutes(gate: gate, codes: codes).add(to: router)
+        ListRoutes(services: services).add(to: router)
+        AddRoutes(services: services).add(to: router)
+        ControlRoutes(services: services).add(to: router)
+        DetailRoute(services: services).add(to: router)
+        FileRoute(services: services).add(to: router)
+        FolderRoutes(services: services).add(to: router)
+        ConfigurationRoutes(services: services).add(to: router)
+        EventRoute(services: services).add(to: router)
+        return router
+    }
+
+    /// Listens until the service group shuts down gracefully or the task is cancelled. Streams of events end with `bye`.
+    ///
+    /// - Throws: ``ServerError`` when an address cannot be listened at.
+    public func run() async throws {
+        let responder = router().buildResponder()
+        var listeners: [any Service] = []
+        if let listener = services.configuration.listener {
+            listeners.append(
+                application(responder, .hostname(listener.host, port: listener.port)) { [onListening] channel in
+                    onListening(.init(host: listener.host, port: channel.localAddress?.port ?? listener.port))
+                }
+            )
+        }
+        if let path = services.configuration.socketPath {
+            // Others could not write to it under any usual umask; now they cannot under an unusual one.
+            listeners.append(application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) })
+        }
+        let feed = services.feed
+        var settings = ServiceGroupConfiguration(services: listeners, logger: logger)
+        // A reader of a large file is not waited for.
+        settings.maximumGracefulShutdownDuration = .seconds(1)
+        let group = ServiceGroup(configuration: settings)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await feed.run() }
+            tasks.addTask {
+                try await withGracefulShutdownHandler {
+                    try await group.run()
+                } onGracefulShutdown: {
+                    Task {
+                        await feed.end()
+                        await group.triggerGracefulShutdown()
+                    }
+                }
+                throw CancellationError()
+            }
+            do { while try await tasks.next() != nil {} } catch is CancellationError {}
+            tasks.cancelAll()
+        }
+        await feed.end()
+    }
+
+    private func application(
+        _ responder: RouterResponder<ServerContext>,
+        _ address: BindAddress,
+        _ onRunning: @escaping @Sendable (any Channel) -> Void
+    ) -> Application<RouterResponder<ServerContext>> {
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        return Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .seconds(60),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10,
+                        maxHeaderListSize: 32 << 10,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
+            configuration: .init(
+                address: address,
+                availableConnectionsDelegate: MaximumAvailableConnections(services.configuration.maxConnections)
+            ),
+            onServerRunning: { onRunning($0) },
+            logger: quiet
+        )
+    }
+}

@@ -1,0 +1,29 @@
+internal import Synchronization
+
+/// The configuration, parts of which may change while the server runs.
+package final class LiveConfiguration: Sendable {
+    private let present: Mutex<(ServerConfiguration, AllowedFolders)>
+
+    package init(_ configuration: ServerConfiguration) {
+        present = Mutex((configuration, Self.folders(configuration)))
+    }
+
+    package var configuration: ServerConfiguration { present.withLock { $0.0 } }
+    package var folders: AllowedFolders { present.withLock { $0.1 } }
+
+    /// Takes over what can change without a new start: roots, hosts, proxies and the number of streams.
+    package func update(_ new: ServerConfiguration) {
+        present.withLock { present in
+            var configuration = present.0
+            configuration.roots = new.roots
+            configuration.allowedHosts = new.allowedHosts
+            configuration.trustedProxies = new.trustedProxies
+            configuration.maxEventStreams = new.maxEventStreams
+            present = (configuration, Self.folders(configuration))
+        }
+    }
+
+    private static func folders(_ configuration: ServerConfiguration) -> AllowedFolders {
+        AllowedFolders(folder: configuration.folder, roots: configuration.roots)
+    }
+}

@@ -1,0 +1,75 @@
+internal import CHaulPage
+internal import Crypto
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// The files of the page: a table inside the binary, asked by exact key.
+package struct PageAssets: Sendable {
+    struct Asset: Sendable {
+        let type: String
+        let body: ByteBuffer
+        let entityTag: String
+    }
+
+    /// By path below the page's folder.
+    let assets: [String: Asset]
+
+    package init() {
+        let table = UnsafeBufferPointer(start: haul_page_assets(), count: haul_page_asset_count())
+        assets = Dictionary(
+            table.map { entry in
+                let bytes = UnsafeBufferPointer(start: entry.bytes, count: entry.count)
+                let digest = SHA256.hash(data: Data(buffer: bytes)).prefix(9)
+                let asset = Asset(
+                    type: String(cString: entry.type),
+                    body: ByteBuffer(bytes: bytes),
+                    entityTag: "\"\(AccessToken.base64url(Data(digest)))\""
+                )
+                return (String(cString: entry.path), asset)
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    package var paths: Set<String> { Set(assets.keys) }
+
+    /// Paths of requests that are answered without a sign-in: they hold no data of the user.
+    var openPaths: Set<String> {
+        Set(assets.keys.filter { $0 != Self.description }.map { "/" + $0 }).union(["/"])
+    }
+
+    static let description = "openapi.json"
+
+    func add(to router: Router<ServerContext>) {
+        for (path, asset) in assets where path != Self.description {
+            add(asset, at: "/" + path, to: router)
+            if path == "index.html" { add(asset, at: "/", to: router) }
+        }
+        if let asset = assets[Self.description] { add(asset, at: "/api/v1/openapi.json", to: router) }
+    }
+
+    private func add(_ asset: Asset, at path: String, to router: Router<ServerContext>) {
+        router.get(RouterPath(path)) { request, _ in answer(asset, request) }
+        router.head(RouterPath(path)) { request, _ in answer(asset, request) }
+    }
+
+    private func answer(_ asset: Asset, _ request: Request) -> Response {
+        // Asked again each time: another version of the server may have another page.
+        var headers: HTTPFields = [.eTag: asset.entityTag, .cacheControl: "no-cache"]
+        if request.headers[.ifNoneMatch] == asset.entityTag { return Response(status: .notModified, headers: headers) }
+        headers[.contentType] = asset.type
+        guard request.method != .head else {
+            headers[.contentLength] = String(asset.body.readableBytes)
+            return Response(
+                status: .ok,
+                headers: headers,
+                body: .init(contentLength: asset.body.readableBytes) { writer in
+                    try await writer.finish(nil)
+                }
+            )
+        }
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: asset.body))
+    }
+}

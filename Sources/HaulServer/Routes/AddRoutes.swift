@@ -1,0 +1,154 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+internal import Synchronization
+
+/// Adding downloads, one or many, and looking at links before.
+struct AddRoutes {
+    let services: Services
+    private let answers = IdempotentAnswers()
+
+    init(services: Services) { self.services = services }
+
+    private struct Item: Encodable {
+        var download: DownloadRow?
+        var existed = false
+        var error: Problem?
+    }
+    private struct Answer: Encodable {
+        var items: [Item]
+        var rev: String
+    }
+    private struct Probe: Encodable {
+        var url: String
+        var name: String?
+        var totalBytes: Int64?
+        var contentType: String?
+        var servesRanges: Bool?
+        var error: Problem?
+        var existing: DownloadRow?
+    }
+
+    func add(to router: Router<ServerContext>) {
+        router.post("/api/v1/downloads") { request, _ in
+            var body = try await JSONBody(request)
+            guard let key = request.headers[.init("Idempotency-Key")!] else { return try await add(&body) }
+            guard (1...255).contains(key.utf8.count) else { throw Problem.badRequest("Idempotency-Key is too long.") }
+            if let answer = answers.answer(key) { return answer }
+            let answer = try await add(&body)
+            answers.keep(answer, for: key)
+            return answer
+        }
+        router.post("/api/v1/probe") { request, _ in
+            var body = try await JSONBody(request)
+            return try await probe(&body)
+        }
+    }
+
+    private func add(_ body: inout JSONBody) async throws -> Response {
+        let common = try AddOptions(&body, services.folders)
+        var wanted: [Result<DownloadRequest, Problem>] = []
+        if let text = try body.optional("metalink", String.self) {
+            let metalink = try await problems { () throws(DownloadError) in try Metalink(Data(text.utf8)) }
+            let folder = try services.folders.folder(common.folder)
+            for file in metalink.files {
+                var request = DownloadRequest(file, into: folder)
+                common.apply(to: &request)
+                wanted.append(.success(request))
+            }
+        }
+        let items = try body.objects("items") ?? []
+        try body.finish()
+        guard !items.isEmpty || !wanted.isEmpty else {
+            throw Problem(.unprocessableContent, "missingField", "items is missing or empty.")
+        }
+        guard items.count + wanted.count <= 1000 else {
+            throw Problem(.unprocessableContent, "tooManyItems", "At most 1,000 downloads may be added in one request.")
+        }
+        for var item in items {
+            // A field of a wrong name or type is a mistake of the whole request; a URL or folder that cannot be used is one
+            // item's own.
+            wanted.append(try ItemReader(common, services.folders).request(&item))
+        }
+        let requests = wanted.compactMap { wanted in
+            if case .success(let request) = wanted { request } else { nil }
+        }
+        let start = Date()
+        var results = await services.downloader.add(requests).makeIterator()
+        var answer = Answer(items: [], rev: "")
+        for wanted in wanted {
+            switch wanted {
+            case .failure(let problem): answer.items.append(Item(error: problem))
+            case .success:
+                switch results.next() {
+                case .success(let download): answer.items.append(await added(download, common, start))
+                case .failure(let error): answer.items.append(Item(error: Problem(error)))
+                case nil: answer.items.append(Item(error: Problem(.internalServerError, "internalFault", "No answer.")))
+                }
+            }
+        }
+        answer.rev = await services.feed.position
+        return JSONBody.response(answer)
+    }
+
+    private func added(_ download: Download, _ options: AddOptions, _ start: Date) async -> Item {
+        let existed = download.snapshot.addedAt < start - 0.001
+        do throws(DownloadError) {
+            if options.isPaused, !existed { try await download.pause() }
+        } catch { return Item(existed: existed, error: Problem(error)) }
+        return Item(download: DownloadRow(download.snapshot), existed: existed)
+    }
+
+    private func probe(_ body: inout JSONBody) async throws -> Response {
+        let urls = try body.required("urls", [String].self)
+        let headers = try AddOptions.headers(&body)
+        try body.finish()
+        guard (1...50).contains(urls.count) else {
+            throw Problem(.unprocessableContent, "invalidField", "urls must have 1 to 50 items.")
+        }
+        let probes = await withTaskGroup(of: (Int, Probe).self) { group in
+            var results: [Int: Probe] = [:]
+            for (index, url) in urls.enumerated() {
+                // A few at a time: each may wait for a slow server.
+                if index >= 8, let (done, probe) = await group.next() { results[done] = probe }
+                group.addTask { (index, await probe(url, headers)) }
+            }
+            for await (done, probe) in group { results[done] = probe }
+            return urls.indices.compactMap { results[$0] }
+        }
+        return JSONBody.response(["items": probes])
+    }
+
+    private func probe(_ url: String, _ headers: [HeaderField]) async -> Probe {
+        do throws(DownloadError) {
+            var request = try DownloadRequest(url, to: .folder(path: services.folders.fallback))
+            request.headers = headers
+            let existing = try await services.downloader.download(url: url)?.snapshot
+            let found = try await services.downloader.probe(request)
+            return Probe(
+                url: url,
+                name: found.fileName,
+                totalBytes: found.totalBytes,
+                contentType: found.contentType,
+                servesRanges: found.servesRanges,
+                existing: existing.map { DownloadRow($0) }
+            )
+        } catch { return Probe(url: url, error: Problem(error)) }
+    }
+}
+
+/// Answers to requests that had an Idempotency-Key: the last 1,000 of this process. A repeated request gets the same answer, and
+/// nothing is added again.
+private final class IdempotentAnswers: Sendable {
+    private let kept = Mutex<(answers: [String: Response], keys: [String])>(([:], []))
+
+    func answer(_ key: String) -> Response? { kept.withLock { $0.answers[key] } }
+
+    func keep(_ answer: Response, for key: String) {
+        kept.withLock { kept in
+            if kept.answers.updateValue(answer, forKey: key) == nil { kept.keys.append(key) }
+            if kept.keys.count > 1000 { kept.answers[kept.keys.removeFirst()] = nil }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+
+/// Changing downloads: one, or many in one request.
+struct ControlRoutes {
+    let services: Services
+
+    func add(to router: Router<ServerContext>) {
+        router.patch("/api/v1/downloads/:id") { request, context in try await change(request, context) }
+        router.delete("/api/v1/downloads/:id") { request, context in
+            var query = try Query(request)
+            let deletesFile = try query.flag("file")
+            try query.finish()
+            let download = try await services.download(context)
+            try await problems { () throws(DownloadError) in try await download.remove(deletingFile: deletesFile) }
+            return Response(status: .noContent)
+        }
+        for action in OneAction.allCases {
+            router.post("/api/v1/downloads/:id/\(action.rawValue)") { request, context in
+                try await act(action, request, context)
+            }
+        }
+        router.post("/api/v1/downloads/actions") { request, _ in try await actions(request) }
+        router.post("/api/v1/downloads/move") { request, _ in try await move(request) }
+    }
+
+    private enum OneAction: String, CaseIterable {
+        case pause, resume, retry, start, cancel, again
+    }
+
+    private func act(_ action: OneAction, _ request: Request, _ context: ServerContext) async throws -> Response {
+        let download = try await services.download(context)
+        let row = DownloadRow(download.snapshot)
+        try await problems { () throws(DownloadError) in
+            switch action {
+            case .pause: try await download.pause()
+            case .resume, .retry: try await download.resume()
+            case .start: try await download.startNow()
+            case .cancel: try await download.cancel()
+            case .again: _ = try await download.fetchAgain()
+            }
+        }
+        if action == .cancel { return JSONBody.response(row) }
+        return JSONBody.response(try await services.row(download.id))
+    }
+
+    private func change(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let download = try await services.download(context)
+        var body = try await JSONBody(request)
+        let name = try body.optional("name", String.self)
+        let priority = try body.optional("priority", Int.self)
+        let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
+        let source = try source(&body)
+        try body.finish()
+        try await problems { () throws(DownloadError) in
+            if let name { try await download.rename(to: name) }
+            if let priority { try await download.setPriority(priority) }
+            if let bytesPerSecond { try await download.setSpeedLimit(bytesPerSecond > 0 ? bytesPerSecond : nil) }
+            if let source { try await download.replaceSource(source) }
+        }
+        let row = try await services.row(download.id)
+        await services.feed.changed(download.snapshot)
+        if priority != nil { await services.feed.markStale() }
+        return JSONBody.response(row)
+    }
+
+    private func source(_ body: inout JSONBody) throws -> DownloadSource? {
+        guard var object = try body.object("source") else { return nil }
+        let text = try object.required("url", String.self)
+        let headers = try AddOptions.headers(&object)
+        try object.finish()
+        do { return DownloadSource(try text.downloadURL(), headers: headers.isEmpty ? nil : headers) } catch {
+            throw Problem(error)
+        }
+    }
+
+    // MARK: Many
+
+    private enum Action: String, Decodable {
+        case pause, resume, retry, cancel, remove, setPriority
+    }
+    private struct Failure: Encodable {
+        var id: DownloadID
+        var error: Problem
+    }
+    private struct Answer: Encodable {
+        var changed: Int
+        var errors: [Failure]
+        var rev: String
+    }
+
+    private func actions(_ request: Request) async throws -> Response {
+        var body = try await JSONBody(request)
+        let action = try body.required("action", Action.self)
+        let filter = try selection(&body)
+        let deletesFiles = try body.optional("deleteFiles", Bool.self) ?? false
+        let priority = try body.optional("priority", Int.self)
+        try body.finish()
+        guard priority != nil || action != .setPriority else {
+            throw Problem(.unprocessableContent, "missingField", "priority is missing.")
+        }
+        let downloader = services.downloader
+        var errors: [Failure] = []
+        if let ids = filter.ids, ids.count <= 500 {
+            let known = try await problems { () throws(DownloadError) in try await downloader.list(.ids(ids)) }.map(
+                \.id
+            )
+            errors = ids.subtracting(known).map { id in
+                Failure(id: id, error: Problem(.notFound, "notFound", "There is no download with this id."))
+            }
+        }
+        let changed = try await problems { () throws(DownloadError) in
+            switch action {
+            case .pause: return try await downloader.pause(filter)
+            case .resume: return try await downloader.resume(filter)
+            case .retry: return try await downloader.retry(filter)
+            case .cancel: return try await downloader.cancel(filter)
+            case .remove: return try await downloader.remove(filter, deletingFiles: deletesFiles)
+            case .setPriority:
+                try await downloader.setPriority(priority ?? 0, of: filter)
+                return try await downloader.count(filter)
+            }
+        }
+        await services.feed.markStale()
+        return JSONBody.response(Answer(changed: changed, errors: errors, rev: await services.feed.position))
+    }
+
+    private func selection(_ body: inout JSONBody) throws -> DownloadFilter {
+        let ids = try body.optional("ids", Set<DownloadID>.self)
+        let except = try body.optional("except", Set<DownloadID>.self) ?? []
+        guard (ids?.count ?? 0) <= 10_000, except.count <= 10_000 else {
+            throw Problem(.unprocessableContent, "tooManyItems", "At most 10,000 ids may be named.")
+        }
+        guard var object = try body.object("filter") else {
+            guard let ids else { throw Problem(.unprocessableContent, "missingField", "Name ids or a filter.") }
+            return .ids(ids.subtracting(except))
+        }
+        guard ids == nil else { throw Problem(.unprocessableContent, "invalidField", "Name either ids or a filter.") }
+        var filter = DownloadFilter()
+        filter.states = try object.optional("state", [String].self).map(DownloadFilter.states)
+        filter.group = try object.optional("group", String.self)
+        filter.text = try object.optional("text", String.self).flatMap { $0.isEmpty ? nil : $0 }
+        try object.finish()
+        if !except.isEmpty { filter.predicate = { !except.contains($0.id) } }
+        return filter
+    }
+
+    private func move(_ request: Request) async throws -> Response {
+        var body = try await JSONBody(request)
+        let ids = try body.required("ids", [DownloadID].self)
+        let to = try body.optional("to", String.self)
+        let before = try body.optional("before", DownloadID.self)
+        let after = try body.optional("after", DownloadID.self)
+        try body.finish()
+        guard ids.count <= 10_000 else {
+            throw Problem(.unprocessableContent, "tooManyItems", "At most 10,000 ids may be named.")
+        }
+        let place: Downloader.Place
+        switch (to, before, after) {
+        case ("first", nil, nil): place = .first
+        case ("last", nil, nil): place = .last
+        case (nil, let id?, nil): place = .before(id)
+        case (nil, nil, let id?): place = .after(id)
+        default:
+            throw Problem(.unprocessableContent, "invalidField", "Name one of: to (first or last), before, after.")
+        }
+        try await problems { () throws(DownloadError) in try await services.downloader.move(ids, to: place) }
+        await services.feed.markStale()
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import HaulKit
+internal import Hummingbird
+
+/// Everything that is known of one download.
+struct DetailRoute {
+    let services: Services
+
+    private struct Segment: Encodable {
+        var host: String
+        var start: Int64
+        var end: Int64
+        var bytesPerSecond: Int64
+    }
+
+    /// What a row does not have.
+    private struct Details: Encodable {
+        var requestURL: String
+        var headers: [String: String]
+        var mirrors: [String]
+        var checksum: String?
+        var bytesPerSecondLimit: Int64?
+        var segments: [Segment]
+        var ranges: [[Int64]]
+        var log: [DownloadLogs.Entry]
+        var rev: String
+    }
+
+    private struct Answer: Encodable {
+        var row: DownloadRow
+        var details: Details
+
+        func encode(to encoder: any Encoder) throws {
+            try row.encode(to: encoder)
+            try details.encode(to: encoder)
+        }
+    }
+
+    func add(to router: Router<ServerContext>) {
+        router.get("/api/v1/downloads/:id") { _, context in
+            let download = try await services.download(context)
+            let rev = await services.feed.position
+            let (snapshot, request) = try await problems { () throws(DownloadError) in
+                (try await services.downloader.list(.ids([download.id])).first, try await download.request())
+            }
+            guard let snapshot, let request else {
+                throw Problem(.notFound, "notFound", "There is no download with this id.")
+            }
+            let details = Details(
+                requestURL: request.url.masked,
+                // Values may be secrets: their names are enough to see what is sent.
+                headers: Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first }),
+                mirrors: request.mirrors.map(\.url.masked),
+                checksum: request.checksum?.description,
+                bytesPerSecondLimit: request.bytesPerSecond,
+                segments: snapshot.connections.map { connection in
+                    Segment(
+                        host: connection.host,
+                        start: connection.remainingRange.lowerBound,
+                        end: connection.remainingRange.upperBound,
+                        bytesPerSecond: DownloadRow.count(connection.bytesPerSecond)
+                    )
+                },
+                ranges: snapshot.receivedRanges.map { [$0.lowerBound, $0.upperBound] },
+                log: await services.feed.log(of: download.id),
+                rev: rev
+            )
+            return JSONBody.response(Answer(row: DownloadRow(snapshot), details: details))
+        }
+    }
+}

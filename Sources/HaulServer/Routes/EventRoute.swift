@@ -1,0 +1,207 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// The stream of events of `GET /api/v1/events`.
+struct EventRoute {
+    let services: Services
+    static let ping = Duration.seconds(15)
+    /// A reader that takes nothing for this long is given up.
+    static let writeTime = Duration.seconds(10)
+
+    private struct Hello: Encodable {
+        var boot: String
+        var rev: String
+        var now: String
+        var ping = 15
+        var version = Downloader.version
+    }
+    private struct Snapshot: Encodable {
+        var rows: [DownloadRow]
+        var part: Int
+        var of: Int
+        var total: Int
+    }
+    private struct Nothing: Encodable {}
+    private struct Bye: Encodable {
+        var reason: String
+    }
+
+    func add(to router: Router<ServerContext>) {
+        router.get("/api/v1/events") { request, context in
+            var query = try Query(request)
+            let since = try query.text("since")
+            try query.finish()
+            let position = request.headers[.init("Last-Event-ID")!] ?? since
+            guard let (number, wakes) = await services.feed.listen(limit: services.configuration.maxEventStreams) else {
+                throw Problem(
+                    .serviceUnavailable,
+                    "tooManyStreams",
+                    "There are \(services.configuration.maxEventStreams) event streams already.",
+                    retryAfter: 5
+                )
+            }
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
+                    .init("X-Accel-Buffering")!: "no",
+                ],
+                body: .init { writer in
+                    let feed = services.feed
+                    var session: (name: String, stream: Int)?
+                    if let name = context.session {
+                        session = (
+                            name, await services.sessions.attach(name) { Task { await feed.stopListening(number) } }
+                        )
+                    }
+                    let body = SendableWriter(writer)
+                    do {
+                        try await request.body.consumeWithCancellationOnInboundClose { _ in
+                            try await send(wakes, position, to: body)
+                        }
+                    } catch { services.logger.debug("event stream: \(error)") }
+                    await feed.stopListening(number)
+                    if let session { await services.sessions.detach(session.name, session.stream) }
+                    // The connection is closed: an answer that is over early must not look complete, and need not.
+                    try await writer.finish(nil)
+                }
+            )
+        }
+    }
+
+    /// Sends until the listener is ended, its reader is gone, or takes nothing for ``writeTime``.
+    private func send(_ wakes: AsyncStream<Void>, _ position: String?, to writer: SendableWriter) async throws {
+        let clock = WriteClock()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await stream(wakes, position, to: writer, clock) }
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: .seconds(2))
+                    guard await !clock.isLate(Self.writeTime) else { throw CancellationError() }
+                }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func stream(
+        _ wakes: AsyncStream<Void>,
+        _ position: String?,
+        to writer: SendableWriter,
+        _ clock: WriteClock
+    ) async throws {
+        let feed = services.feed
+        func write(_ frame: ByteBuffer) async throws {
+            await clock.begin()
+            try await writer.write(frame)
+            await clock.end()
+        }
+        var seen = await feed.revision
+        let hello = Hello(boot: feed.boot, rev: await feed.position, now: Timestamp.text(Date()))
+        var first = ByteBuffer(string: "retry: 2000\n")
+        first.writeImmutableBuffer(EventFrame.frame("hello", hello, id: hello.rev))
+        try await write(first)
+        if let position {
+            if let known = await feed.revision(of: position) {
+                seen = known
+            } else {
+                try await write(EventFrame.frame("reset", Nothing(), id: hello.rev))
+            }
+        } else {
+            for frame in try await snapshot(hello.rev) { try await write(frame) }
+        }
+        var totals: UInt64 = 0
+        let pings = AsyncStream<Void> { continuation in
+            let task = Task {
+                while !Task.isCancelled {
+                    do { try await Task.sleep(for: Self.ping) } catch { return }
+                    continuation.yield()
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // A ping is written only between frames: both go through one task, and what it waits for is whichever comes first.
+            let (merged, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
+            group.addTask {
+                for await _ in pings { continuation.yield(true) }
+            }
+            group.addTask {
+                for await _ in wakes { continuation.yield(false) }
+                continuation.finish()
+            }
+            defer { group.cancelAll() }
+            if let frame = await feed.delta(since: seen) {
+                if let bytes = frame.frame { try await write(bytes) }
+                seen = frame.revision
+            }
+            for await isPing in merged {
+                if isPing { try await write(EventFrame.frame("ping", Nothing())) }
+                if let next = await feed.delta(since: seen) {
+                    if let frame = next.frame { try await write(frame) }
+                    seen = next.revision
+                } else {
+                    // This reader was so slow that what it missed is no longer known.
+                    seen = await feed.revision
+                    try await write(EventFrame.frame("reset", Nothing(), id: await feed.position))
+                }
+                if let next = await feed.totals(since: totals) {
+                    try await write(next.frame)
+                    totals = next.revision
+                }
+            }
+            let reason = await feed.isEnding ? "shutdown" : "signedOut"
+            try await write(EventFrame.frame("bye", Bye(reason: reason)))
+        }
+    }
+
+    /// Unfinished downloads first, then the newest 200 finished ones, at most 2,000 rows in parts of 500.
+    private func snapshot(_ rev: String) async throws -> [ByteBuffer] {
+        let downloader = services.downloader
+        let (rows, total) = try await problems { () throws(DownloadError) in
+            let states = Set(DownloadSnapshot.State.allCases).subtracting([.completed, .cancelled])
+            var rows = try await downloader.list(DownloadFilter(states: Totals.active, order: .queue, limit: 1800))
+            let idle = DownloadFilter(
+                states: states.subtracting(Totals.active),
+                order: .queue,
+                limit: max(0, 1800 - rows.count)
+            )
+            rows += try await downloader.list(idle)
+            rows += try await downloader.list(
+                DownloadFilter(states: [.completed], order: .ended, isDescending: true, limit: 200)
+            )
+            return (rows, try await downloader.count())
+        }
+        let parts = max(1, (rows.count + 499) / 500)
+        return (0..<parts).map { part in
+            let slice = rows[min(rows.count, part * 500)..<min(rows.count, (part + 1) * 500)]
+            let body = Snapshot(rows: slice.map { DownloadRow($0) }, part: part + 1, of: parts, total: total)
+            return EventFrame.frame("snapshot", body, id: rev)
+        }
+    }
+}
+
+/// The writer of a body, handed to the one task that writes it.
+///
+/// `@unchecked`: the closure of the body waits for that task and does not touch the writer until it has ended.
+private final class SendableWriter: @unchecked Sendable {
+    private var writer: any ResponseBodyWriter
+
+    init(_ writer: any ResponseBodyWriter) { self.writer = writer }
+
+    func write(_ buffer: ByteBuffer) async throws { try await writer.write(buffer) }
+}
+
+/// Since when a write has been waiting for its reader.
+private actor WriteClock {
+    private var start: ContinuousClock.Instant?
+
+    func begin() { start = .now }
+    func end() { start = nil }
+    func isLate(_ limit: Duration) -> Bool { start.map { .now - $0 > limit } ?? false }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+
+/// Lists of downloads, page by page.
+struct ListRoutes {
+    let services: Services
+
+    private struct Page: Encodable {
+        var items: [DownloadRow]
+        var next: String?
+        var total: Int
+        var rev: String
+    }
+
+    func add(to router: Router<ServerContext>) {
+        router.get("/api/v1/downloads") { request, _ in try await list(request) }
+        router.get("/api/v1/groups") { _, _ in try await groups() }
+        router.get("/api/v1/totals") { _, _ in
+            let folder = services.folders.fallback
+            var totals = try await problems { () throws(DownloadError) in
+                try await Totals(services.downloader, folder: folder)
+            }
+            totals.folder = folder
+            return JSONBody.response(totals)
+        }
+    }
+
+    private func list(_ request: Request) async throws -> Response {
+        var query = try Query(request)
+        var filter = DownloadFilter()
+        try filter.read(&query)
+        filter.limit = try query.number("limit", 1...500) ?? 100
+        let cursor = try query.text("cursor")
+        let offset = try query.number("offset", 0...100_000_000)
+        try query.finish()
+        if let cursor {
+            guard let start = Int(cursor, radix: 36), start >= 0, start <= 100_000_000, offset == nil else {
+                throw Problem(.unprocessableContent, "invalidField", "cursor is not one of this list.")
+            }
+            filter.offset = start
+        } else {
+            filter.offset = offset ?? 0
+        }
+        // Read before the list: a change in between is told twice, and never lost.
+        let rev = await services.feed.position
+        let selected = filter
+        let (items, total) = try await problems { () throws(DownloadError) in
+            (try await services.downloader.list(selected), try await services.downloader.count(selected.whole))
+        }
+        let end = filter.offset + items.count
+        return JSONBody.response(
+            Page(
+                items: items.map { DownloadRow($0) },
+                next: end < total && !items.isEmpty ? String(end, radix: 36) : nil,
+                total: total,
+                rev: rev
+            )
+        )
+    }
+
+    private struct Group: Encodable {
+        var name: String
+        var count, open, paused, failed, completed: Int
+        var receivedBytes, knownTotalBytes: Int64
+
+        init(_ name: String, _ summary: DownloadSummary) {
+            self.name = name
+            (count, open, paused) = (summary.count, summary.open, summary.paused)
+            (failed, completed) = (summary.failed, summary.completed)
+            (receivedBytes, knownTotalBytes) = (summary.receivedBytes, summary.knownTotalBytes)
+        }
+    }
+
+    private func groups() async throws -> Response {
+        let groups = try await problems { () throws(DownloadError) in try await services.downloader.groups() }
+        return JSONBody.response(["items": groups.compactMap { group in group.group.map { Group($0, group.summary) } }])
+    }
+}
+
+extension DownloadFilter {
+    /// The same selection without its page.
+    fileprivate var whole: DownloadFilter {
+        var filter = self
+        (filter.offset, filter.limit) = (0, nil)
+        return filter
+    }
+
+    fileprivate mutating func read(_ query: inout Query) throws {
+        if let states = try query.text("state") {
+            self.states = try Self.states(states.split(separator: ",").map(String.init))
+        }
+        group = try query.text("group")
+        text = try query.text("text").flatMap { $0.isEmpty ? nil : $0 }
+        switch try query.text("sort") {
+        case nil, "added": order = .added
+        case "queue": order = .queue
+        case "ended": order = .ended
+        case "name": order = .path
+        case "size": order = .size
+        case let other?:
+            throw Problem(.unprocessableContent, "invalidField", "There is no order named \(other.prefix(40)).")
+        }
+        switch try query.text("order") {
+        case nil, "asc": isDescending = false
+        case "desc": isDescending = true
+        case let other?:
+            throw Problem(.unprocessableContent, "invalidField", "order is asc or desc, not \(other.prefix(40)).")
+        }
+    }
+
+    static func states(_ names: [String]) throws -> Set<DownloadSnapshot.State> {
+        Set(
+            try names.map { name in
+                guard let state = DownloadSnapshot.State(rawValue: name) else {
+                    throw Problem(.unprocessableContent, "invalidField", "There is no state named \(name.prefix(40)).")
+                }
+                return state
+            }
+        )
+    }
+}

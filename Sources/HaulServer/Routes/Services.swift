@@ -1,0 +1,48 @@
+internal import HTTPTypes
+package import HaulKit
+internal import Hummingbird
+package import Logging
+
+/// What the routes work with.
+package struct Services: Sendable {
+    package let downloader: Downloader
+    package let feed: ChangeFeed
+    package let sessions: Sessions
+    package let live: LiveConfiguration
+    package let logger: Logger
+
+    package var configuration: ServerConfiguration { live.configuration }
+    package var folders: AllowedFolders { live.folders }
+
+    /// The handle of the download that a path names.
+    func download(_ context: ServerContext) async throws -> Download {
+        guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id)
+        else {
+            throw Problem(.notFound, "notFound", "There is no download with this id.")
+        }
+        return download
+    }
+
+    private func known(_ id: DownloadID) async throws -> Download? {
+        do { return try await downloader.download(id) } catch { throw Problem(error) }
+    }
+
+    /// The present row of a download.
+    func row(_ id: DownloadID) async throws -> DownloadRow {
+        do throws(DownloadError) {
+            guard let snapshot = try await downloader.list(.ids([id])).first else { throw DownloadError.missing }
+            return DownloadRow(snapshot)
+        } catch { throw Problem(error) }
+    }
+}
+
+extension DownloadError {
+    fileprivate static var missing: DownloadError {
+        DownloadError(code: .notFound, message: "There is no download with this id.")
+    }
+}
+
+/// Runs a call of the downloader; its error is told as a problem.
+func problems<Value>(_ body: () async throws(DownloadError) -> Value) async throws(Problem) -> Value {
+    do { return try await body() } catch { throw Problem(error) }
+}

@@ -1,0 +1,42 @@
+internal import Foundation
+internal import HTTPTypes
+internal import HaulKit
+internal import Hummingbird
+
+/// Signing in and out.
+struct SessionRoutes {
+    let gate: Gate
+    let codes: OneTimeCodes
+
+    private struct Answer: Encodable {
+        var version: String
+        var hostName: String
+    }
+
+    func add(to router: Router<ServerContext>) {
+        router.post("/api/v1/session") { request, context in try await signIn(request, context) }
+        router.get("/api/v1/session") { _, _ in
+            JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
+        }
+        router.delete("/api/v1/session") { _, context in
+            if let session = context.session { await gate.sessions.end(session) }
+            return Response(status: .noContent, headers: [.setCookie: gate.cookie.removing])
+        }
+    }
+
+    private func signIn(_ request: Request, _ context: ServerContext) async throws -> Response {
+        var body = try await JSONBody(request, limit: 64 << 10)
+        let (token, code) = (try body.optional("token", String.self), try body.optional("code", String.self))
+        try body.finish()
+        let isRight: Bool
+        switch (token, code) {
+        case (let token?, nil): isRight = gate.token.isEqual(to: token)
+        case (nil, let code?): isRight = codes.redeem(code)
+        default: throw Problem(.unprocessableContent, "missingField", "Name either token or code.")
+        }
+        guard isRight else { throw gate.tries.problem() }
+        let secret = await gate.sessions.make()
+        let cookie = gate.cookie.setting(secret, isSecure: gate.isSecure(request.head, context))
+        return Response(status: .noContent, headers: [.setCookie: cookie])
+    }
+}

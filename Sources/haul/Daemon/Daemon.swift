@@ -1,0 +1,175 @@
+import Foundation
+import HaulDesktop
+import HaulKit
+import HaulServer
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// The running daemon, from the lock of its state folder to the end of its downloader.
+struct Daemon {
+    private let settings: ServeSettings
+    private let options: ServeOptions
+
+    init(_ settings: ServeSettings, _ options: ServeOptions) { (self.settings, self.options) = (settings, options) }
+
+    func run() async throws {
+        let server = settings.server
+        let lock = try DaemonLock(folder: server.stateFolder)
+        let supervisor = Supervisor()
+        let level = settings.logLevel
+        let logger = Logger(label: "haul") { _ in
+            var handler = DaemonLog()
+            handler.logLevel = level
+            return handler
+        }
+        try prepareFolders()
+        let downloader = try await Downloader(try configuration(logger))
+        if let damaged = downloader.quarantinedStore {
+            logger.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
+        }
+        signal(SIGXFSZ, SIG_IGN)
+        do {
+            let running = Mutex<HaulServer?>(nil)
+            let haul = try HaulServer(downloader, server, logger: logger) { listener in
+                running.withLock { $0 }.map { announce($0, listener, lock, logger) }
+                supervisor.tell("READY=1\nSTATUS=Listening at http://\(listener)/")
+            }
+            running.withLock { $0 = haul }
+            if server.listener == nil {
+                try lock.write(.init(process: getpid(), socket: server.socketPath))
+                supervisor.tell("READY=1\nSTATUS=Listening at \(server.socketPath ?? "")")
+            }
+            let group = ServiceGroup(configuration: .init(services: [haul], logger: logger))
+            Interruption.stop {
+                supervisor.tell("STOPPING=1")
+                await group.triggerGracefulShutdown()
+            }
+            Interruption.onHangup { await reload(haul, downloader, supervisor, logger) }
+            let watchdog = Task { await watch(downloader, supervisor) }
+            defer { watchdog.cancel() }
+            try await group.run()
+        } catch {
+            await close(downloader)
+            throw error is Complaint || error is ServerError
+                ? error
+                : Complaint(
+                    "The daemon cannot listen at \(server.listener?.description ?? "its socket"): \(error)",
+                    .otherFailure
+                )
+        }
+        await close(downloader)
+    }
+
+    private func close(_ downloader: Downloader) async {
+        await downloader.shutDown()
+        if let path = settings.server.socketPath { unlink(path) }
+        Interruption.end()
+    }
+
+    private func announce(
+        _ haul: HaulServer,
+        _ listener: ServerConfiguration.Listener,
+        _ lock: DaemonLock,
+        _ logger: Logger
+    ) {
+        do {
+            try lock.write(
+                .init(process: getpid(), socket: settings.server.socketPath, page: "http://\(listener)/")
+            )
+        } catch { logger.warning("\((error as? Complaint)?.sentence ?? "\(error)")") }
+        logger.notice("Haul \(Downloader.version) listens at http://\(listener)/")
+        // Only to the terminal of the user who started it: a log is no place for it, even for a code that works once.
+        if isatty(STDOUT_FILENO) == 1 || ProcessInfo.processInfo.environment["JOURNAL_STREAM"] == nil {
+            Output.result("Open \(haul.signInLink(listener))")
+        }
+    }
+
+    private func prepareFolders() throws {
+        let manager = FileManager.default
+        do {
+            try manager.createDirectory(atPath: settings.server.folder, withIntermediateDirectories: true)
+            guard let socket = settings.server.socketPath else { return }
+            guard socket.utf8.count < 104 else {
+                throw Complaint(
+                    "The path of the socket is longer than 103 bytes: \(socket). Name a shorter one with --socket.",
+                    .usage
+                )
+            }
+            let folder = URL(fileURLWithPath: socket).deletingLastPathComponent().path
+            try manager.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            // The lock says that no daemon of this state folder uses it; a file that is no socket is somebody's.
+            var info = stat()
+            if lstat(socket, &info) == 0 {
+                guard info.st_mode & S_IFMT == S_IFSOCK else {
+                    throw Complaint("\(socket) exists and is no socket.", .fileExists)
+                }
+                unlink(socket)
+            }
+        } catch let complaint as Complaint { throw complaint } catch {
+            throw Complaint("A folder cannot be made: \(error.localizedDescription)", .disk)
+        }
+    }
+
+    private func configuration(_ logger: Logger) throws -> Downloader.Configuration {
+        let folder = URL(fileURLWithPath: settings.server.stateFolder).deletingLastPathComponent().path
+        var configuration = Downloader.Configuration(name: "daemon", stateFolder: folder)
+        configuration.storage.remembersSettings = true
+        configuration.storage.onStoreWait = {
+            logger.warning("Another program has locked the store \($0). Waiting for it.")
+        }
+        configuration.storage.onOddRow = { logger.error("A row of the store cannot be read (\($0)) and is ignored.") }
+        configuration.useDesktopServices()
+        configuration.queue.maxConcurrentDownloads = settings.jobs
+        configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)
+        configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
+        configuration.telemetry.logger = logger
+        let loops = try DescriptorLimit.prepare(
+            downloads: settings.jobs,
+            connections: configuration.connections.maxPerDownload
+        )
+        NIOSingletons.groupLoopCountSuggestion = loops
+        configuration.network.eventLoops = loops
+        return configuration
+    }
+
+    /// SIGHUP: the settings are read again. Those that need a new start are named.
+    private func reload(
+        _ haul: HaulServer,
+        _ downloader: Downloader,
+        _ supervisor: Supervisor,
+        _ logger: Logger
+    ) async {
+        supervisor.tellReloading()
+        defer { supervisor.tell("READY=1") }
+        do {
+            let new = try await ServeSettings.read(options)
+            let jobs = new.jobs
+            if jobs != settings.jobs { try await downloader.update { $0.queue.maxConcurrentDownloads = jobs } }
+            haul.reload(new.server)
+            logger.notice("The settings were read again.")
+            if new.server.listener != settings.server.listener || new.server.socketPath != settings.server.socketPath
+                || new.server.folder != settings.server.folder || new.logLevel != settings.logLevel
+            {
+                logger.warning("listen, socket, directory and log-level apply after a new start.")
+            }
+        } catch {
+            logger.error("The settings stay as they were: \((error as? Complaint)?.sentence ?? "\(error)")")
+        }
+    }
+
+    /// Tells the watchdog that the part that moves bytes answers.
+    private func watch(_ downloader: Downloader, _ supervisor: Supervisor) async {
+        guard let interval = supervisor.watchdogInterval else { return }
+        while !Task.isCancelled {
+            _ = await downloader.configuration
+            supervisor.tell("WATCHDOG=1")
+            do { try await Task.sleep(for: interval) } catch { return }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HaulKit
+
+/// One daemon a state folder: a lock on a file that names the daemon. The lock ends with the process, however that ends.
+struct DaemonLock {
+    /// How commands and a second daemon find the first.
+    struct Endpoint: Codable {
+        var process: Int32
+        var socket: String?
+        var page: String?
+    }
+
+    private let descriptor: Int32
+    private let path: String
+
+    static func path(_ folder: String) -> String { folder + "/lock" }
+
+    /// - Throws: ``Complaint`` that names the other daemon, or says why the folder cannot be used.
+    init(folder: String) throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch { throw Complaint("The state folder \(folder) cannot be made: \(error.localizedDescription)", .disk) }
+        path = Self.path(folder)
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw Complaint("The lock \(path) cannot be opened: \(String(cString: strerror(errno)))", .disk)
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let other = Self.endpoint(folder)
+            let name = other.map { "process \($0.process)\($0.page.map { ", \($0)" } ?? "")" } ?? "another process"
+            throw Complaint("A daemon is running already with the state folder \(folder): \(name).", .inUse)
+        }
+    }
+
+    func write(_ endpoint: Endpoint) throws {
+        let data = try JSONEncoder().encode(endpoint)
+        guard ftruncate(descriptor, 0) == 0,
+            data.withUnsafeBytes({ pwrite(descriptor, $0.baseAddress, $0.count, 0) }) == data.count
+        else { throw Complaint("The lock \(path) cannot be written: \(String(cString: strerror(errno)))", .disk) }
+    }
+
+    /// What the last daemon of a state folder wrote; nil when there was none.
+    static func endpoint(_ folder: String) -> Endpoint? {
+        guard let data = FileManager.default.contents(atPath: path(folder)) else { return nil }
+        // A daemon that is just starting has written nothing yet.
+        return try? JSONDecoder().decode(Endpoint.self, from: data)
+    }
+}

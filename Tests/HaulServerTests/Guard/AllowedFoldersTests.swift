@@ -1,0 +1,50 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulServer
+
+@Suite struct AllowedFoldersTests {
+    private let folder: TemporaryFolder
+    private let folders: AllowedFolders
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in ["downloads/films", "other", "outside/deep"] {
+            try FileManager.default.createDirectory(atPath: folder(name), withIntermediateDirectories: true)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder("downloads/out"),
+            withDestinationPath: folder("outside")
+        )
+        try FileManager.default.createSymbolicLink(atPath: folder("downloads/in"), withDestinationPath: folder("other"))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder("downloads/nowhere"),
+            withDestinationPath: folder("outside/new")
+        )
+        folders = AllowedFolders(folder: folder("downloads"), roots: [folder("other")])
+    }
+
+    private func real(_ name: String) throws -> String { try #require(AllowedFolders.resolved(folder(name))) }
+
+    @Test func allowsWhatIsBelowARoot() throws {
+        #expect(try folders.folder(nil) == real("downloads"))
+        #expect(try folders.folder("films") == real("downloads") + "/films")
+        #expect(try folders.folder("films/not/yet") == real("downloads") + "/films/not/yet")
+        #expect(try folders.folder(folder("other/new")) == real("other") + "/new")
+        #expect(try folders.folder("in/new") == real("other") + "/new")
+    }
+
+    @Test(arguments: [
+        "../outside", "films/../../outside", "~", "~/x", "/", "/etc", "out", "out/deep", "nowhere", "nowhere/x", ".",
+        "a\0b",
+    ])
+    func refusesWhatLeadsElsewhere(_ path: String) {
+        #expect(throws: Problem.self) { try folders.folder(path) }
+    }
+
+    @Test func aFolderWhoseNameBeginsLikeARootIsAnother() throws {
+        try FileManager.default.createDirectory(atPath: folder("downloads2"), withIntermediateDirectories: true)
+        #expect(throws: Problem.self) { try folders.folder(folder("downloads2")) }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import HTTPTypes
+import HaulKit
+import HaulTesting
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+
+@testable import HaulServer
+
+/// A server over a downloader in a temporary folder; requests go to its routes without a socket, unless a test needs one.
+struct ServerRig {
+    let folder: TemporaryFolder
+    let downloader: Downloader
+    let server: HaulServer
+    let token: String
+
+    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    static func run(
+        configure: (inout ServerConfiguration) -> Void = { _ in },
+        _ body: @Sendable @escaping (ServerRig, any TestClientProtocol) async throws -> Void,
+        testing: TestingSetup = .router
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let (state, downloads) = (folder("state"), folder("downloads"))
+        for path in [state, downloads] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        let downloader = try await Downloader(Downloader.Configuration(name: "test", stateFolder: state))
+        var configuration = ServerConfiguration(stateFolder: state, folder: downloads)
+        configure(&configuration)
+        let server = try HaulServer(downloader, configuration, logger: silent)
+        let token = try String(contentsOfFile: state + "/token", encoding: .utf8).trimmingCharacters(in: .newlines)
+        let rig = ServerRig(folder: folder, downloader: downloader, server: server, token: token)
+        do {
+            try await Application(router: server.router()).test(testing) { client in try await body(rig, client) }
+        } catch {
+            await downloader.shutDown()
+            throw error
+        }
+        await downloader.shutDown()
+    }
+}
+
+extension TestClientProtocol {
+    /// A request as a script sends it.
+    func call(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ rig: ServerRig,
+        json: String? = nil,
+        _ fields: HTTPFields = [:]
+    ) async throws -> TestResponse {
+        var headers = fields
+        headers[.authorization] = "Bearer \(rig.token)"
+        if json != nil { headers[.contentType] = "application/json" }
+        return try await send(method, path, headers, body: json)
+    }
+
+    /// A request with exactly these fields, to localhost unless `host` says otherwise.
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ fields: HTTPFields,
+        body: String? = nil
+    ) async throws -> TestResponse {
+        try await execute(uri: path, method: method, headers: fields, body: body.map { ByteBuffer(string: $0) }) { $0 }
+    }
+}
+
+extension TestResponse {
+    var json: JSONValue {
+        get throws { try JSONDecoder().decode(JSONValue.self, from: Data(buffer: body)) }
+    }
+
+    var code: String? {
+        guard case .object(let fields) = try? json, case .string(let code) = fields["code"] else { return nil }
+        return code
+    }
+}
+
+extension JSONValue {
+    subscript(_ name: String) -> JSONValue? {
+        if case .object(let fields) = self { fields[name] } else { nil }
+    }
+    subscript(_ index: Int) -> JSONValue? {
+        if case .array(let items) = self, items.indices.contains(index) { items[index] } else { nil }
+    }
+    var text: String? { if case .string(let text) = self { text } else { nil } }
+    var number: Int64? { if case .integer(let number) = self { number } else { nil } }
+    var count: Int? { if case .array(let items) = self { items.count } else { nil } }
+}
