@@ -16,7 +16,7 @@ struct DaemonLog: LogHandler {
         let start =
             Self.isJournal
             ? "<\(Self.severity(event.level))>"
-            : Date().formatted(.iso8601.time(includingFractionalSeconds: true)) + " \(event.level) "
+            : Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) + " \(event.level) "
         Output.note(start + event.message.description)
     }
 
