@@ -6,6 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import NIOFoundationCompat
 
 @testable import HaulServer
 
@@ -41,6 +42,26 @@ struct ServerRig {
             throw error
         }
         await downloader.shutDown()
+    }
+}
+
+extension ServerRig {
+    /// A server of one file while `body` runs.
+    static func serving(_ content: TestContent, _ body: @Sendable (String) async throws -> Void) async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { resource.reply(to: $0) }
+        do { try await body(server.url("/file.bin")) } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    /// Adds a download to the downloader, and waits until its file is complete.
+    func complete(_ url: String, name: String) async throws -> DownloadID {
+        var request = try DownloadRequest(url, to: .folder(path: folder("downloads")))
+        request.suggestedName = name
+        return try await downloader.add(request).result().id
     }
 }
 

@@ -1,4 +1,6 @@
 import HTTPTypes
+import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import HaulServer

@@ -1,6 +1,8 @@
 import Foundation
 import HTTPTypes
 import HaulTesting
+import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import HaulServer

@@ -1,0 +1,238 @@
+import Foundation
+import HTTPTypes
+import HaulKit
+import HaulTesting
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import HaulServer
+
+/// Adding, listing and changing downloads over HTTP. What is added here is paused: no test needs a server of files.
+@Suite struct DownloadRouteTests {
+    private static func add(_ count: Int, _ rig: ServerRig, _ client: some TestClientProtocol) async throws -> [String] {
+        let items = (0..<count).map { #"{"url": "http://127.0.0.1:9/file\#($0).bin"}"# }.joined(separator: ",")
+        let answer = try await client.call(
+            .post,
+            "/api/v1/downloads",
+            rig,
+            json: #"{"items": [\#(items)], "paused": true, "group": "g"}"#
+        )
+        #expect(answer.status == .ok)
+        return try (0..<count).map { try #require(answer.json["items"]?[$0]?["download"]?["id"]?.text) }
+    }
+
+    @Test func anAnswerForEachItem() async throws {
+        try await ServerRig.run { rig, client in
+            let json = """
+                {"items": [{"url": "http://127.0.0.1:9/a"}, {"url": "ftp://127.0.0.1/b"},
+                {"url": "http://127.0.0.1:9/c", "folder": "/etc"}, {"url": "http://127.0.0.1:9/d", "checksum": "x"},
+                {"url": "http://127.0.0.1:9/a"}], "paused": true}
+                """
+            let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json).json
+            #expect(answer["items"]?.count == 5)
+            #expect(answer["items"]?[0]?["existed"] == false)
+            #expect(answer["items"]?[1]?["error"]?["code"]?.text == "unsupportedScheme")
+            #expect(answer["items"]?[2]?["error"]?["code"]?.text == "forbiddenFolder")
+            #expect(answer["items"]?[3]?["error"]?["code"]?.text == "invalidChecksum")
+            #expect(answer["items"]?[4]?["download"]?["id"] == answer["items"]?[0]?["download"]?["id"])
+            #expect(try await rig.downloader.count() == 1)
+        }
+    }
+
+    @Test func aRepeatedKeyAddsNothing() async throws {
+        try await ServerRig.run { rig, client in
+            let key: HTTPFields = [try #require(.init("Idempotency-Key")): "k1"]
+            let json = #"{"items": [{"url": "http://127.0.0.1:9/a"}], "paused": true, "onDuplicate": "addAnyway"}"#
+            let first = try await client.call(.post, "/api/v1/downloads", rig, json: json, key)
+            let again = try await client.call(.post, "/api/v1/downloads", rig, json: json, key)
+            #expect(first.body == again.body)
+            #expect(try await rig.downloader.count() == 1)
+            _ = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(try await rig.downloader.count() == 2)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "hook": "/bin/sh"}]}"#, 422, "unknownField"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "hooks": []}"#, 422, "unknownField"),
+        (#"{"items": [{"url": 5}]}"#, 422, "invalidField"), (#"{"items": "x"}"#, 422, "invalidField"),
+        (#"{"items": []}"#, 422, "missingField"), (#"{}"#, 422, "missingField"), ("[]", 400, "badRequest"),
+        ("{", 400, "badRequest"), ("", 400, "badRequest"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "onConflict": "overwrite"}"#, 422, "invalidField"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "folder": "../x"}"#, 403, "forbiddenFolder"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "headers": {"A B": "x"}}]}"#, 422, "invalidField"),
+    ])
+    func aMistakeIsNamedAndAddsNothing(_ json: String, _ status: Int, _ code: String) async throws {
+        try await ServerRig.run { rig, client in
+            let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(answer.status.code == status)
+            #expect(answer.code == code)
+            #expect(answer.headers[.contentType] == "application/problem+json")
+            #expect(try await rig.downloader.count() == 0)
+        }
+    }
+
+    @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", nil])
+    func aBodyOfAnotherTypeIsRefused(_ type: String?) async throws {
+        try await ServerRig.run { rig, client in
+            var fields: HTTPFields = [.authorization: "Bearer \(rig.token)"]
+            fields[.contentType] = type
+            let answer = try await client.send(.post, "/api/v1/downloads", fields, body: #"{"items": []}"#)
+            #expect(answer.status == .unsupportedMediaType)
+        }
+    }
+
+    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+        try await ServerRig.run { rig, client in
+            let large = #"{"token": ""# + String(repeating: "x", count: 70_000) + #""}"#
+            let answer = try await client.call(.post, "/api/v1/session", rig, json: large)
+            #expect(answer.status == .contentTooLarge)
+        }
+    }
+
+    @Test func pagesFollowOneAnother() async throws {
+        try await ServerRig.run { rig, client in
+            let ids = try await Self.add(7, rig, client)
+            var (seen, cursor): ([String], String?) = ([], nil)
+            repeat {
+                let path = "/api/v1/downloads?limit=3&state=paused&group=g" + (cursor.map { "&cursor=\($0)" } ?? "")
+                let page = try await client.call(.get, path, rig).json
+                #expect(page["total"]?.number == 7)
+                for index in 0..<(page["items"]?.count ?? 0) { seen.append(try #require(page["items"]?[index]?["id"]?.text)) }
+                cursor = page["next"]?.text
+            } while cursor != nil
+            #expect(seen == ids)
+            let last = try await client.call(.get, "/api/v1/downloads?offset=6&text=FILE6", rig).json
+            #expect(last["items"]?.count == 0 && last["total"]?.number == 1)
+        }
+    }
+
+    @Test(arguments: ["limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2", "offset=-1"])
+    func aQueryThatCannotBeReadIsRefused(_ query: String) async throws {
+        try await ServerRig.run { rig, client in
+            #expect(try await client.call(.get, "/api/v1/downloads?" + query, rig).status.code == 422)
+        }
+    }
+
+    @Test func changesManyAtOnceAndNamesWhatIsUnknown() async throws {
+        try await ServerRig.run { rig, client in
+            let ids = try await Self.add(5, rig, client)
+            let unknown = DownloadID().description
+            let some = try await client.call(
+                .post,
+                "/api/v1/downloads/actions",
+                rig,
+                json: #"{"action": "remove", "ids": ["\#(ids[0])", "\#(unknown)"]}"#
+            ).json
+            #expect(some["changed"]?.number == 1)
+            #expect(some["errors"]?[0]?["id"]?.text == unknown)
+            let rest = try await client.call(
+                .post,
+                "/api/v1/downloads/actions",
+                rig,
+                json: #"{"action": "remove", "filter": {"group": "g", "state": ["paused"]}, "except": ["\#(ids[1])"]}"#
+            ).json
+            #expect(rest["changed"]?.number == 3)
+            #expect(try await rig.downloader.list().map(\.id.description) == [ids[1]])
+        }
+    }
+
+    @Test(arguments: [
+        #"{"action": "remove"}"#, #"{"action": "explode", "ids": []}"#, #"{"ids": []}"#,
+        #"{"action": "remove", "ids": [], "filter": {}}"#, #"{"action": "setPriority", "ids": []}"#,
+        #"{"action": "remove", "filter": {"path": "/"}}"#,
+    ])
+    func anActionThatIsNotClearChangesNothing(_ json: String) async throws {
+        try await ServerRig.run { rig, client in
+            _ = try await Self.add(2, rig, client)
+            #expect(try await client.call(.post, "/api/v1/downloads/actions", rig, json: json).status.code == 422)
+            #expect(try await rig.downloader.count() == 2)
+        }
+    }
+
+    @Test func movesInTheQueue() async throws {
+        try await ServerRig.run { rig, client in
+            let ids = try await Self.add(4, rig, client)
+            func order() async throws -> [String] {
+                try await rig.downloader.list(DownloadFilter(order: .queue)).map(\.id.description)
+            }
+            func move(_ json: String) async throws -> Int {
+                try await client.call(.post, "/api/v1/downloads/move", rig, json: json).status.code
+            }
+            #expect(try await move(#"{"ids": ["\#(ids[3])"], "to": "first"}"#) == 204)
+            #expect(try await order() == [ids[3], ids[0], ids[1], ids[2]])
+            #expect(try await move(#"{"ids": ["\#(ids[0])"], "after": "\#(ids[1])"}"#) == 204)
+            #expect(try await order() == [ids[3], ids[1], ids[0], ids[2]])
+            #expect(try await move(#"{"ids": ["\#(ids[0])"], "to": "middle"}"#) == 422)
+            #expect(try await move(#"{"ids": ["\#(DownloadID())"], "to": "first"}"#) == 404)
+        }
+    }
+
+    @Test func oneDownloadIsShownChangedAndRemoved() async throws {
+        try await ServerRig.run { rig, client in
+            let json = """
+                {"items": [{"url": "http://user:secret@127.0.0.1:9/a?token=hidden", "headers": {"X-Key": "hidden"},
+                "mirrors": ["http://127.0.0.1:8/a?token=hidden"]}], "paused": true}
+                """
+            let added = try await client.call(.post, "/api/v1/downloads", rig, json: json).json
+            let id = try #require(added["items"]?[0]?["download"]?["id"]?.text)
+            let answer = try await client.call(.get, "/api/v1/downloads/\(id)", rig)
+            #expect(answer.status == .ok)
+            let text = String(buffer: answer.body)
+            #expect(!text.contains("secret") && !text.contains("hidden"))
+            #expect(try answer.json["headers"]?["X-Key"] == "***")
+            #expect(try answer.json["mirrors"]?.count == 1)
+            let change = #"{"priority": 5, "bytesPerSecond": 1000, "source": {"url": "http://127.0.0.1:7/b"}}"#
+            let changed = try await client.call(.patch, "/api/v1/downloads/\(id)", rig, json: change).json
+            #expect(changed["priority"]?.number == 5)
+            #expect(try await client.call(.delete, "/api/v1/downloads/\(id)", rig).status == .noContent)
+            #expect(try await client.call(.get, "/api/v1/downloads/\(id)", rig).code == "notFound")
+            #expect(try await client.call(.post, "/api/v1/downloads/\(id)/pause", rig).status == .notFound)
+            #expect(try await client.call(.get, "/api/v1/downloads/x", rig).status == .notFound)
+        }
+    }
+
+    @Test func noGETAndNoHEADChangesAnything() async throws {
+        try await ServerRig.run { rig, client in
+            let id = try await Self.add(1, rig, client)[0]
+            for action in ["pause", "resume", "retry", "start", "cancel", "again"] {
+                for method in [HTTPRequest.Method.get, .head] {
+                    #expect(try await client.call(method, "/api/v1/downloads/\(id)/\(action)", rig).status == .notFound)
+                }
+            }
+            for path in ["actions", "move"] {
+                #expect(try await client.call(.get, "/api/v1/downloads/\(path)", rig).status == .notFound)
+            }
+            #expect(try await rig.downloader.list().map(\.state) == [.paused])
+        }
+    }
+
+    @Test func settingsChangeLiveAndStayWithinBounds() async throws {
+        try await ServerRig.run { rig, client in
+            let json = #"{"maxConcurrentDownloads": 7, "speedLimit": 1000, "timetable": "22:00 unlimited, 07:00 off"}"#
+            let answer = try await client.call(.patch, "/api/v1/configuration", rig, json: json)
+            #expect(answer.status == .ok)
+            #expect(try answer.json["settings"]?["speedLimit"]?["value"]?.number == 1000)
+            #expect(await rig.downloader.configuration.queue.maxConcurrentDownloads == 7)
+            for wrong in [
+                #"{"maxConcurrentDownloads": 0}"#, #"{"speedLimit": -1}"#, #"{"timetable": "noon"}"#, #"{"folder": "/"}"#,
+                #"{"hooks": []}"#, #"{"allowsMetered": 1}"#, #"{"roots": ["/"]}"#,
+            ] {
+                #expect(try await client.call(.patch, "/api/v1/configuration", rig, json: wrong).status.code == 422, "\(wrong)")
+            }
+        }
+    }
+
+    @Test func foldersAreListedBelowTheRootsOnly() async throws {
+        try await ServerRig.run { rig, client in
+            #expect(try await client.call(.post, "/api/v1/folders", rig, json: #"{"path": "films/new"}"#).status == .created)
+            let answer = try await client.call(.get, "/api/v1/folders", rig).json
+            #expect(answer["items"]?[0]?["name"]?.text == "films")
+            #expect(answer["parent"] == nil)
+            for path in ["/", "/etc", "..", "films/../.."] {
+                #expect(try await client.call(.get, "/api/v1/folders?path=\(path)", rig).status == .forbidden, "\(path)")
+            }
+        }
+    }
+}

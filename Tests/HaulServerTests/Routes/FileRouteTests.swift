@@ -1,0 +1,78 @@
+import HTTPTypes
+import HaulTesting
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import HaulServer
+
+/// The finished file over HTTP.
+@Suite struct FileRouteTests {
+    private func range(_ field: String?, _ length: Int64 = 100, ifRange: String? = nil) -> RequestedRange {
+        var fields = HTTPFields()
+        fields[.range] = field
+        fields[.ifRange] = ifRange
+        let head = HTTPRequest(method: .get, scheme: "http", authority: "x", path: "/", headerFields: fields)
+        return RequestedRange(head, length: length, entityTag: "\"1\"")
+    }
+
+    @Test func readsOneRange() {
+        #expect(range("bytes=0-9") == .some(0..<10))
+        #expect(range("bytes=90-") == .some(90..<100))
+        #expect(range("bytes=90-1000") == .some(90..<100))
+        #expect(range("bytes=-5") == .some(95..<100))
+        #expect(range("bytes=-500") == .some(0..<100))
+        #expect(range("Bytes=0-0") == .some(0..<1))
+    }
+
+    @Test(arguments: [nil, "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=0-1,3-4", "lines=0-1", "bytes=99999999999999999999-", "bytes=--5"])
+    func countsWhatIsUnreadableAsNone(_ field: String?) { #expect(range(field) == .none) }
+
+    @Test func saysWhatCannotBeSatisfied() {
+        #expect(range("bytes=100-") == .unsatisfied)
+        #expect(range("bytes=-0") == .unsatisfied)
+        #expect(range("bytes=0-", 0) == .unsatisfied)
+    }
+
+    @Test func anotherVersionIsSentWhole() {
+        #expect(range("bytes=0-1", ifRange: "\"2\"") == .none)
+        #expect(range("bytes=0-1", ifRange: "\"1\"") == .some(0..<2))
+    }
+
+    @Test(arguments: ["page.html", "x.svg", "x.xhtml", "x.xml", "x.js", "x", "x.HTM", "archive.zip", "x.png.html"])
+    func nothingThatCouldRunIsShown(_ name: String) {
+        #expect(!MediaKind(name: name).isShown)
+        #expect(MediaKind(name: name).type == "application/octet-stream")
+    }
+
+    @Test func namesOfAnyCharactersAreOneField() {
+        let field = Disposition.field("a\"b\\\r\nSet-Cookie: x=1 \u{202E}文件.mp4", isAttachment: true)
+        #expect(field.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value < 127 })
+        #expect(field.hasPrefix("attachment; filename=\"a_b____Set-Cookie: x=1 ___.mp4\"; filename*=UTF-8''a%22b%5C%0D%0A"))
+        #expect(Disposition.field(String(repeating: "é", count: 300), isAttachment: false).count < 2100)
+    }
+
+    @Test func aFinishedFileIsServedInASandboxWithRanges() async throws {
+        let content = TestContent(seed: 3, count: 50_000)
+        try await ServerRig.serving(content) { url in
+            try await ServerRig.run { rig, client in
+                let id = try await rig.complete(url, name: "film.mp4")
+                let path = "/api/v1/downloads/\(id)/file"
+                let whole = try await client.call(.get, path, rig)
+                #expect(whole.status == .ok)
+                #expect(Array(buffer: whole.body) == content.bytes(0..<50_000))
+                #expect(whole.headers[.contentType] == "video/mp4")
+                #expect(whole.headers[.contentSecurityPolicy]?.hasPrefix("sandbox") == true)
+                #expect(whole.headers[.contentDisposition]?.hasPrefix("inline") == true)
+                let part = try await client.call(.get, path + "?download=true", rig, [.range: "bytes=100-199"])
+                #expect(part.status == .partialContent)
+                #expect(Array(buffer: part.body) == content.bytes(100..<200))
+                #expect(part.headers[.contentRange] == "bytes 100-199/50000")
+                #expect(part.headers[.contentDisposition]?.hasPrefix("attachment") == true)
+                let head = try await client.call(.head, path, rig)
+                #expect(head.status == .ok && head.headers[.contentLength] == "50000" && head.body.readableBytes == 0)
+                #expect(try await client.call(.get, path, rig, [.range: "bytes=50000-"]).status == .rangeNotSatisfiable)
+            }
+        }
+    }
+}
