@@ -21,7 +21,7 @@ export function startBulk(openDetail) {
     const pause = label(make("action.pause", "i-pause", run("pause")), "action.pause");
     const resume = label(make("action.resume", "i-play", run("resume")), "action.resume");
     const retry = label(make("action.retry", "i-retry", run("retry")), "action.retry");
-    const details = label(make("details", "i-more", () => openDetail([...selection.ids][0])), "details");
+    const details = label(make("details", "i-details", () => openDetail([...selection.ids][0])), "details");
     const priority = label(make("priority", "i-priority", () => openMenu({
         anchor: priority,
         label: t("priority"),
@@ -32,7 +32,8 @@ export function startBulk(openDetail) {
     byId("bulk").replaceChildren(clear, number, all, el("span", { class: "gap" }), details, pause, resume, retry, priority, removing);
     const update = () => {
         const selected = selection.count;
-        const shown = selected > 0;
+        // The panel of a single download offers the same actions.
+        const shown = selected > 1 || selection.mode || (selected === 1 && byId("detail").hidden);
         byId("bulk").hidden = !shown;
         byId("list-head").classList.toggle("is-bulk", shown);
         if (!shown) return;
@@ -50,4 +51,5 @@ export function startBulk(openDetail) {
     selection.on("change", update);
     list.on("rows", update);
     list.on("structure", update);
+    new MutationObserver(update).observe(byId("detail"), { attributeFilter: ["hidden"] });
 }

@@ -166,7 +166,8 @@ export class Detail {
             parts.graphSection = el("section", { hidden: true }, el("h3", {}, el("span", { text: t("speed") }), parts.peak), parts.graphCanvas);
             parts.connections = el("tbody");
             parts.connectionSection = el("section", { hidden: true }, el("h3", { text: t("connections") }), el("div", { class: "table-wrap" }, el("table", { class: "connections" }, el("thead", {}, el("tr", {}, el("th", { text: t("host"), scope: "col" }), el("th", { text: t("remaining"), scope: "col", class: "number" }), el("th", { text: t("speed"), scope: "col", class: "number" }))), parts.connections)));
-            sections.push(el("section", { class: "detail-progress" }, parts.progress, parts.numbers), parts.mapSection, parts.graphSection, parts.connectionSection);
+            parts.progressSection = el("section", { class: "detail-progress" }, parts.progress, parts.numbers);
+            sections.push(parts.progressSection, parts.mapSection, parts.graphSection, parts.connectionSection);
             sections.push(this.#controls(parts));
         }
         parts.facts = el("dl", { class: "facts" });
@@ -216,7 +217,7 @@ export class Detail {
         setIcon(parts.act.firstElementChild, main.icon);
         setText(parts.act.lastElementChild, t(`action.${action}`));
         parts.act.dataset.action = action;
-        parts.act.classList.toggle("primary", action !== "pause");
+        parts.act.classList.toggle("primary", action === "resume" || action === "retry");
         this.#fillError(value, parts);
         if (parts.progress) {
             const shown = value.state === "completed" ? null : progress(value) ?? (value.receivedBytes && value.totalBytes ? { value: percent(value.receivedBytes, value.totalBytes), part: value.receivedBytes / value.totalBytes, text: "" } : null);
@@ -237,6 +238,7 @@ export class Detail {
     #fillRunning(value, parts) {
         const line = describe(value);
         const known = value.totalBytes > 0;
+        parts.progressSection.hidden = value.receivedBytes === 0 && value.state !== "transferring";
         const numbers = [known ? `${percent(value.receivedBytes, value.totalBytes)}${t("percentSign")}` : "", line.speed ?? "", sizeText(value), line.left ?? ""];
         while (parts.numbers.children.length < numbers.length) parts.numbers.append(el("span"));
         numbers.forEach((text, at) => setText(parts.numbers.children[at], text));

@@ -110,7 +110,7 @@ export function age(time) {
 }
 
 export const moment = (time) => full.format(new Date(time));
-export const clock = (time) => new Date(time).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const clock = (time) => new Date(time).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 // Control characters and characters that reorder text would let a name look like another name.
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\ufffb]/g;

@@ -8,6 +8,7 @@ import { lists, sorts } from "./lists.js";
 
 const SLICE = 100;
 const KEPT_SLICES = 24;
+const AHEAD = 50;
 const REFETCH = 500;
 const SETTLE = 60;
 
@@ -153,7 +154,8 @@ export class DownloadList extends Emitter {
 
     /// Says which rows are visible. Slices are read once the scrolling has settled for a moment.
     want(first, last) {
-        const slices = [Math.floor(Math.max(0, this.#place(first)) / SLICE), Math.floor(Math.max(0, this.#place(last)) / SLICE)];
+        // Rows that the next moments of scrolling show belong to it.
+        const slices = [first - AHEAD, last + AHEAD].map((index) => Math.floor(Math.max(0, this.#place(Math.min(index, this.length - 1))) / SLICE));
         const same = slices[0] === this.#wanted[0] && slices[1] === this.#wanted[1];
         this.#wanted = slices;
         if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);

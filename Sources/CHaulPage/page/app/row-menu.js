@@ -17,7 +17,7 @@ export function rowMenu(row, open) {
     const run = (action) => () => act(action, target);
     const items = [];
     if (!many) {
-        items.push({ label: t("details"), icon: "i-chevron", keys: "Enter", run: () => open(row.id) }, null);
+        items.push({ label: t("details"), icon: "i-details", keys: "Enter", run: () => open(row.id) }, null);
         if (row.state === "completed") items.push({ label: t("action.save"), icon: "i-save", run: () => saveFile(row) });
         if (row.state === "queued" || row.holdReason) items.push({ label: t("action.start"), icon: "i-play", run: () => actOne("start", row.id) });
     }

@@ -12,7 +12,7 @@ export class RowView {
 
     constructor() {
         this.kind = icon("k-file", "kind");
-        this.pick = el("span", { class: "pick", title: t("select") }, this.kind, icon("i-check", "icon check"));
+        this.pick = el("span", { class: "pick", title: t("select") }, this.kind, icon("i-check", "icon tick"));
         this.head = el("bdi", { class: "head" });
         this.tail = el("bdi", { class: "tail" });
         this.mark = el("span", { class: "mark-priority", hidden: true });

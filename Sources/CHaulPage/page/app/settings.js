@@ -49,7 +49,7 @@ function pageSettings() {
         setPreference("language", choose.value === "" ? null : choose.value);
         location.reload();
     } }, el("option", { value: "", text: t("languageSystem") }), Object.entries(languages).map(([key, name]) => el("option", { value: key, text: name, lang: key === "zh" ? "zh-Hans" : key, selected: preference("language") === key })));
-    const letters = el("input", { type: "checkbox", checked: preference("letters") !== "off", onchange: () => setPreference("letters", letters.checked ? null : "off") });
+    const letters = el("input", { type: "checkbox", class: "switch", role: "switch", id: "set-letters", checked: preference("letters") !== "off", onchange: () => setPreference("letters", letters.checked ? null : "off") });
     const notify = el("button", { type: "button", class: "button", "aria-describedby": "notify-hint", onclick: async () => {
         const wanted = !notifies();
         const on = await setNotifies(wanted);
@@ -65,7 +65,7 @@ function pageSettings() {
         setting(el("span", { text: t("theme") }), theme),
         setting(el("label", { for: "set-language", text: t("language") }), choose),
         setting(el("span", { text: t("notifications") }), notify, hint),
-        el("label", { class: "check" }, letters, el("span", { text: t("letters") })));
+        setting(el("label", { for: "set-letters", text: t("letters") }), letters));
 }
 
 function setting(label, control, ...rest) {

@@ -53,6 +53,8 @@ export const en = {
     limitRemoved: "Speed limit removed.",
 
     // Connection
+    connection: "Connection",
+    messages: "Messages",
     lost: "Connection to the daemon lost. Trying to reconnect; the list may be out of date.",
     lostSpoken: "Connection to the daemon lost. Trying to reconnect.",
     tryNow: "Try now",

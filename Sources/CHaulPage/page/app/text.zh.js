@@ -53,6 +53,8 @@ export const zh = {
     limitRemoved: "已取消限速。",
 
     // Connection
+    connection: "连接",
+    messages: "消息",
     lost: "与守护进程的连接已断开，正在重新连接；列表可能不是最新的。",
     lostSpoken: "与守护进程的连接已断开，正在重新连接。",
     tryNow: "立即重试",
