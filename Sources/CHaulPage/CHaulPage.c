@@ -1,20 +1,239 @@
+// Written by Scripts/page-assets.
+#include "CHaulPage.h"
+
 // #embed is C23; the compiler has it in every mode.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
-#include "CHaulPage.h"
-
-static const unsigned char index_html[] = {
+static const unsigned char asset_0[] = {
+#embed "page/app/add.js"
+};
+static const unsigned char asset_1[] = {
+#embed "page/app/api.js"
+};
+static const unsigned char asset_2[] = {
+#embed "page/app/banner.js"
+};
+static const unsigned char asset_3[] = {
+#embed "page/app/base.css"
+};
+static const unsigned char asset_4[] = {
+#embed "page/app/bulk.js"
+};
+static const unsigned char asset_5[] = {
+#embed "page/app/commands.js"
+};
+static const unsigned char asset_6[] = {
+#embed "page/app/describe.js"
+};
+static const unsigned char asset_7[] = {
+#embed "page/app/detail.css"
+};
+static const unsigned char asset_8[] = {
+#embed "page/app/detail.js"
+};
+static const unsigned char asset_9[] = {
+#embed "page/app/dialog.js"
+};
+static const unsigned char asset_10[] = {
+#embed "page/app/dialogs.css"
+};
+static const unsigned char asset_11[] = {
+#embed "page/app/dom.js"
+};
+static const unsigned char asset_12[] = {
+#embed "page/app/drop.js"
+};
+static const unsigned char asset_13[] = {
+#embed "page/app/emitter.js"
+};
+static const unsigned char asset_14[] = {
+#embed "page/app/empty.js"
+};
+static const unsigned char asset_15[] = {
+#embed "page/app/failure.js"
+};
+static const unsigned char asset_16[] = {
+#embed "page/app/feed.js"
+};
+static const unsigned char asset_17[] = {
+#embed "page/app/folders.js"
+};
+static const unsigned char asset_18[] = {
+#embed "page/app/format.js"
+};
+static const unsigned char asset_19[] = {
+#embed "page/app/frame.css"
+};
+static const unsigned char asset_20[] = {
+#embed "page/app/graph.js"
+};
+static const unsigned char asset_21[] = {
+#embed "page/app/grid.js"
+};
+static const unsigned char asset_22[] = {
+#embed "page/app/keys.js"
+};
+static const unsigned char asset_23[] = {
+#embed "page/app/kinds.js"
+};
+static const unsigned char asset_24[] = {
+#embed "page/app/links.js"
+};
+static const unsigned char asset_25[] = {
+#embed "page/app/list.js"
+};
+static const unsigned char asset_26[] = {
+#embed "page/app/lists.js"
+};
+static const unsigned char asset_27[] = {
+#embed "page/app/main.js"
+};
+static const unsigned char asset_28[] = {
+#embed "page/app/menu.js"
+};
+static const unsigned char asset_29[] = {
+#embed "page/app/model.js"
+};
+static const unsigned char asset_30[] = {
+#embed "page/app/notify.js"
+};
+static const unsigned char asset_31[] = {
+#embed "page/app/pointer.js"
+};
+static const unsigned char asset_32[] = {
+#embed "page/app/preferences.js"
+};
+static const unsigned char asset_33[] = {
+#embed "page/app/preview.js"
+};
+static const unsigned char asset_34[] = {
+#embed "page/app/rail.js"
+};
+static const unsigned char asset_35[] = {
+#embed "page/app/removal.js"
+};
+static const unsigned char asset_36[] = {
+#embed "page/app/route.js"
+};
+static const unsigned char asset_37[] = {
+#embed "page/app/row-menu.js"
+};
+static const unsigned char asset_38[] = {
+#embed "page/app/row.js"
+};
+static const unsigned char asset_39[] = {
+#embed "page/app/rows.css"
+};
+static const unsigned char asset_40[] = {
+#embed "page/app/segment-map.js"
+};
+static const unsigned char asset_41[] = {
+#embed "page/app/selection.js"
+};
+static const unsigned char asset_42[] = {
+#embed "page/app/settings.js"
+};
+static const unsigned char asset_43[] = {
+#embed "page/app/signin.js"
+};
+static const unsigned char asset_44[] = {
+#embed "page/app/status.js"
+};
+static const unsigned char asset_45[] = {
+#embed "page/app/text.en.js"
+};
+static const unsigned char asset_46[] = {
+#embed "page/app/text.js"
+};
+static const unsigned char asset_47[] = {
+#embed "page/app/text.zh.js"
+};
+static const unsigned char asset_48[] = {
+#embed "page/app/theme.js"
+};
+static const unsigned char asset_49[] = {
+#embed "page/app/toast.js"
+};
+static const unsigned char asset_50[] = {
+#embed "page/app/totals.js"
+};
+static const unsigned char asset_51[] = {
+#embed "page/icon-192.png"
+};
+static const unsigned char asset_52[] = {
+#embed "page/icon-512.png"
+};
+static const unsigned char asset_53[] = {
+#embed "page/icon.svg"
+};
+static const unsigned char asset_54[] = {
 #embed "page/index.html"
 };
-static const unsigned char openapi_json[] = {
+static const unsigned char asset_55[] = {
+#embed "page/manifest.webmanifest"
+};
+static const unsigned char asset_56[] = {
 #embed "openapi.json"
 };
 
-#define ASSET(path, type, name) {path, type, name, sizeof(name)}
-
 static const haul_page_asset assets[] = {
-    ASSET("index.html", "text/html; charset=utf-8", index_html),
-    ASSET("openapi.json", "application/json", openapi_json),
+    {"app/add.js", "text/javascript; charset=utf-8", asset_0, sizeof(asset_0)},
+    {"app/api.js", "text/javascript; charset=utf-8", asset_1, sizeof(asset_1)},
+    {"app/banner.js", "text/javascript; charset=utf-8", asset_2, sizeof(asset_2)},
+    {"app/base.css", "text/css; charset=utf-8", asset_3, sizeof(asset_3)},
+    {"app/bulk.js", "text/javascript; charset=utf-8", asset_4, sizeof(asset_4)},
+    {"app/commands.js", "text/javascript; charset=utf-8", asset_5, sizeof(asset_5)},
+    {"app/describe.js", "text/javascript; charset=utf-8", asset_6, sizeof(asset_6)},
+    {"app/detail.css", "text/css; charset=utf-8", asset_7, sizeof(asset_7)},
+    {"app/detail.js", "text/javascript; charset=utf-8", asset_8, sizeof(asset_8)},
+    {"app/dialog.js", "text/javascript; charset=utf-8", asset_9, sizeof(asset_9)},
+    {"app/dialogs.css", "text/css; charset=utf-8", asset_10, sizeof(asset_10)},
+    {"app/dom.js", "text/javascript; charset=utf-8", asset_11, sizeof(asset_11)},
+    {"app/drop.js", "text/javascript; charset=utf-8", asset_12, sizeof(asset_12)},
+    {"app/emitter.js", "text/javascript; charset=utf-8", asset_13, sizeof(asset_13)},
+    {"app/empty.js", "text/javascript; charset=utf-8", asset_14, sizeof(asset_14)},
+    {"app/failure.js", "text/javascript; charset=utf-8", asset_15, sizeof(asset_15)},
+    {"app/feed.js", "text/javascript; charset=utf-8", asset_16, sizeof(asset_16)},
+    {"app/folders.js", "text/javascript; charset=utf-8", asset_17, sizeof(asset_17)},
+    {"app/format.js", "text/javascript; charset=utf-8", asset_18, sizeof(asset_18)},
+    {"app/frame.css", "text/css; charset=utf-8", asset_19, sizeof(asset_19)},
+    {"app/graph.js", "text/javascript; charset=utf-8", asset_20, sizeof(asset_20)},
+    {"app/grid.js", "text/javascript; charset=utf-8", asset_21, sizeof(asset_21)},
+    {"app/keys.js", "text/javascript; charset=utf-8", asset_22, sizeof(asset_22)},
+    {"app/kinds.js", "text/javascript; charset=utf-8", asset_23, sizeof(asset_23)},
+    {"app/links.js", "text/javascript; charset=utf-8", asset_24, sizeof(asset_24)},
+    {"app/list.js", "text/javascript; charset=utf-8", asset_25, sizeof(asset_25)},
+    {"app/lists.js", "text/javascript; charset=utf-8", asset_26, sizeof(asset_26)},
+    {"app/main.js", "text/javascript; charset=utf-8", asset_27, sizeof(asset_27)},
+    {"app/menu.js", "text/javascript; charset=utf-8", asset_28, sizeof(asset_28)},
+    {"app/model.js", "text/javascript; charset=utf-8", asset_29, sizeof(asset_29)},
+    {"app/notify.js", "text/javascript; charset=utf-8", asset_30, sizeof(asset_30)},
+    {"app/pointer.js", "text/javascript; charset=utf-8", asset_31, sizeof(asset_31)},
+    {"app/preferences.js", "text/javascript; charset=utf-8", asset_32, sizeof(asset_32)},
+    {"app/preview.js", "text/javascript; charset=utf-8", asset_33, sizeof(asset_33)},
+    {"app/rail.js", "text/javascript; charset=utf-8", asset_34, sizeof(asset_34)},
+    {"app/removal.js", "text/javascript; charset=utf-8", asset_35, sizeof(asset_35)},
+    {"app/route.js", "text/javascript; charset=utf-8", asset_36, sizeof(asset_36)},
+    {"app/row-menu.js", "text/javascript; charset=utf-8", asset_37, sizeof(asset_37)},
+    {"app/row.js", "text/javascript; charset=utf-8", asset_38, sizeof(asset_38)},
+    {"app/rows.css", "text/css; charset=utf-8", asset_39, sizeof(asset_39)},
+    {"app/segment-map.js", "text/javascript; charset=utf-8", asset_40, sizeof(asset_40)},
+    {"app/selection.js", "text/javascript; charset=utf-8", asset_41, sizeof(asset_41)},
+    {"app/settings.js", "text/javascript; charset=utf-8", asset_42, sizeof(asset_42)},
+    {"app/signin.js", "text/javascript; charset=utf-8", asset_43, sizeof(asset_43)},
+    {"app/status.js", "text/javascript; charset=utf-8", asset_44, sizeof(asset_44)},
+    {"app/text.en.js", "text/javascript; charset=utf-8", asset_45, sizeof(asset_45)},
+    {"app/text.js", "text/javascript; charset=utf-8", asset_46, sizeof(asset_46)},
+    {"app/text.zh.js", "text/javascript; charset=utf-8", asset_47, sizeof(asset_47)},
+    {"app/theme.js", "text/javascript; charset=utf-8", asset_48, sizeof(asset_48)},
+    {"app/toast.js", "text/javascript; charset=utf-8", asset_49, sizeof(asset_49)},
+    {"app/totals.js", "text/javascript; charset=utf-8", asset_50, sizeof(asset_50)},
+    {"icon-192.png", "image/png", asset_51, sizeof(asset_51)},
+    {"icon-512.png", "image/png", asset_52, sizeof(asset_52)},
+    {"icon.svg", "image/svg+xml", asset_53, sizeof(asset_53)},
+    {"index.html", "text/html; charset=utf-8", asset_54, sizeof(asset_54)},
+    {"manifest.webmanifest", "application/manifest+json", asset_55, sizeof(asset_55)},
+    {"openapi.json", "application/json", asset_56, sizeof(asset_56)},
 };
 
 const haul_page_asset *haul_page_assets(void) { return assets; }

@@ -55,7 +55,7 @@ import Testing
             while let file = files?.nextObject() as? URL {
                 guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
                 for match in text.matches(of: /"(\/(?:api\/v1\/[a-z.:\/]+|livez|readyz|health|metrics))"/) {
-                    found.insert(match.1.replacing(":id", with: "{id}"))
+                    found.insert(String(match.1).replacing(":id", with: "{id}"))
                 }
             }
             for action in ["pause", "resume", "retry", "start", "cancel", "again"] {

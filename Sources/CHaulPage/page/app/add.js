@@ -1,0 +1,313 @@
+// Adding: links are pasted, looked at when wanted, and added with the options below them.
+import { api, randomKey } from "./api.js";
+import { openDialog } from "./dialog.js";
+import { button, el, icon } from "./dom.js";
+import { errorText } from "./describe.js";
+import { failureText } from "./failure.js";
+import { chooseFolder, readFolder } from "./folders.js";
+import { bytes, count, visible } from "./format.js";
+import { kindOf } from "./kinds.js";
+import { linksIn, metalinkNames } from "./links.js";
+import { list, totals } from "./model.js";
+import { groups, readGroups } from "./rail.js";
+import { PRIORITIES } from "./row-menu.js";
+import { t } from "./text.js";
+import { toast } from "./toast.js";
+
+const PROBE_AT_ONCE = 20;
+const ADD_AT_ONCE = 1000;
+let current = null;
+
+/// Opens the dialog, or adds to the one that is open. `metalink`: `{name, xml}`.
+export function openAdd({ text = "", metalink = null } = {}, reveal = () => {}) {
+    if (!current) current = new AddDialog(reveal);
+    if (metalink) current.useMetalink(metalink);
+    else if (text) current.append(text);
+}
+
+class AddDialog {
+    #metalink = null;
+    #found = new Map();
+    #looking = null;
+    #folder = null;
+    #busy = false;
+
+    constructor(reveal) {
+        this.reveal = reveal;
+        const id = (name) => `add-${name}`;
+        const labelled = (name, control, hint) => el("div", { class: "control" }, el("label", { for: id(name), text: t(`add.${name}`) }), control, hint ?? null);
+        this.links = el("textarea", { id: id("links"), class: "field links", rows: 5, spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: t("linksPlaceholder"), "aria-describedby": id("count"), oninput: () => this.#note() });
+        this.count = el("span", { id: id("count"), class: "muted" });
+        this.look = button(t("look"), { class: "button", onclick: () => this.#look() }, "i-search");
+        this.metalinkNote = el("div", { class: "metalink", hidden: true });
+        this.chooser = el("div", { class: "chooser", hidden: true });
+        this.summary = el("p", { class: "chooser-summary", role: "status" });
+        this.problem = el("div", { class: "add-problem", role: "alert", hidden: true });
+        this.folder = el("button", { type: "button", class: "field folder-button", id: id("folder"), onclick: () => this.#chooseFolder() }, icon("i-folder"), el("span", { class: "folder-text" }));
+        this.free = el("span", { class: "muted hint" });
+        this.group = el("input", { class: "field", id: id("group"), type: "text", list: id("groups"), autocomplete: "off", placeholder: t("noGroup") });
+        this.groups = el("datalist", { id: id("groups") });
+        this.priority = el("select", { class: "field", id: id("priority") }, PRIORITIES.map((value) => el("option", { value, text: t(`priority.${value}`), selected: value === 0 })));
+        this.paused = el("input", { type: "checkbox", id: id("paused") });
+        this.headers = el("textarea", { class: "field code", id: id("headers"), rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
+        this.checksum = el("input", { class: "field code", id: id("checksum"), type: "text", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "sha-256:…" });
+        this.checksumHint = el("span", { class: "muted hint" });
+        this.limit = el("input", { class: "field", id: id("limit"), type: "text", inputmode: "decimal", autocomplete: "off", placeholder: t("noLimit") });
+        this.submit = el("button", { type: "submit", class: "button primary", "aria-keyshortcuts": "Control+Enter" }, el("span"));
+        this.form = el(
+            "form",
+            { class: "add-form", onsubmit: (event) => (event.preventDefault(), this.#add()) },
+            el("div", { class: "dialog-body" },
+                el("div", { class: "add-links" },
+                    el("label", { for: id("links"), class: "unseen", text: t("links") }),
+                    this.links,
+                    el("div", { class: "add-links-foot" }, this.count, el("span", { class: "gap" }), this.look)),
+                this.metalinkNote,
+                this.summary,
+                this.chooser,
+                el("div", { class: "options" },
+                    labelled("folder", this.folder, this.free),
+                    labelled("group", this.group),
+                    labelled("priority", this.priority),
+                    el("label", { class: "check wide" }, this.paused, el("span", { text: t("add.paused") }))),
+                el("details", { class: "advanced" },
+                    el("summary", { text: t("advanced") }),
+                    el("div", { class: "options" },
+                        el("div", { class: "control wide" }, el("label", { for: id("headers"), text: t("add.headers") }), this.headers),
+                        labelled("checksum", this.checksum, this.checksumHint),
+                        labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
+                this.groups,
+                this.problem),
+            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: t("submitKey"), "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
+        );
+        this.form.addEventListener("keydown", (event) => {
+            if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+            event.preventDefault();
+            if (!this.submit.disabled) this.form.requestSubmit();
+        });
+        this.dialog = openDialog({
+            title: t("addTitle"),
+            className: "add",
+            body: this.form,
+            focus: this.links,
+            onClose: () => {
+                this.#looking?.abort();
+                current = null;
+            },
+        });
+        this.#note();
+        this.#prepare();
+    }
+
+    async #prepare() {
+        this.#setFolder({ path: totals.value?.folder ?? "", freeBytes: undefined });
+        this.groups.replaceChildren(...groups.map((group) => el("option", { value: group.name })));
+        try {
+            const folder = await readFolder(null);
+            if (!this.#folder?.chosen) this.#setFolder({ path: folder.path, freeBytes: folder.freeBytes });
+        } catch {
+            // The folder is the daemon's default; adding tells what is wrong.
+        }
+        await readGroups();
+        this.groups.replaceChildren(...groups.map((group) => el("option", { value: group.name })));
+    }
+
+    append(text) {
+        const had = this.links.value.trim();
+        this.links.value = had ? `${had}\n${text.trim()}` : text.trim();
+        this.#note();
+    }
+
+    useMetalink({ name, xml }) {
+        const names = metalinkNames(xml);
+        if (names === null) return this.#fail([t("metalinkUnreadable", visible(name))]);
+        this.#metalink = { name, xml, count: names.length };
+        this.metalinkNote.hidden = false;
+        this.metalinkNote.replaceChildren(
+            icon("k-archive", "kind"),
+            el("div", {}, el("p", { text: t("metalinkFiles", visible(name), names.length) }), el("p", { class: "muted", text: names.slice(0, 5).map(visible).join(", ") + (names.length > 5 ? ", …" : "") })),
+            button(t("removeFile"), { class: "button quiet square", square: true, onclick: () => {
+                this.#metalink = null;
+                this.metalinkNote.hidden = true;
+                this.#note();
+            } }, "i-close"),
+        );
+        this.#note();
+    }
+
+    // MARK: Links
+
+    #chosen() {
+        const { links } = linksIn(this.links.value);
+        return links.filter((link) => this.#found.get(link)?.wanted ?? true);
+    }
+
+    #note() {
+        const { links, rejected } = linksIn(this.links.value);
+        const chosen = this.#chosen();
+        const total = chosen.length + (this.#metalink?.count ?? 0);
+        this.count.textContent = [links.length > 0 || rejected > 0 ? t("linkCount", links.length) : "", rejected > 0 ? t("linesRejected", rejected) : ""].filter(Boolean).join("  ·  ");
+        this.submit.firstElementChild.textContent = t("addLinks", total);
+        this.submit.disabled = total === 0 || this.#busy;
+        this.look.disabled = links.length === 0 || this.#looking !== null;
+        this.checksum.disabled = total !== 1;
+        this.checksumHint.textContent = total > 1 ? t("checksumOne") : "";
+        if (this.#found.size > 0) this.#showFound(links);
+    }
+
+    async #look() {
+        const { links } = linksIn(this.links.value);
+        const wanted = links.filter((link) => !this.#found.has(link));
+        this.#looking = new AbortController();
+        this.#note();
+        let done = links.length - wanted.length;
+        try {
+            for (let at = 0; at < wanted.length; at += PROBE_AT_ONCE) {
+                this.summary.textContent = t("looking", done, links.length);
+                const headers = this.#headers();
+                const answer = await api.post("probe", { urls: wanted.slice(at, at + PROBE_AT_ONCE), ...(headers ? { headers } : {}) }, { signal: this.#looking.signal });
+                for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !item.error && !item.existing });
+                done += answer.items.length;
+                this.#showFound(links);
+            }
+            this.problem.hidden = true;
+        } catch (error) {
+            if (error.name !== "AbortError") this.#fail([failureText(error)]);
+        }
+        this.#looking = null;
+        if (this.dialog.open) this.#note();
+    }
+
+    #showFound(links) {
+        const items = links.map((link) => this.#found.get(link)).filter(Boolean);
+        this.chooser.hidden = items.length === 0;
+        const known = items.filter((item) => item.wanted);
+        const size = known.reduce((sum, item) => sum + (item.totalBytes ?? 0), 0);
+        const there = items.filter((item) => item.existing).length;
+        const bad = items.filter((item) => item.error).length;
+        this.summary.textContent = items.length === 0 ? "" : [
+            t("chosenOf", known.length, items.length, size > 0 ? bytes(size) : ""),
+            there > 0 ? t("alreadyThere", there) : "",
+            bad > 0 ? t("notReachable", bad) : "",
+        ].filter(Boolean).join(" ");
+        const key = items.map((item) => item.url).join("\n");
+        if (this.chooserKey === key) return;
+        this.chooserKey = key;
+        const all = el("input", { type: "checkbox", "aria-label": t("chooseAll"), checked: items.every((item) => item.wanted || item.error), onchange: () => {
+            for (const item of items) if (!item.error) item.wanted = all.checked;
+            this.chooserKey = null;
+            this.#note();
+        } });
+        const rows = items.map((item) => {
+            const name = visible(item.name ?? item.url);
+            const box = el("input", { type: "checkbox", "aria-label": t("chooseNamed", name), checked: item.wanted, disabled: Boolean(item.error), onchange: () => {
+                item.wanted = box.checked;
+                this.#note();
+            } });
+            const note = item.error ? errorText({ ...item.error, message: item.error.detail }) : item.existing ? t("isThere", t(`state.${item.existing.state}`)) : (item.contentType ?? "").split(";")[0];
+            return el("tr", { class: item.error ? "bad" : "" },
+                el("td", {}, box),
+                el("td", { title: item.url }, el("div", { class: "chooser-name" }, icon(`k-${kindOf(item.name)}`, "kind"), el("span", { text: name }))),
+                el("td", { class: "number", text: item.totalBytes === undefined ? "—" : bytes(item.totalBytes) }),
+                el("td", { class: item.error ? "error" : "muted", text: note }));
+        });
+        this.chooser.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, all), el("th", { scope: "col", text: t("fileName") }), el("th", { scope: "col", class: "number", text: t("fact.size") }), el("th", { scope: "col", text: t("kindOrState") }))), el("tbody", {}, rows)));
+    }
+
+    // MARK: Options
+
+    #headers() {
+        const headers = {};
+        for (const line of this.headers.value.split(/\r?\n/)) {
+            const at = line.indexOf(":");
+            if (at > 0) headers[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+        }
+        return Object.keys(headers).length > 0 ? headers : null;
+    }
+
+    #setFolder(folder) {
+        this.#folder = folder;
+        this.folder.lastElementChild.textContent = visible(folder.path);
+        this.folder.title = visible(folder.path);
+        this.free.textContent = folder.freeBytes === undefined ? "" : t("free", bytes(folder.freeBytes));
+    }
+
+    async #chooseFolder() {
+        const chosen = await chooseFolder(this.#folder?.path);
+        if (chosen) this.#setFolder({ ...chosen, chosen: true });
+    }
+
+    // MARK: Adding
+
+    #fail(lines) {
+        this.problem.hidden = false;
+        this.problem.replaceChildren(...lines.map((line) => el("p", { text: line })));
+        this.problem.scrollIntoView({ block: "nearest" });
+    }
+
+    async #add() {
+        if (this.#busy) return;
+        const links = this.#chosen();
+        if (links.length === 0 && !this.#metalink) return;
+        this.#busy = true;
+        this.problem.hidden = true;
+        this.#note();
+        const again = links.some((link) => this.#found.get(link)?.existing);
+        const options = {
+            ...(this.#folder?.chosen ? { folder: this.#folder.path } : {}),
+            ...(this.group.value.trim() ? { group: this.group.value.trim() } : {}),
+            ...(this.priority.value !== "0" ? { priority: Number(this.priority.value) } : {}),
+            ...(this.paused.checked ? { paused: true } : {}),
+        };
+        const headers = this.#headers();
+        const limit = Math.round(Number(this.limit.value.trim().replace(",", ".")) * 1e6) || 0;
+        const item = (link) => ({
+            url: link,
+            ...(headers ? { headers } : {}),
+            ...(limit > 0 ? { bytesPerSecond: limit } : {}),
+            ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),
+            ...(this.#found.get(link)?.totalBytes !== undefined ? { size: this.#found.get(link).totalBytes } : {}),
+        });
+        const results = [];
+        try {
+            for (let at = 0; at < links.length; at += ADD_AT_ONCE) {
+                const part = links.slice(at, at + ADD_AT_ONCE);
+                const body = { items: part.map(item), ...options, onDuplicate: again ? "addAnyway" : "join" };
+                const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": randomKey() } });
+                answer.items.forEach((result, index) => results.push({ link: part[index], ...result }));
+            }
+            if (this.#metalink) {
+                const answer = await api.post("downloads", { metalink: this.#metalink.xml, ...options }, { headers: { "Idempotency-Key": randomKey() } });
+                answer.items.forEach((result) => results.push({ link: this.#metalink.name, ...result }));
+                this.#metalink = null;
+                this.metalinkNote.hidden = true;
+            }
+        } catch (error) {
+            this.#busy = false;
+            this.#note();
+            return this.#fail([failureText(error)]);
+        }
+        this.#busy = false;
+        this.#finish(results);
+    }
+
+    #finish(results) {
+        const failed = results.filter((result) => result.error);
+        const added = results.filter((result) => !result.error && !result.existed);
+        const joined = results.filter((result) => !result.error && result.existed);
+        list.invalidate();
+        const summary = [added.length > 0 ? t("addedCount", added.length) : "", joined.length > 0 ? t("joinedCount", joined.length) : ""].filter(Boolean).join(" ");
+        if (failed.length > 0) {
+            // What could not be added stays in the field.
+            this.links.value = failed.map((result) => result.link).join("\n");
+            this.#found.clear();
+            this.chooser.hidden = true;
+            this.#note();
+            this.#fail([[summary, t("failedCount", failed.length)].filter(Boolean).join(" "), ...failed.slice(0, 5).map((result) => `${visible(result.link)}: ${errorText({ ...result.error, message: result.error.detail ?? result.error.message })}`)]);
+            return;
+        }
+        this.dialog.close();
+        const first = added[0]?.download ?? joined[0]?.download;
+        toast(summary, first ? { action: t("show"), onAction: () => this.reveal(first), seconds: 5 } : { seconds: 4 });
+    }
+}

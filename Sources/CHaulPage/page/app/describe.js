@@ -1,0 +1,67 @@
+// What a download's state means in words, in a bar, and in the one action that a row offers.
+import { age, bytes, bytesOf, countdown, percent, speed, timeLeft, visible } from "./format.js";
+import { has, t } from "./text.js";
+
+const DOT = "\u2002\u00b7\u2002";
+
+export function sizeText(row) {
+    if (row.state === "completed") return bytes(row.totalBytes ?? row.receivedBytes);
+    if (row.totalBytes === undefined) return row.receivedBytes > 0 ? bytes(row.receivedBytes) : "";
+    return row.receivedBytes > 0 ? bytesOf(row.receivedBytes, row.totalBytes) : bytes(row.totalBytes);
+}
+
+export const holdText = (reason) => (has(`hold.${reason}`) ? t(`hold.${reason}`) : visible(reason));
+
+/// The sentence of an error. The daemon's text is English; the codes have texts in other languages.
+export function errorText(error) {
+    if (!error) return "";
+    const key = error.status && has(`error.${error.code}.status`) ? `error.${error.code}.status` : `error.${error.code}`;
+    return has(key) ? t(key, error.status) : visible(error.message ?? error.detail ?? error.code);
+}
+
+export function stateText(row) {
+    if (row.holdReason) return holdText(row.holdReason);
+    if (row.state === "waiting" && row.retryAt) return t("retriesIn", countdown(row.retryAt));
+    return t(`state.${row.state}`);
+}
+
+/// The status line of a row: `what` may be cropped, `speed` and `left` have places of their own.
+export function describe(row, { group = true } = {}) {
+    const size = sizeText(row);
+    const label = group && row.group ? visible(row.group) : "";
+    const join = (...parts) => parts.filter(Boolean).join(DOT);
+    switch (row.state) {
+        case "transferring":
+            return { what: join(visible(row.host), size, label), speed: speed(row.bytesPerSecond), left: timeLeft(row.secondsLeft) };
+        case "waiting":
+            return { what: join(stateText(row), errorText(row.error) || visible(row.host)), tone: "warn" };
+        case "failed":
+            return { what: errorText(row.error) || t("state.failed"), tone: "error" };
+        case "completed":
+            return { what: join(size, visible(row.host), label), left: row.endedAt ? age(row.endedAt) : "" };
+        default:
+            return { what: join(stateText(row), visible(row.host), size, label), tone: row.holdReason ? "warn" : undefined };
+    }
+}
+
+/// The bar: `null` where it would say nothing.
+export function progress(row) {
+    if (row.state === "completed" || row.state === "failed") return null;
+    if (row.state === "queued" && !row.receivedBytes) return null;
+    const known = row.totalBytes !== undefined && row.totalBytes > 0;
+    if (!known) return row.state === "transferring" || row.state === "connecting" ? { value: null, text: t("sizeUnknown") } : null;
+    const value = percent(row.receivedBytes, row.totalBytes);
+    const left = row.state === "transferring" ? timeLeft(row.secondsLeft) : stateText(row);
+    return { value, part: Math.min(1, row.receivedBytes / row.totalBytes), text: t("progressText", value, left) };
+}
+
+/// The action of the row's button.
+export function mainAction(row) {
+    switch (row.state) {
+        case "connecting": case "transferring": case "waiting": case "verifying": return { action: "pause", icon: "i-pause" };
+        case "queued": return { action: "start", icon: "i-play" };
+        case "paused": return { action: "resume", icon: "i-play" };
+        case "failed": return { action: "retry", icon: "i-retry" };
+        default: return { action: "save", icon: "i-save" };
+    }
+}

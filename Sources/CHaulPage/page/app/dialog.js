@@ -1,0 +1,49 @@
+// Dialogs: the browser's own, which keeps the focus inside and closes with Escape.
+import { button, el } from "./dom.js";
+import { t } from "./text.js";
+
+let serial = 0;
+
+/// Opens a dialog with a title, a body and buttons. Resolves with nothing; `onClose` is called however it closes.
+export function openDialog({ title, body, footer, className = "", onClose, focus }) {
+    serial += 1;
+    const heading = el("h2", { id: `dialog-${serial}`, text: title });
+    const close = button(t("close"), { class: "button quiet square", square: true, onclick: () => dialog.close() }, "i-close");
+    const dialog = el(
+        "dialog",
+        { class: `dialog ${className}`, "aria-labelledby": heading.id },
+        el("div", { class: "dialog-head" }, heading, close),
+        body,
+        footer ?? null,
+    );
+    const opener = document.activeElement;
+    // A click on the backdrop closes; a drag that begins inside, as when text is selected, does not.
+    let pressed = null;
+    dialog.addEventListener("pointerdown", (event) => (pressed = event.target));
+    dialog.addEventListener("click", (event) => event.target === dialog && pressed === dialog && dialog.close());
+    dialog.addEventListener("close", () => {
+        dialog.remove();
+        onClose?.();
+        if (opener?.isConnected) opener.focus({ preventScroll: true });
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    (focus ?? dialog.querySelector("[autofocus]"))?.focus();
+    return dialog;
+}
+
+/// Asks a question. Enter answers yes, Escape no.
+export function confirmDialog({ title, text, yes, danger = false }) {
+    return new Promise((resolve) => {
+        let answer = false;
+        const accept = button(yes, { class: `button ${danger ? "danger" : "primary"}`, onclick: () => ((answer = true), dialog.close()) });
+        const dialog = openDialog({
+            title,
+            className: "small",
+            body: el("div", { class: "dialog-body" }, el("p", { text })),
+            footer: el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), accept),
+            onClose: () => resolve(answer),
+            focus: accept,
+        });
+    });
+}

@@ -1,0 +1,330 @@
+// One list of downloads, of which the daemon holds all and the page holds the slices around what is visible.
+//
+// A slice is 100 rows by offset. Deltas patch the rows that are held; a change of what the list contains, or of its
+// order, reads the visible slices again, at most every 500 ms.
+import { api, query } from "./api.js";
+import { Emitter } from "./emitter.js";
+import { lists, sorts } from "./lists.js";
+
+const SLICE = 100;
+const KEPT_SLICES = 24;
+const AHEAD = 50;
+const REFETCH = 500;
+const SETTLE = 60;
+
+const number = (rev) => Number(String(rev ?? "").split("-").pop()) || 0;
+
+export class DownloadList extends Emitter {
+    view = { list: "all", group: null, text: "", sort: "added" };
+    /// `null` until the first answer.
+    total = null;
+    rev = null;
+    failed = false;
+
+    #rows = new Map();
+    #slices = new Map();
+    #loading = new Map();
+    #recent = [];
+    #wanted = [0, 0];
+    #generation = 0;
+    #timer = null;
+    #due = 0;
+    #fetched = 0;
+    #hidden = null;
+    #hiddenAt = [];
+    #changed = new Set();
+    #frame = false;
+
+    /// Shows another list. The old rows stay until the first answer, so that the page does not flicker.
+    show(view) {
+        this.view = { ...this.view, ...view };
+        this.#generation += 1;
+        for (const controller of this.#loading.values()) controller.abort();
+        this.#loading.clear();
+        this.#hidden = null;
+        this.#wanted = [0, 0];
+        return this.#load(0, true);
+    }
+
+    get parameters() {
+        const { list, group, text, sort } = this.view;
+        return { state: lists[list].states?.join(","), group, text, ...sorts[sort] };
+    }
+
+    /// The filter of `actions`: what the list contains.
+    get filter() {
+        const { list, group, text } = this.view;
+        const filter = {};
+        if (lists[list].states) filter.state = lists[list].states;
+        if (group !== null) filter.group = group;
+        if (text) filter.text = text;
+        return filter;
+    }
+
+    // MARK: Rows by place
+
+    /// How many rows are shown: without those that are about to be removed.
+    get length() {
+        if (this.total === null) return 0;
+        if (!this.#hidden) return this.total;
+        return Math.max(0, this.#hidden.all ? this.#hidden.except.size : this.total - this.#hidden.ids.size);
+    }
+
+    #place(index) {
+        if (!this.#hidden) return index;
+        if (this.#hidden.all) return this.#hiddenAt[index] ?? -1;
+        let place = index;
+        for (const hidden of this.#hiddenAt) {
+            if (hidden > place) break;
+            place += 1;
+        }
+        return place;
+    }
+
+    idAt(index) {
+        const place = this.#place(index);
+        return this.#slices.get(Math.floor(place / SLICE))?.ids[place % SLICE];
+    }
+
+    rowAt(index) {
+        return this.#rows.get(this.idAt(index));
+    }
+
+    row(id) {
+        return this.#rows.get(id);
+    }
+
+    /// The place of a row that is held, or -1.
+    indexOf(id) {
+        for (const [slice, { ids }] of this.#slices) {
+            const at = ids.indexOf(id);
+            if (at < 0) continue;
+            const place = slice * SLICE + at;
+            if (!this.#hidden) return place;
+            if (this.#hidden.all) return this.#hiddenAt.indexOf(place);
+            return this.#isHidden(id) ? -1 : place - this.#hiddenAt.filter((hidden) => hidden < place).length;
+        }
+        return -1;
+    }
+
+    /// The ids from one place to another, read from the daemon where they are not held. At most 10,000.
+    async idsBetween(first, last) {
+        const ids = [];
+        const end = Math.min(last, first + 9999);
+        for (let index = first; index <= end; ) {
+            const id = this.idAt(index);
+            if (id !== undefined) {
+                ids.push(id);
+                index += 1;
+                continue;
+            }
+            const answer = await api.get(`downloads?${query({ ...this.parameters, limit: Math.min(500, end - index + 1), offset: this.#place(index) })}`);
+            if (answer.items.length === 0) break;
+            for (const row of answer.items) ids.push(row.id);
+            index += answer.items.length;
+        }
+        return ids;
+    }
+
+    // MARK: Rows that are about to be removed
+
+    /// Hides rows: `{ids: Set}`, or `{all: true, except: Set}`; `null` shows them again.
+    hide(hidden) {
+        this.#hidden = hidden;
+        this.#placeHidden();
+        this.emit("structure");
+    }
+
+    #isHidden(id) {
+        return this.#hidden !== null && (this.#hidden.all ? !this.#hidden.except.has(id) : this.#hidden.ids.has(id));
+    }
+
+    #placeHidden() {
+        this.#hiddenAt = [];
+        if (!this.#hidden) return;
+        for (const [slice, { ids }] of this.#slices) {
+            ids.forEach((id, at) => {
+                if (this.#isHidden(id) !== Boolean(this.#hidden.all)) this.#hiddenAt.push(slice * SLICE + at);
+            });
+        }
+        this.#hiddenAt.sort((a, b) => a - b);
+    }
+
+    // MARK: Reading
+
+    /// Says which rows are visible. Slices are read once the scrolling has settled for a moment.
+    want(first, last) {
+        // Rows that the next moments of scrolling show belong to it.
+        const slices = [first - AHEAD, last + AHEAD].map((index) => Math.floor(Math.max(0, this.#place(Math.min(index, this.length - 1))) / SLICE));
+        const same = slices[0] === this.#wanted[0] && slices[1] === this.#wanted[1];
+        this.#wanted = slices;
+        if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);
+    }
+
+    /// Reads the visible slices again, and the others once they are visible.
+    invalidate() {
+        for (const slice of this.#slices.values()) slice.stale = true;
+        this.#schedule(Math.max(0, this.#fetched + REFETCH - Date.now()));
+    }
+
+    /// Reads the visible slices at once and waits for them.
+    async reload() {
+        for (const slice of this.#slices.values()) slice.stale = true;
+        await Promise.all(this.#missing().map((slice) => this.#load(slice)));
+    }
+
+    #missing() {
+        const missing = [];
+        for (let slice = this.#wanted[0]; slice <= this.#wanted[1]; slice += 1) {
+            const held = this.#slices.get(slice);
+            if ((!held || held.stale) && !this.#loading.has(slice) && (this.total === null || slice * SLICE < Math.max(1, this.total))) missing.push(slice);
+        }
+        return missing;
+    }
+
+    #schedule(delay, restart = false) {
+        const due = Date.now() + delay;
+        if (this.#timer !== null && !restart && this.#due <= due) return;
+        clearTimeout(this.#timer);
+        this.#due = due;
+        this.#timer = setTimeout(() => {
+            this.#timer = null;
+            for (const [slice, controller] of this.#loading) {
+                if (slice < this.#wanted[0] - 1 || slice > this.#wanted[1] + 1) controller.abort();
+            }
+            if (document.hidden) return;
+            for (const slice of this.#missing()) this.#load(slice);
+        }, delay);
+    }
+
+    async #load(slice, first = false) {
+        const generation = this.#generation;
+        const controller = new AbortController();
+        this.#loading.set(slice, controller);
+        this.#fetched = Date.now();
+        try {
+            const answer = await api.get(`downloads?${query({ ...this.parameters, limit: SLICE, offset: slice * SLICE })}`, { signal: controller.signal });
+            if (generation !== this.#generation) return false;
+            this.#loading.delete(slice);
+            this.failed = false;
+            this.#take(slice, answer, first);
+            return true;
+        } catch (error) {
+            if (generation !== this.#generation) return false;
+            this.#loading.delete(slice);
+            if (error.name !== "AbortError") {
+                this.failed = true;
+                if (first) this.emit("structure");
+            }
+            return false;
+        }
+    }
+
+    #take(slice, answer, first) {
+        if (first) {
+            this.#slices.clear();
+            this.#rows.clear();
+        }
+        const rev = number(answer.rev);
+        this.rev ??= answer.rev;
+        this.total = answer.total;
+        for (const item of answer.items) {
+            const held = this.#rows.get(item.id);
+            // A delta that arrived while the answer was on its way is newer.
+            if (held && held.rev > rev) continue;
+            item.rev = rev;
+            this.#rows.set(item.id, item);
+        }
+        for (const recent of this.#recent) {
+            if (recent.rev <= rev) continue;
+            for (const item of answer.items) {
+                const fields = recent.rows[item.id];
+                const row = this.#rows.get(item.id);
+                if (fields && row.rev < recent.rev) this.#patch(row, fields, recent.rev);
+            }
+        }
+        this.#slices.delete(slice);
+        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale: false });
+        for (const key of this.#slices.keys()) if (key * SLICE >= Math.max(1, this.total)) this.#slices.delete(key);
+        this.#evict();
+        this.#placeHidden();
+        this.emit("structure");
+        if (this.#missing().length > 0) this.#schedule(0);
+    }
+
+    #evict() {
+        if (this.#slices.size <= KEPT_SLICES) return;
+        for (const key of this.#slices.keys()) {
+            if (this.#slices.size <= KEPT_SLICES) break;
+            if (key < this.#wanted[0] || key > this.#wanted[1]) this.#slices.delete(key);
+        }
+        const kept = new Set([...this.#slices.values()].flatMap(({ ids }) => ids));
+        for (const id of this.#rows.keys()) if (!kept.has(id)) this.#rows.delete(id);
+    }
+
+    // MARK: Deltas
+
+    apply({ data, rev }) {
+        const at = number(rev);
+        const { list, group, text, sort } = this.view;
+        let structural = Boolean(data.stale) || (data.removed?.length ?? 0) > 0;
+        for (const [id, fields] of Object.entries(data.rows ?? {})) {
+            const row = this.#rows.get(id);
+            if (!row) {
+                if ("addedAt" in fields || ("state" in fields && list !== "all")) structural = true;
+                continue;
+            }
+            if (at && at <= row.rev) continue;
+            if ("state" in fields && fields.state !== row.state && lists[list].states) structural = true;
+            if ("group" in fields && group !== null && fields.group !== row.group) structural = true;
+            if ("name" in fields && fields.name !== row.name && (text || sort === "name")) structural = true;
+            if ("totalBytes" in fields && sort === "size" && fields.totalBytes !== row.totalBytes) structural = true;
+            if ("endedAt" in fields && sort === "ended" && fields.endedAt !== row.endedAt) structural = true;
+            this.#patch(row, fields, at);
+            this.#changed.add(id);
+        }
+        if (this.#loading.size > 0 || this.#recent.length > 0) {
+            const limit = Date.now() - 5000;
+            this.#recent = this.#recent.filter((recent) => recent.at > limit);
+            if (this.#loading.size > 0) this.#recent.push({ at: Date.now(), rev: at, rows: data.rows ?? {} });
+        }
+        if (structural) this.invalidate();
+        this.#announce();
+    }
+
+    /// A row from the answer of a request.
+    applyRow(row) {
+        const held = row && this.#rows.get(row.id);
+        if (!held) return;
+        const fields = { ...row };
+        for (const key of Object.keys(held)) if (!(key in fields) && key !== "rev") fields[key] = null;
+        this.#patch(held, fields, held.rev);
+        this.#changed.add(row.id);
+        this.#announce();
+    }
+
+    #patch(row, fields, rev) {
+        for (const [key, value] of Object.entries(fields)) {
+            if (value === null) delete row[key];
+            else row[key] = value;
+        }
+        row.rev = rev;
+    }
+
+    #announce() {
+        if (this.#frame || this.#changed.size === 0) return;
+        this.#frame = true;
+        requestAnimationFrame(() => {
+            this.#frame = false;
+            const changed = this.#changed;
+            this.#changed = new Set();
+            this.emit("rows", changed);
+        });
+    }
+
+    /// Revisions of another process cannot be compared with those of this one.
+    forgetRevisions() {
+        this.#recent = [];
+        for (const row of this.#rows.values()) row.rev = 0;
+    }
+}

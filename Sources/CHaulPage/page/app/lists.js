@@ -1,0 +1,26 @@
+// The lists of the page: which states they show, and in which order.
+export const ACTIVE = ["connecting", "transferring", "waiting", "verifying"];
+
+export const lists = {
+    all: { count: "all", sort: "added" },
+    active: { states: ACTIVE, count: "active", sort: "added" },
+    queued: { states: ["queued"], count: "queued", sort: "queue" },
+    paused: { states: ["paused"], count: "paused", sort: "added" },
+    finished: { states: ["completed"], count: "completed", sort: "ended" },
+    failed: { states: ["failed"], count: "failed", sort: "ended" },
+};
+
+/// Sort orders that people choose from, with the direction that each begins with.
+export const sorts = {
+    added: { sort: "added", order: "desc" },
+    oldest: { sort: "added", order: "asc" },
+    queue: { sort: "queue", order: "asc" },
+    ended: { sort: "ended", order: "desc" },
+    name: { sort: "name", order: "asc" },
+    size: { sort: "size", order: "desc" },
+};
+
+export const isActive = (state) => ACTIVE.includes(state);
+export const canPause = (row) => isActive(row.state) || row.state === "queued";
+export const canResume = (row) => row.state === "paused";
+export const canRetry = (row) => row.state === "failed" || row.state === "waiting";

@@ -1,0 +1,153 @@
+// Settings: those of this browser, and those of the daemon with where each value comes from.
+import { api } from "./api.js";
+import { openDialog } from "./dialog.js";
+import { button, el } from "./dom.js";
+import { failureText, tellFailure } from "./failure.js";
+import { chooseFolder } from "./folders.js";
+import { visible } from "./format.js";
+import { canNotify, notifies, setNotifies } from "./notify.js";
+import { applyTheme, preference, setPreference } from "./preferences.js";
+import { has, language, languages, t } from "./text.js";
+import { readTotals } from "./totals.js";
+import { toast } from "./toast.js";
+
+const ORDER = ["folder", "maxConcurrentDownloads", "connectionsPerDownload", "connectionsPerHost", "speedLimit", "allowsMetered", "timetable"];
+
+export async function openSettings({ signedOut, showKeys }) {
+    const daemon = el("section", { class: "settings-daemon" }, el("p", { class: "muted", text: t("loading") }));
+    const foot = el("p", { class: "muted" });
+    const dialog = openDialog({
+        title: t("settings"),
+        className: "settings",
+        body: el("div", { class: "dialog-body" }, pageSettings(), daemon),
+        footer: el("div", { class: "dialog-foot" }, foot, el("span", { class: "gap" }),
+            button(t("keys"), { class: "button", onclick: () => (dialog.close(), showKeys()) }),
+            button(t("signOut"), { class: "button", onclick: async () => {
+                try {
+                    await api.remove("session");
+                } catch (error) {
+                    if (error.status !== 401) return tellFailure(error);
+                }
+                dialog.close();
+                signedOut();
+            } })),
+    });
+    api.get("session").then(({ version, hostName }) => (foot.textContent = t("versionOn", version, visible(hostName))), () => {});
+    try {
+        const { settings } = await api.get("configuration");
+        showDaemon(daemon, settings);
+    } catch (error) {
+        daemon.replaceChildren(el("p", { class: "field-error", text: failureText(error) }));
+    }
+}
+
+// MARK: This browser
+
+function pageSettings() {
+    const theme = el("div", { class: "segmented", role: "radiogroup", "aria-label": t("theme") }, ["system", "light", "dark"].map((name) => el("label", {}, el("input", { type: "radio", name: "theme", value: name, checked: preference("theme", "system") === name, onchange: () => applyTheme(name) }), el("span", { text: t(`theme.${name}`) }))));
+    const choose = el("select", { class: "field", id: "set-language", onchange: () => {
+        setPreference("language", choose.value === "" ? null : choose.value);
+        location.reload();
+    } }, el("option", { value: "", text: t("languageSystem") }), Object.entries(languages).map(([key, name]) => el("option", { value: key, text: name, lang: key === "zh" ? "zh-Hans" : key, selected: preference("language") === key })));
+    const letters = el("input", { type: "checkbox", class: "switch", role: "switch", id: "set-letters", checked: preference("letters") !== "off", onchange: () => setPreference("letters", letters.checked ? null : "off") });
+    const notify = el("button", { type: "button", class: "button", "aria-describedby": "notify-hint", onclick: async () => {
+        const wanted = !notifies();
+        const on = await setNotifies(wanted);
+        label(on);
+        if (wanted && !on) hint.textContent = t("notifyBlocked");
+    } });
+    const label = (on) => (notify.textContent = t(on ? "notifyOff" : "notifyOn"));
+    const hint = el("p", { id: "notify-hint", class: "muted hint", text: t(canNotify() ? "notifyHint" : "notifyImpossible") });
+    label(notifies());
+    notify.disabled = !canNotify();
+    return el("section", {},
+        el("h3", { text: t("thisBrowser") }),
+        setting(el("span", { text: t("theme") }), theme),
+        setting(el("label", { for: "set-language", text: t("language") }), choose),
+        setting(el("span", { text: t("notifications") }), notify, hint),
+        setting(el("label", { for: "set-letters", text: t("letters") }), letters));
+}
+
+function setting(label, control, ...rest) {
+    return el("div", { class: "setting" }, el("div", { class: "setting-text" }, label, ...rest), el("div", { class: "setting-control" }, control));
+}
+
+// MARK: The daemon
+
+function showDaemon(box, settings) {
+    const names = Object.keys(settings).sort((a, b) => (ORDER.indexOf(a) + 1 || 99) - (ORDER.indexOf(b) + 1 || 99));
+    const live = names.filter((name) => settings[name].live);
+    const fixed = names.filter((name) => !settings[name].live);
+    box.replaceChildren(
+        el("h3", { text: t("daemon") }),
+        ...live.map((name) => liveSetting(name, settings[name])),
+        ...(fixed.length > 0 ? [el("details", { class: "advanced" }, el("summary", { text: t("setAtStart", fixed.length) }), el("p", { class: "muted", text: t("setAtStartHint") }), el("dl", { class: "facts" }, fixed.map((name) => el("div", {}, el("dt", {}, el("code", { text: name })), el("dd", {}, el("span", { class: "wrap", text: shown(settings[name].value) }), " ", source(settings[name]), el("span", { class: "muted block", lang: "en", text: settings[name].description })))))) ] : []),
+    );
+}
+
+function shown(value) {
+    if (value === true) return t("yes");
+    if (value === false) return t("no");
+    if (value === "" || value === null) return "—";
+    return visible(Array.isArray(value) ? value.join(", ") : String(value));
+}
+
+const source = ({ source }) => el("span", { class: "source", text: has(`source.${source}`) ? t(`source.${source}`) : source });
+
+function liveSetting(name, value) {
+    const id = `set-${name}`;
+    const note = source(value);
+    const problem = el("p", { class: "field-error", role: "alert", hidden: true });
+    const save = async (next) => {
+        problem.hidden = true;
+        try {
+            const answer = await api.patch("configuration", { [name]: next });
+            const now = answer?.settings?.[name];
+            if (now) value = now;
+            note.textContent = source(now ?? { source: "saved" }).textContent;
+            toast(t("saved"), { seconds: 2 });
+            readTotals();
+            return true;
+        } catch (error) {
+            problem.textContent = failureText(error);
+            problem.hidden = false;
+            return false;
+        }
+    };
+    const hint = el("p", { class: "muted hint", text: has(`set.${name}.hint`) ? t(`set.${name}.hint`) : value.description, lang: has(`set.${name}.hint`) ? null : "en" });
+    const label = el("label", { for: id, text: has(`set.${name}`) ? t(`set.${name}`) : name });
+    return setting(el("div", { class: "setting-name" }, label, note), control(id, name, value, save), hint, problem);
+}
+
+function control(id, name, value, save) {
+    if (typeof value.value === "boolean") {
+        const box = el("input", { type: "checkbox", class: "switch", role: "switch", id, checked: value.value, onchange: async () => (await save(box.checked)) || (box.checked = !box.checked) });
+        return box;
+    }
+    if (name === "speedLimit") {
+        const text = (limit) => (limit ? String(limit / 1e6) : "");
+        const field = el("input", { class: "field", id, type: "text", inputmode: "decimal", autocomplete: "off", value: text(value.value), placeholder: t("noLimit"), onchange: () => {
+            const megabytes = Number(field.value.trim().replace(",", ".") || 0);
+            const valid = Number.isFinite(megabytes) && megabytes >= 0;
+            field.setAttribute("aria-invalid", String(!valid));
+            if (valid) save(Math.round(megabytes * 1e6));
+        } });
+        return el("div", { class: "with-unit" }, field, el("span", { class: "unit", text: "MB/s" }));
+    }
+    if (typeof value.value === "number") {
+        const field = el("input", { class: "field number", id, type: "number", step: 1, min: value.minimum, max: value.maximum, value: value.value, onchange: () => field.checkValidity() ? save(Number(field.value)) : field.reportValidity() });
+        return field;
+    }
+    if (name === "folder") {
+        const choose = el("button", { type: "button", class: "button folder-button", id, onclick: async () => {
+            const chosen = await chooseFolder(value.value);
+            if (chosen && (await save(chosen.path))) {
+                value = { ...value, value: chosen.path };
+                choose.textContent = visible(chosen.path);
+            }
+        }, text: visible(value.value) });
+        return choose;
+    }
+    const field = el("input", { class: "field", id, type: "text", autocomplete: "off", spellcheck: "false", value: value.value ?? "", placeholder: has(`set.${name}.placeholder`) ? t(`set.${name}.placeholder`) : "", onchange: () => save(field.value.trim()) });
+    return field;
+}
