@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "localhost", "LOCALHOST", "localhost:1", "LocalHost:65535", "127.0.0.1", "127.0.0.1:4285", "10.1.2.3:80",
+        "localhost", "LOCALHOST", "localhost:1", "localhost:", "LocalHost:65535", "127.0.0.1", "127.0.0.1:4285", "10.1.2.3:80",
         "[::1]",
         "[::1]:4285", "[fe80::1]:1",
     ])
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [
         "evil.example", "localhost.evil.example", "localhost.", "127.0.0.1.", "127.1", "127.0.0.1.nip.example", "::1",
         "[::1",
-        "[::1]x", "[evil.example]", "localhost:", "localhost:port", "localhost:123456", "a@localhost", "", ":80",
+        "[::1]x", "[evil.example]", "localhost:port", "localhost:123456", "a@localhost", "", ":80",
         "0x7f.0.0.1",
         "localhost evil.example", "evil.example:80:80",
     ])
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func saysWhatItSawAndWhatToSet() throws {
-        let problem = try #require(problem("evil.example"))
+        let problem = try #require(self.problem("evil.example"))
         #expect(problem.status == 421)
         #expect(problem.detail.contains("evil.example"))
         #expect(problem.suggestion?.contains("--allow-host") == true)

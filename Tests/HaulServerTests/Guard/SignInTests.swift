@@ -104,14 +104,18 @@ import Testing
         try await ServerRig.run { _, client in
             for method in [HTTPRequest.Method.get, .head, .options, .put, .trace] {
                 let fields: HTTPFields = [.origin: "http://localhost"]
-                #expect(try await client.send(method, path, fields).status == .unauthorized, "\(method) \(path)")
+                let status = try await client.send(method, path, fields).status
+                #expect(status == .unauthorized, "\(method) \(path)")
             }
         }
     }
 
     @Test(arguments: ["/", "/index.html", "/livez", "/readyz", "/health"])
     func isOpen(_ path: String) async throws {
-        try await ServerRig.run { _, client in #expect(try await client.send(.get, path, [:]).status == .ok) }
+        try await ServerRig.run { _, client in
+            let status = try await client.send(.get, path, [:]).status
+            #expect(status == .ok)
+        }
     }
 
     @Test(arguments: ["/", "/api/v1/downloads", "/nothing", "/livez"])

@@ -111,7 +111,10 @@ import Testing
     @Test(arguments: ["limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2", "offset=-1"])
     func aQueryThatCannotBeReadIsRefused(_ query: String) async throws {
         try await ServerRig.run { rig, client in
-            #expect(try await client.call(.get, "/api/v1/downloads?" + query, rig).status.code == 422)
+            do {
+                let found = try await client.call(.get, "/api/v1/downloads?" + query, rig).status.code
+                #expect(found == 422)
+            }
         }
     }
 
@@ -146,7 +149,10 @@ import Testing
     func anActionThatIsNotClearChangesNothing(_ json: String) async throws {
         try await ServerRig.run { rig, client in
             _ = try await Self.add(2, rig, client)
-            #expect(try await client.call(.post, "/api/v1/downloads/actions", rig, json: json).status.code == 422)
+            do {
+                let found = try await client.call(.post, "/api/v1/downloads/actions", rig, json: json).status.code
+                #expect(found == 422)
+            }
             #expect(try await rig.downloader.count() == 2)
         }
     }
@@ -186,10 +192,22 @@ import Testing
             let change = #"{"priority": 5, "bytesPerSecond": 1000, "source": {"url": "http://127.0.0.1:7/b"}}"#
             let changed = try await client.call(.patch, "/api/v1/downloads/\(id)", rig, json: change).json
             #expect(changed["priority"]?.number == 5)
-            #expect(try await client.call(.delete, "/api/v1/downloads/\(id)", rig).status == .noContent)
-            #expect(try await client.call(.get, "/api/v1/downloads/\(id)", rig).code == "notFound")
-            #expect(try await client.call(.post, "/api/v1/downloads/\(id)/pause", rig).status == .notFound)
-            #expect(try await client.call(.get, "/api/v1/downloads/x", rig).status == .notFound)
+            do {
+                let found = try await client.call(.delete, "/api/v1/downloads/\(id)", rig).status
+                #expect(found == .noContent)
+            }
+            do {
+                let found = try await client.call(.get, "/api/v1/downloads/\(id)", rig).code
+                #expect(found == "notFound")
+            }
+            do {
+                let found = try await client.call(.post, "/api/v1/downloads/\(id)/pause", rig).status
+                #expect(found == .notFound)
+            }
+            do {
+                let found = try await client.call(.get, "/api/v1/downloads/x", rig).status
+                #expect(found == .notFound)
+            }
         }
     }
 
@@ -198,11 +216,17 @@ import Testing
             let id = try await Self.add(1, rig, client)[0]
             for action in ["pause", "resume", "retry", "start", "cancel", "again"] {
                 for method in [HTTPRequest.Method.get, .head] {
-                    #expect(try await client.call(method, "/api/v1/downloads/\(id)/\(action)", rig).status == .notFound)
+                    do {
+                let found = try await client.call(method, "/api/v1/downloads/\(id)/\(action)", rig).status
+                #expect(found == .notFound)
+            }
                 }
             }
             for path in ["actions", "move"] {
-                #expect(try await client.call(.get, "/api/v1/downloads/\(path)", rig).status == .notFound)
+                do {
+                let found = try await client.call(.get, "/api/v1/downloads/\(path)", rig).status
+                #expect(found == .notFound)
+            }
             }
             #expect(try await rig.downloader.list().map(\.state) == [.paused])
         }
@@ -210,7 +234,7 @@ import Testing
 
     @Test func settingsChangeLiveAndStayWithinBounds() async throws {
         try await ServerRig.run { rig, client in
-            let json = #"{"maxConcurrentDownloads": 7, "speedLimit": 1000, "timetable": "22:00 unlimited, 07:00 off"}"#
+            let json = #"{"maxConcurrentDownloads": 7, "speedLimit": 1000, "timetable": "22:00,unlimited 07:00,off"}"#
             let answer = try await client.call(.patch, "/api/v1/configuration", rig, json: json)
             #expect(answer.status == .ok)
             #expect(try answer.json["settings"]?["speedLimit"]?["value"]?.number == 1000)
@@ -219,19 +243,28 @@ import Testing
                 #"{"maxConcurrentDownloads": 0}"#, #"{"speedLimit": -1}"#, #"{"timetable": "noon"}"#, #"{"folder": "/"}"#,
                 #"{"hooks": []}"#, #"{"allowsMetered": 1}"#, #"{"roots": ["/"]}"#,
             ] {
-                #expect(try await client.call(.patch, "/api/v1/configuration", rig, json: wrong).status.code == 422, "\(wrong)")
+                do {
+                let found = try await client.call(.patch, "/api/v1/configuration", rig, json: wrong).status.code
+                #expect(found == 422, "\(wrong)")
+            }
             }
         }
     }
 
     @Test func foldersAreListedBelowTheRootsOnly() async throws {
         try await ServerRig.run { rig, client in
-            #expect(try await client.call(.post, "/api/v1/folders", rig, json: #"{"path": "films/new"}"#).status == .created)
+            do {
+                let found = try await client.call(.post, "/api/v1/folders", rig, json: #"{"path": "films/new"}"#).status
+                #expect(found == .created)
+            }
             let answer = try await client.call(.get, "/api/v1/folders", rig).json
             #expect(answer["items"]?[0]?["name"]?.text == "films")
             #expect(answer["parent"] == nil)
             for path in ["/", "/etc", "..", "films/../.."] {
-                #expect(try await client.call(.get, "/api/v1/folders?path=\(path)", rig).status == .forbidden, "\(path)")
+                do {
+                let found = try await client.call(.get, "/api/v1/folders?path=\(path)", rig).status
+                #expect(found == .forbidden, "\(path)")
+            }
             }
         }
     }

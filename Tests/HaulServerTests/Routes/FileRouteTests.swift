@@ -48,7 +48,7 @@ import Testing
     @Test func namesOfAnyCharactersAreOneField() {
         let field = Disposition.field("a\"b\\\r\nSet-Cookie: x=1 \u{202E}文件.mp4", isAttachment: true)
         #expect(field.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value < 127 })
-        #expect(field.hasPrefix("attachment; filename=\"a_b____Set-Cookie: x=1 ___.mp4\"; filename*=UTF-8''a%22b%5C%0D%0A"))
+        #expect(field.hasPrefix("attachment; filename=\"a_b___Set-Cookie: x=1 ___.mp4\"; filename*=UTF-8''a%22b%5C%0D%0A"))
         #expect(Disposition.field(String(repeating: "é", count: 300), isAttachment: false).count < 2100)
     }
 
