@@ -77,6 +77,9 @@ struct ServeOptions: ParsableArguments {
     )
     var logLevel: String?
 
+    @Option(help: "Event streams that may be open at once (default: 32).")
+    var maxStreams: Int?
+
     @Option(help: "File with settings (default: haul/serve.json in the XDG configuration folder).", completion: .file())
     var config: String?
 

@@ -13,7 +13,7 @@ struct ServeSettings {
     var logLevel: Logger.Level
 
     private static let names = [
-        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "jobs", "log-level", "state-dir",
+        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "jobs", "max-streams", "log-level", "state-dir",
     ]
     private static let lists: Set<String> = ["root", "allow-host", "trust-proxy"]
 
@@ -44,6 +44,7 @@ struct ServeSettings {
         set("allow-host", options.allowHost)
         set("trust-proxy", options.trustProxy)
         set("jobs", options.jobs.map(String.init))
+        set("max-streams", options.maxStreams.map(String.init))
         set("log-level", options.logLevel)
         set("state-dir", options.state.stateDir)
         return values
@@ -130,6 +131,12 @@ struct ServeSettings {
             throw Complaint("--jobs must be a number from 1 to 1000.", .usage)
         }
         self.jobs = jobs
+        guard let streams = Int(text("max-streams", "32")), (1...10_000).contains(streams) else {
+            throw Complaint("--max-streams must be a number from 1 to 10000.", .usage)
+        }
+        server.maxEventStreams = streams
+        // Each stream keeps its connection, beside those of requests.
+        server.maxConnections = max(server.maxConnections, streams + 256)
         let level = text("log-level", "info")
         guard let logLevel = Logger.Level(rawValue: level) else {
             throw Complaint("--log-level must be trace, debug, info, notice, warning or error, not \(level).", .usage)
