@@ -75,14 +75,18 @@ struct AddRoutes {
             if case .success(let request) = wanted { request } else { nil }
         }
         let start = Date()
-        var results = await services.downloader.add(requests).makeIterator()
+        let results = await services.downloader.add(requests)
+        if common.isPaused { try await pause(results, addedSince: start) }
+        var rest = results.makeIterator()
         var answer = Answer(items: [], rev: "")
         for wanted in wanted {
             switch wanted {
             case .failure(let problem): answer.items.append(Item(error: problem))
             case .success:
-                switch results.next() {
-                case .success(let download): answer.items.append(await added(download, common, start))
+                switch rest.next() {
+                case .success(let download):
+                    let existed = Self.existed(download, start)
+                    answer.items.append(Item(download: DownloadRow(download.snapshot), existed: existed))
                 case .failure(let error): answer.items.append(Item(error: Problem(error)))
                 case nil: answer.items.append(Item(error: Problem(.internalServerError, "internalFault", "No answer.")))
                 }
@@ -92,12 +96,15 @@ struct AddRoutes {
         return JSONBody.response(answer)
     }
 
-    private func added(_ download: Download, _ options: AddOptions, _ start: Date) async -> Item {
-        let existed = download.snapshot.addedAt < start - 0.001
-        do throws(DownloadError) {
-            if options.isPaused, !existed { try await download.pause() }
-        } catch { return Item(existed: existed, error: Problem(error)) }
-        return Item(download: DownloadRow(download.snapshot), existed: existed)
+    /// Whether the download was there before. Its time of addition is kept to the millisecond.
+    private static func existed(_ download: Download, _ start: Date) -> Bool { download.snapshot.addedAt < start - 0.001 }
+
+    /// Pauses those that are new, in one step.
+    private func pause(_ results: [Result<Download, DownloadError>], addedSince start: Date) async throws(Problem) {
+        let ids = results.compactMap { result in
+            if case .success(let download) = result, !Self.existed(download, start) { download.id } else { nil }
+        }
+        _ = try await problems { () throws(DownloadError) in try await services.downloader.pause(.ids(ids)) }
     }
 
     private func probe(_ body: inout JSONBody) async throws -> Response {
