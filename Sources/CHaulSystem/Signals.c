@@ -48,8 +48,10 @@ static void handle(int signal) {
 }
 
 int haul_catch_signals(const int32_t *signals, int count) {
+    static int is_prepared;
     struct sigaction action;
-    if (prepare() != 0) return -1;
+    if (!is_prepared && prepare() != 0) return -1;
+    is_prepared = 1;
     memset(&action, 0, sizeof action);
     action.sa_handler = handle;
     action.sa_flags = SA_RESTART;

@@ -6,6 +6,7 @@ public import Logging
 internal import NIOCore
 internal import NIOPosix
 public import ServiceLifecycle
+internal import Synchronization
 
 /// Serves a downloader over HTTP: the API under `/api/v1`, its events, and the page.
 ///
@@ -22,6 +23,8 @@ public final class HaulServer: Service {
     private let token: AccessToken
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
+    /// The address with the port that the system chose.
+    private let listener = Mutex<ServerConfiguration.Listener?>(nil)
 
     /// Reads the token, or mints it, and the sessions. Listens to nothing yet.
     ///
@@ -80,7 +83,9 @@ public final class HaulServer: Service {
         router.add(middleware: gate)
         PageAssets().add(to: router)
         HealthRoutes(services: services).add(to: router)
-        SessionRoutes(gate: gate, codes: codes).add(to: router)
+        SessionRoutes(gate: gate, codes: codes) { [weak self] in
+            self.flatMap { server in server.listener.withLock { $0 }.map(server.signInLink) }
+        }.add(to: router)
         ListRoutes(services: services).add(to: router)
         AddRoutes(services: services).add(to: router)
         ControlRoutes(services: services).add(to: router)
@@ -100,8 +105,14 @@ public final class HaulServer: Service {
         var listeners: [any Service] = []
         if let listener = services.configuration.listener {
             listeners.append(
-                application(responder, .hostname(listener.host, port: listener.port)) { [onListening] channel in
-                    onListening(.init(host: listener.host, port: channel.localAddress?.port ?? listener.port))
+                application(responder, .hostname(listener.host, port: listener.port)) {
+                    [weak self, onListening] channel in
+                    let bound = ServerConfiguration.Listener(
+                        host: listener.host,
+                        port: channel.localAddress?.port ?? listener.port
+                    )
+                    self?.listener.withLock { $0 = bound }
+                    onListening(bound)
                 }
             )
         }

@@ -5,10 +5,13 @@ import HaulKit
 struct Complaint: Error {
     let sentence: String
     let status: ExitStatus
+    /// The code of the daemon's answer, where that is the reason.
+    let problemCode: String?
 
-    init(_ sentence: String, _ status: ExitStatus) {
+    init(_ sentence: String, _ status: ExitStatus, problemCode: String? = nil) {
         self.sentence = sentence
         self.status = status
+        self.problemCode = problemCode
     }
 }
 
@@ -25,8 +28,10 @@ enum ExitStatus: Int32 {
     case usage = 64
     case interrupted = 130
 
-    init(_ error: DownloadError) {
-        switch error.code {
+    init(_ error: DownloadError) { self.init(error.code) }
+
+    init(_ code: DownloadError.Code) {
+        switch code {
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination: self = .usage
         case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,

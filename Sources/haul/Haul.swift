@@ -14,7 +14,16 @@ struct Haul: AsyncParsableCommand {
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,
         version: "haul \(Downloader.version)",
-        subcommands: [Get.self, Serve.self, Verify.self, RepairCommand.self]
+        subcommands: [Get.self, Verify.self, RepairCommand.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Daemon",
+                subcommands: [
+                    Serve.self, Add.self, List.self, Show.self, Pause.self, Resume.self, Cancel.self, Remove.self,
+                    Move.self, Watch.self, ConfigCommand.self, Open.self,
+                ]
+            )
+        ]
     )
 
     static func main() async {

@@ -13,6 +13,9 @@ enum Interruption {
         var isWatching = false
         var stage = Stage.opening
         var onHangup: (@Sendable () async -> Void)?
+        /// Whether the thread waits for signals.
+        var isAwaiting = false
+        var others: [Int32: @Sendable () -> Void] = [:]
     }
     private enum Stage {
         case opening
@@ -39,6 +42,7 @@ enum Interruption {
                 take(haul_await_signal())
             }
         }
+        state.withLock { $0.isAwaiting = code == 0 }
         // Without the thread no signal would be noticed: better that the first one ends the process, which loses little.
         if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
@@ -53,6 +57,15 @@ enum Interruption {
         state.withLock { $0.onHangup = body }
     }
 
+    /// From now on another signal calls this, on the thread that waits for signals, in place of what it does by itself.
+    static func handle(_ signal: Int32, _ body: @escaping @Sendable () -> Void) {
+        let isAwaiting = state.withLock { state in
+            state.others[signal] = body
+            return state.isAwaiting
+        }
+        if isAwaiting { haul_catch_signals([signal], 1) }
+    }
+
     /// The downloader is shut down: nothing remains to be stopped.
     static func end() {
         state.withLock { $0.stage = .over }
@@ -61,6 +74,10 @@ enum Interruption {
     private static func take(_ signal: Int32) {
         if signal == SIGHUP, let body = state.withLock({ $0.onHangup }) {
             Task { await body() }
+            return
+        }
+        if let body = state.withLock({ $0.others[signal] }) {
+            body()
             return
         }
         let (count, stage) = state.withLock { state in

@@ -91,6 +91,16 @@ extension DownloadFilter {
         if let states = try query.text("state") {
             self.states = try Self.states(states.split(separator: ",").map(String.init))
         }
+        if let part = try query.text("id")?.lowercased() {
+            guard (4...36).contains(part.count) else {
+                throw Problem(.unprocessableContent, "invalidField", "id must have 4 to 36 characters.")
+            }
+            if let id = DownloadID(part) {
+                ids = [id]
+            } else {
+                predicate = { $0.id.description.hasSuffix(part) || $0.id.description.hasPrefix(part) }
+            }
+        }
         group = try query.text("group")
         text = try query.text("text").flatMap { $0.isEmpty ? nil : $0 }
         switch try query.text("sort") {

@@ -7,6 +7,8 @@ internal import Hummingbird
 struct SessionRoutes {
     let gate: Gate
     let codes: OneTimeCodes
+    /// A new link that signs in; nil when no page is served.
+    let link: @Sendable () -> String?
 
     private struct Answer: Encodable {
         var version: String
@@ -17,6 +19,16 @@ struct SessionRoutes {
         router.post("/api/v1/session") { request, context in try await signIn(request, context) }
         router.get("/api/v1/session") { _, _ in
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
+        }
+        router.post("/api/v1/session/codes") { _, context in
+            // Whoever has a cookie could make it last for ever.
+            guard context.isLocal else {
+                throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
+            }
+            guard let link = link() else {
+                throw Problem(.conflict, "noPage", "The daemon serves no page: it was started with --listen off.")
+            }
+            return JSONBody.response(["link": link])
         }
         router.delete("/api/v1/session") { _, context in
             if let session = context.session { await gate.sessions.end(session) }

@@ -1,3 +1,4 @@
+import CHaulSystem
 import Foundation
 import HaulDesktop
 import HaulKit
@@ -103,11 +104,20 @@ struct Daemon {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-            // The lock says that no daemon of this state folder uses it; a file that is no socket is somebody's.
+            // The lock says that no daemon of this state folder uses it; one of another folder may, and a file that is no socket is
+            // somebody's.
             var info = stat()
             if lstat(socket, &info) == 0 {
                 guard info.st_mode & S_IFMT == S_IFSOCK else {
                     throw Complaint("\(socket) exists and is no socket.", .fileExists)
+                }
+                let descriptor = haul_connect_local(socket, UInt64(socket.utf8.count), 0)
+                guard descriptor < 0 else {
+                    Foundation.close(descriptor)
+                    throw Complaint(
+                        "A daemon with another state folder listens at \(socket). Name another socket with --socket.",
+                        .inUse
+                    )
                 }
                 unlink(socket)
             }

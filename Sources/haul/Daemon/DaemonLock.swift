@@ -43,6 +43,15 @@ struct DaemonLock {
         else { throw Complaint("The lock \(path) cannot be written: \(String(cString: strerror(errno)))", .disk) }
     }
 
+    /// Whether a daemon uses a state folder at present.
+    static func isHeld(_ folder: String) -> Bool {
+        let descriptor = open(path(folder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // Closing gives up the lock, if it was free.
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+    }
+
     /// What the last daemon of a state folder wrote; nil when there was none.
     static func endpoint(_ folder: String) -> Endpoint? {
         guard let data = FileManager.default.contents(atPath: path(folder)) else { return nil }

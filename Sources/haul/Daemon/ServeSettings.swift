@@ -18,7 +18,7 @@ struct ServeSettings {
     private static let lists: Set<String> = ["root", "allow-host", "trust-proxy"]
 
     static func read(_ options: ServeOptions) async throws -> ServeSettings {
-        let file = options.config ?? XDG.configuration + "/haul/serve.json"
+        let file = options.config ?? XDG.configuration + "/serve.json"
         let inFile = try fileValues(file, isNamed: options.config != nil)
         let environment = EnvironmentVariablesProvider().prefixKeys(with: "haul")
         let sources: [(name: String, reader: ConfigReader)] = [
@@ -111,7 +111,7 @@ struct ServeSettings {
             lines.append("\(name) =  (default)")
             return []
         }
-        let stateFolder = try Self.absolute(text("state-dir", XDG.state + "/haul"))
+        let stateFolder = try Self.absolute(text("state-dir", XDG.state))
         let folder = try Self.absolute(text("directory", XDG.downloads))
         server = ServerConfiguration(stateFolder: stateFolder + "/daemon", folder: folder)
         let address = text("listen", "127.0.0.1:4285")

@@ -13,8 +13,12 @@ enum XDG {
         return fallback
     }
 
+    /// The configuration folder of Haul itself.
     static var configuration: String {
-        folder(["CONFIGURATION_DIRECTORY", "XDG_CONFIG_HOME"], HomeFolder.path(".config"))
+        if let path = environment["CONFIGURATION_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
+            return String(path)
+        }
+        return folder(["XDG_CONFIG_HOME"], HomeFolder.path(".config")) + "/haul"
     }
 
     /// The state folder of Haul itself.

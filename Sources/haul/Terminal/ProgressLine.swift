@@ -84,7 +84,8 @@ enum ProgressLine {
         return isTooLarge ? .max : sum
     }
 
-    private static func line(
+    /// Name, bar and numbers; those that do not fit are left out.
+    static func line(
         _ name: String,
         _ fraction: Double?,
         received: Int64,
@@ -115,7 +116,8 @@ enum ProgressLine {
         return String(repeating: "━", count: full) + String(repeating: "─", count: cells - full)
     }
 
-    private static func status(_ name: String, _ text: String, _ columns: Int) -> String {
+    /// A name, and a text at the right edge.
+    static func status(_ name: String, _ text: String, _ columns: Int) -> String {
         guard columns > text.count + 10 else { return Format.fit(name, columns) }
         return Format.fit(name, columns - text.count - 2) + "  " + text
     }

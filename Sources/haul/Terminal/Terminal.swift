@@ -21,6 +21,7 @@ enum Terminal {
 
     /// The same past everything that waits to be printed, where the terminal takes it without waiting.
     static func restoreAtOnce() {
+        FullScreen.leaveAtOnce()
         var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         guard isInteractive, poll(&ready, 1, 0) == 1, ready.revents == Int16(POLLOUT) else { return }
         _ = Foundation.write(STDERR_FILENO, showing, showing.utf8.count)

@@ -1,0 +1,153 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+import HaulServer
+import NIOHTTP1
+
+struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Adds downloads to the queue of the daemon, which downloads them on its own.",
+        discussion: """
+            A URL that the daemon has already is not added again. Without --watch the command ends at once, and the exit \
+            status says whether everything was added.
+            """
+    )
+
+    @Argument(help: "http or https URL to download.")
+    var urls: [String] = []
+
+    @OptionGroup var options: AddOptionGroup
+
+    @Flag(help: "Show the downloads until they have ended. The daemon goes on without this command.")
+    var watch = false
+
+    @Flag(name: [.short, .long], help: "Print ids alone.")
+    var quiet = false
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func validate() throws {
+        if urls.isEmpty, options.inputFile == nil, options.metalink.isEmpty {
+            throw ValidationError("Name a URL, a file of URLs with --input-file, or a Metalink with --metalink.")
+        }
+        if quiet, json { throw ValidationError("Name either --quiet or --json.") }
+    }
+
+    func run() async throws {
+        try await daemon.run { client in
+            // Read first: a file may be a pipe, which is waited for.
+            let parts = try AddParts(urls, options)
+            var ids: [DownloadID] = []
+            var status = ExitStatus.complete
+            for refused in parts.unreadable {
+                Output.error(refused)
+                status = .usage
+            }
+            for part in parts.parts {
+                let answer: AddParts.Answer = try await client.value(.POST, "/api/v1/downloads", part.fields)
+                for (index, item) in answer.items.enumerated() {
+                    if let problem = item.error {
+                        let complaint = Complaint(problem)
+                        Output.error(
+                            [part.place(index), complaint.sentence].compactMap(\.self).joined(separator: ": ")
+                        )
+                        if status == .complete { status = complaint.status }
+                    }
+                    guard let row = item.download else { continue }
+                    ids.append(row.id)
+                    print(row, item.existed)
+                }
+            }
+            if watch, !ids.isEmpty {
+                let ended = try await WatchRun(client, only: ids, isJSON: json, isQuiet: quiet).run()
+                if status == .complete { status = ended }
+            }
+            if status != .complete { throw status.code }
+        }
+    }
+
+    private func print(_ row: DownloadRow, _ existed: Bool) {
+        if json {
+            if !watch { JSONLine.print(row) }
+        } else if quiet {
+            Output.result(row.id.description)
+        } else if existed {
+            Output.result("\(row.id.short)  \(DownloadTable.name(row))  (there already: \(row.state.rawValue))")
+        } else {
+            Output.result("\(row.id.short)  \(DownloadTable.name(row))")
+        }
+    }
+}
+
+/// What `haul add` says of its downloads, with the names that `haul get` has.
+struct AddOptionGroup: ParsableArguments {
+    @Option(
+        name: [.short, .long],
+        help: "Read URLs from a file, one per line, mirrors after tabs. '-': standard input. '#' starts a comment.",
+        completion: .file()
+    )
+    var inputFile: String?
+
+    @Option(help: "Add the files that this Metalink file describes. Repeatable.", completion: .file())
+    var metalink: [String] = []
+
+    @Option(
+        name: [.short, .long],
+        help: "Name of the file, or its path. Fails if it exists, unless --on-conflict says otherwise.",
+        completion: .file()
+    )
+    var output: String?
+
+    @Option(
+        name: [.short, .long],
+        help: "Folder for the files, which the daemon must allow (default: its own).",
+        completion: .directory
+    )
+    var directory: String?
+
+    @Option(help: "Another URL of the same file. Repeatable.")
+    var mirror: [String] = []
+
+    @Option(help: "Digest that the file must have, as ALG:HEX (md5, sha1, sha256, sha512).")
+    var checksum: DownloadRequest.Checksum?
+
+    @Option(help: "What to do when the file exists: fail, rename or skip.")
+    var onConflict: DownloadRequest.ConflictPolicy?
+
+    @Option(help: "Send a header field, as 'Name: value'. Repeatable. Not sent to other origins.")
+    var header: [HeaderArgument] = []
+
+    @Option(help: "Limit of each download in bytes per second: 800000, 500k, 2M, 1.5MiB.")
+    var limitRate: ByteCount?
+
+    @Option(help: "Group of the downloads.")
+    var group: String?
+
+    @Option(help: "Priority in the queue: higher numbers first (default: 0).")
+    var priority: Int?
+
+    @Flag(help: "Add the downloads without starting them.")
+    var paused = false
+
+    func validate() throws {
+        guard header.allSatisfy({ $0.field != nil }) else {
+            throw ValidationError(
+                "--header takes a field as 'Name: value'. What was given is not shown, since it may hold a password."
+            )
+        }
+        let names = header.compactMap { $0.field?.name.lowercased() }
+        if Set(names).count < names.count { throw ValidationError("--header names a field twice.") }
+        if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
+        if onConflict == .overwrite {
+            throw ValidationError("The daemon does not overwrite files: --on-conflict takes fail, rename or skip.")
+        }
+        if let other = metalink.first(where: { $0.contains("://") }) {
+            throw ValidationError("--metalink takes a file, not a URL: \(URL.maskedWithoutHost(other))")
+        }
+    }
+
+    var isForOne: Bool { output != nil || checksum != nil || !mirror.isEmpty }
+}

@@ -1,0 +1,160 @@
+import AsyncHTTPClient
+import CHaulSystem
+import Foundation
+import HaulKit
+import HaulServer
+import NIOCore
+import NIOHTTP1
+
+/// Sends requests to the daemon over its Unix socket.
+struct DaemonClient: Sendable {
+    let socket: String
+
+    /// How long a daemon that holds its lock may take until it listens.
+    private static let patience = Duration.seconds(10)
+    private static let limit = 64 << 20
+
+    /// - Parameter stateFolder: folder of the daemon's lock; nil when only its socket is known.
+    /// - Throws: ``Complaint`` when nothing listens at the socket.
+    static func connected(_ socket: String, stateFolder: String?) async throws -> DaemonClient {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            let code = attempt(socket)
+            if code == 0 { return DaemonClient(socket: socket) }
+            guard code == ENOENT || code == ECONNREFUSED else {
+                throw Complaint(
+                    "The socket \(socket) cannot be used: \(String(cString: strerror(code))).",
+                    .otherFailure
+                )
+            }
+            guard let stateFolder, DaemonLock.isHeld(stateFolder), .now < deadline else { throw missing(socket) }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private static func missing(_ socket: String) -> Complaint {
+        Complaint(
+            """
+            No daemon is running (nothing listens at \(socket)). Start one with: haul serve; or at every login with: \
+            haul service install
+            """,
+            .otherFailure
+        )
+    }
+
+    /// - Returns: 0, or the errno of connecting.
+    private static func attempt(_ socket: String) -> Int32 {
+        let descriptor = haul_connect_local(socket, UInt64(socket.utf8.count), 0)
+        guard descriptor >= 0 else { return errno }
+        close(descriptor)
+        return 0
+    }
+
+    // MARK: Requests
+
+    private func request(_ method: HTTPMethod, _ path: String, _ query: [(String, String?)]) throws -> HTTPClientRequest
+    {
+        var parts = URLComponents()
+        parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        // A plus sign means a blank in queries, and is not escaped by itself.
+        let text = (parts.percentEncodedQuery ?? "").replacing("+", with: "%2B")
+        guard let url = URL(httpURLWithSocketPath: socket, uri: path + (text.isEmpty ? "" : "?" + text)) else {
+            throw Complaint("The path of the socket cannot be used: \(socket)", .usage)
+        }
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.method = method
+        return request
+    }
+
+    /// - Returns: the body of the answer.
+    /// - Throws: ``Complaint`` with the sentence of a problem, or that the daemon is gone.
+    @discardableResult
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        query: [(String, String?)] = [],
+        _ body: [String: JSONValue]? = nil
+    ) async throws -> Data {
+        var request = try request(method, path, query)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
+        }
+        do {
+            let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
+            let data = Data(try await response.body.collect(upTo: Self.limit).readableBytesView)
+            guard response.status.code < 300 else { throw Complaint(problem: data, status: response.status.code) }
+            return data
+        } catch let complaint as Complaint { throw complaint } catch {
+            throw Complaint("The daemon does not answer any longer. (\(error))", .otherFailure)
+        }
+    }
+
+    /// The same, decoded.
+    func value<Value: Decodable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        query: [(String, String?)] = [],
+        _ body: [String: JSONValue]? = nil
+    ) async throws -> Value {
+        try Self.decoded(Value.self, await send(method, path, query: query, body))
+    }
+
+    static func decoded<Value: Decodable>(_ type: Value.Type = Value.self, _ data: Data) throws -> Value {
+        do { return try JSONDecoder().decode(type, from: data) } catch {
+            throw Complaint("The answer of the daemon cannot be read. Is it another version of Haul?", .otherFailure)
+        }
+    }
+
+    /// The stream of events, which goes on until the daemon ends.
+    func events() async throws -> HTTPClientResponse.Body {
+        // The client would try for long to reach a socket where nothing listens.
+        guard Self.attempt(socket) == 0 else { throw Self.missing(socket) }
+        var request = try request(.GET, "/api/v1/events", [])
+        request.headers.add(name: "Accept", value: "text/event-stream")
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        guard response.status == .ok else {
+            let data = Data(try await response.body.collect(upTo: Self.limit).readableBytesView)
+            throw Complaint(problem: data, status: response.status.code)
+        }
+        return response.body
+    }
+}
+
+extension Complaint {
+    /// A problem of the API as a sentence.
+    init(problem data: Data, status: UInt) {
+        // An answer that is no problem of the API comes from a program that is no daemon of ours.
+        guard let problem = try? JSONDecoder().decode(Problem.self, from: data) else {
+            self.init("The daemon answered with status \(status).", .otherFailure)
+            return
+        }
+        self.init(problem)
+    }
+
+    init(_ problem: Problem) {
+        let text = [problem.detail, problem.suggestion].compactMap(\.self).joined(separator: " ")
+        self.init(
+            problem.cause.map { "\(text) (\($0))" } ?? text,
+            ExitStatus(problemCode: problem.code),
+            problemCode: problem.code
+        )
+    }
+}
+
+extension ExitStatus {
+    /// The status for a code of the API.
+    init(problemCode code: String) {
+        if let code = DownloadError.Code(rawValue: code) {
+            self.init(code)
+            return
+        }
+        switch code {
+        case "forbiddenFolder", "invalidField", "unknownField", "missingField", "badRequest", "tooManyItems",
+            "uriTooLong", "contentTooLarge":
+            self = .usage
+        case "folderNotMade": self = .disk
+        default: self = .otherFailure
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import HaulKit
+import HaulServer
+
+/// Which daemon a command talks to.
+struct DaemonOptions: ParsableArguments {
+    @Option(
+        help: "Unix socket of the daemon (default: that of the daemon with this state folder).",
+        completion: .file()
+    )
+    var socket: String?
+
+    @OptionGroup var state: StateOptions
+
+    /// The daemon, found by option, environment and file as `haul serve` finds its own settings.
+    ///
+    /// - Throws: ``Complaint`` when no daemon answers.
+    func client() async throws -> DaemonClient {
+        if let socket { return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: nil) }
+        let arguments = state.stateDir.map { ["--state-dir", $0] } ?? []
+        let settings = try await ServeSettings.read(try ServeOptions.parse(arguments)).server
+        let folder = settings.stateFolder
+        guard let path = DaemonLock.endpoint(folder)?.socket ?? settings.socketPath else {
+            throw Complaint("The daemon has no socket.", .otherFailure)
+        }
+        return try await DaemonClient.connected(path, stateFolder: folder)
+    }
+
+    /// Runs a command; errors become sentences and exit statuses.
+    func run(_ body: (DaemonClient) async throws -> Void) async throws {
+        do { try await body(try await client()) } catch let complaint as Complaint {
+            Output.error(complaint.sentence)
+            throw complaint.status.code
+        } catch let error as DownloadError {
+            Output.error(ErrorAdvice.get.text(error))
+            throw ExitStatus(error).code
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import HaulKit
+import HaulServer
+import NIOHTTP1
+
+struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows all that the daemon knows of a download.",
+        discussion: "Passwords, queries of URLs and values of header fields are not shown."
+    )
+
+    @Argument(help: "Id of the download, or at least four characters of its end or beginning.")
+    var id: String
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    @OptionGroup var daemon: DaemonOptions
+
+    private struct Details: Decodable {
+        struct Segment: Decodable {
+            var host: String
+            var start: Int64
+            var end: Int64
+            var bytesPerSecond: Int64
+        }
+        var requestURL: String
+        var headers: [String: String]
+        var mirrors: [String]
+        var checksum: String?
+        var bytesPerSecondLimit: Int64?
+        var segments: [Segment]
+        var log: [DownloadLogs.Entry]
+    }
+
+    func run() async throws {
+        try await daemon.run { client in
+            let id = try await client.id(id)
+            let data = try await client.send(.GET, "/api/v1/downloads/\(id)")
+            if json {
+                JSONLine.print(try DaemonClient.decoded(JSONValue.self, data))
+                return
+            }
+            let lines = Self.lines(
+                try DaemonClient.decoded(DownloadRow.self, data),
+                try DaemonClient.decoded(Details.self, data)
+            )
+            for line in lines { Output.result(VisibleText.line(line)) }
+        }
+    }
+
+    private static func lines(_ row: DownloadRow, _ details: Details) -> [String] {
+        var lines: [String] = []
+        func add(_ name: String, _ value: String?) {
+            guard let value, !value.isEmpty else { return }
+            lines.append(name.padding(toLength: 13, withPad: " ", startingAt: 0) + value)
+        }
+        add("Id", row.id.description)
+        add("Name", row.name)
+        add("URL", details.requestURL)
+        for mirror in details.mirrors { add("Mirror", mirror) }
+        add("Path", row.path ?? row.folder)
+        add("State", row.holdReason.map { "\(row.state.rawValue): \($0.rawValue)" } ?? row.state.rawValue)
+        add("Size", row.totalBytes.map { "\(Format.bytes(row.receivedBytes, of: $0)) (\($0) bytes)" })
+        if row.totalBytes == nil { add("Received", Format.bytes(row.receivedBytes)) }
+        add("Speed", DownloadTable.speed(row))
+        add("Time left", row.secondsLeft.map { Format.time(.seconds($0)) })
+        add("Next attempt", row.retryAt)
+        add("Group", row.group)
+        add("Priority", row.priority == 0 ? nil : String(row.priority))
+        add("Speed limit", details.bytesPerSecondLimit.map { Format.speed(Double($0)) })
+        add("Checksum", details.checksum)
+        add("Header", details.headers.keys.sorted().joined(separator: ", "))
+        add("Added", row.addedAt)
+        add("Started", row.startedAt)
+        add("Ended", row.endedAt)
+        add("Proof", row.proof?.rawValue)
+        if let error = row.error {
+            add("Error", [error.message, error.suggestion].compactMap(\.self).joined(separator: " "))
+            add("Cause", error.cause)
+        }
+        for segment in details.segments {
+            let range = "\(Format.bytes(segment.start)) to \(Format.bytes(segment.end))"
+            add("Connection", "\(segment.host)  \(range)  \(Format.speed(Double(segment.bytesPerSecond)))")
+        }
+        for entry in details.log { add("Log", "\(entry.at)  \(entry.text)") }
+        return lines
+    }
+}

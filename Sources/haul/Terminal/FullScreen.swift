@@ -1,0 +1,59 @@
+import Foundation
+import Synchronization
+
+/// The whole terminal for a view with keys, and back to what it was.
+enum FullScreen {
+    private struct State {
+        /// The settings of the terminal as they were found.
+        var found: termios?
+        var isShown = false
+    }
+    private static let state = Mutex(State())
+
+    // The alternate screen, no cursor, and no line that goes on in the next row.
+    private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
+    private static let leaving = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+    /// Whether there is a terminal for the view and its keys.
+    static var isPossible: Bool {
+        Terminal.isInteractive && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+    }
+
+    /// Takes the terminal: keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay signals.
+    static func enter() {
+        state.withLock { state in
+            guard !state.isShown else { return }
+            var settings = termios()
+            guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return }
+            if state.found == nil { state.found = settings }
+            settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+            tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+            state.isShown = true
+            write(entering)
+        }
+    }
+
+    /// Gives the terminal back; harmless when it was not taken. Past all that waits to be printed.
+    static func leaveAtOnce() {
+        state.withLock { state in
+            guard state.isShown, var found = state.found else { return }
+            state.isShown = false
+            write(leaving)
+            tcsetattr(STDIN_FILENO, TCSANOW, &found)
+        }
+    }
+
+    /// Gives the terminal back, stops this process as Ctrl-Z does, and takes the terminal again when it goes on.
+    static func suspend() {
+        leaveAtOnce()
+        kill(getpid(), SIGSTOP)
+        enter()
+    }
+
+    private static func write(_ text: String) {
+        // A terminal that takes nothing is not waited for.
+        var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        guard poll(&ready, 1, 100) == 1 else { return }
+        _ = Foundation.write(STDERR_FILENO, text, text.utf8.count)
+    }
+}
