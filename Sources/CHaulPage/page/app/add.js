@@ -31,6 +31,7 @@ class AddDialog {
     #looking = null;
     #folder = null;
     #busy = false;
+    #keys = new Map();
 
     constructor(reveal) {
         this.reveal = reveal;
@@ -273,11 +274,11 @@ class AddDialog {
             for (let at = 0; at < links.length; at += ADD_AT_ONCE) {
                 const part = links.slice(at, at + ADD_AT_ONCE);
                 const body = { items: part.map(item), ...options, onDuplicate: again ? "addAnyway" : "join" };
-                const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": randomKey() } });
+                const answer = await this.#post(body);
                 answer.items.forEach((result, index) => results.push({ link: part[index], ...result }));
             }
             if (this.#metalink) {
-                const answer = await api.post("downloads", { metalink: this.#metalink.xml, ...options }, { headers: { "Idempotency-Key": randomKey() } });
+                const answer = await this.#post({ metalink: this.#metalink.xml, ...options });
                 answer.items.forEach((result) => results.push({ link: this.#metalink.name, ...result }));
                 this.#metalink = null;
                 this.metalinkNote.hidden = true;
@@ -289,6 +290,16 @@ class AddDialog {
         }
         this.#busy = false;
         this.#finish(results);
+    }
+
+    /// The same body is sent under the same key, so that a second try after a lost answer adds nothing twice.
+    async #post(body) {
+        const text = JSON.stringify(body);
+        const key = this.#keys.get(text) ?? randomKey();
+        this.#keys.set(text, key);
+        const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": key } });
+        this.#keys.delete(text);
+        return answer;
     }
 
     #finish(results) {

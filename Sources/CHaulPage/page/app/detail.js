@@ -11,6 +11,7 @@ import { kindOf, previewOf } from "./kinds.js";
 import { isActive } from "./lists.js";
 import { openMenu } from "./menu.js";
 import { feed, list, selection } from "./model.js";
+import { patchRow } from "./patch.js";
 import { preview } from "./preview.js";
 import { PRIORITIES, rowMenu } from "./row-menu.js";
 import { SegmentMap } from "./segment-map.js";
@@ -108,10 +109,7 @@ export class Detail {
     #patch(fields) {
         if (!this.#value) return;
         const before = this.#value.state;
-        for (const [key, field] of Object.entries(fields)) {
-            if (field === null) delete this.#value[key];
-            else this.#value[key] = field;
-        }
+        patchRow(this.#value, fields);
         this.#show(this.#value);
         if ("state" in fields && fields.state !== before) this.#read();
     }

@@ -135,6 +135,8 @@ export class Feed extends Emitter {
         source.onerror = () => {
             if (source !== this.#source) return;
             this.#setConnected(false);
+            // Tells the other tabs that this one is at it.
+            this.#channel?.postMessage({ connected: false });
             // While it is CONNECTING the browser tries by itself; a second attempt from here would compete with it.
             if (source.readyState === EventSource.CLOSED) this.#retryLater();
         };
@@ -150,6 +152,7 @@ export class Feed extends Emitter {
                 await api.get("session");
             } catch (error) {
                 if (error.status === 401) return;
+                this.#channel?.postMessage({ connected: false });
                 if (error.status === 0) return this.#retryLater();
             }
             this.#open();

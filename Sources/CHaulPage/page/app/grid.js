@@ -21,6 +21,8 @@ export class Grid {
     #all = true;
     #dirty = new Set();
     #shift = 0;
+    #ticks = 0;
+    #settled = null;
 
     constructor(element, body, list, selection) {
         this.element = element;
@@ -85,6 +87,14 @@ export class Grid {
         this.#later();
     }
 
+    /// Called each second: delays are counted down, ages every half minute.
+    tick() {
+        this.#ticks += 1;
+        if (this.#ticks % 30 === 0) return this.redraw();
+        for (const view of this.#views.values()) if (view.element.dataset.state === "waiting" && view.id) this.#dirty.add(view.id);
+        if (this.#dirty.size > 0) this.#later();
+    }
+
     #refresh(ids) {
         for (const id of ids) this.#dirty.add(id);
         this.#later();
@@ -106,6 +116,7 @@ export class Grid {
         const last = Math.min(length - 1, Math.ceil((start + this.#height) / this.#rowHeight) + OVERSCAN);
         const shifted = this.#shift !== top - start;
         this.#shift = top - start;
+        let added = false;
         const context = { group: this.list.view.group === null };
         for (const [index, view] of this.#views) {
             if (index >= first && index <= last) continue;
@@ -118,6 +129,7 @@ export class Grid {
             const same = view && !this.#all && view.id === (row?.id ?? null) && !(row && this.#dirty.has(row.id));
             if (same && !shifted) continue;
             if (!view) {
+                added = true;
                 view = this.#spare.pop() ?? new RowView();
                 this.#views.set(index, view);
                 if (!view.element.isConnected) this.body.append(view.element);
@@ -133,7 +145,23 @@ export class Grid {
         this.#all = false;
         this.#dirty.clear();
         this.#describeActive();
+        if (added) this.#sortLater();
         if (length > 0) this.list.want(Math.floor(start / this.#rowHeight), Math.min(length - 1, Math.floor((start + this.#height) / this.#rowHeight)));
+    }
+
+    /// Rows are reused in any order. Once scrolling has settled they stand in the document as they are shown, which is
+    /// the order that screen readers read.
+    #sortLater() {
+        clearTimeout(this.#settled);
+        this.#settled = setTimeout(() => {
+            if (this.element.matches(":active")) return this.#sortLater();
+            const views = [...this.#views.values()].sort((a, b) => a.index - b.index);
+            let next = null;
+            for (const { element } of views.reverse()) {
+                if (element.nextElementSibling !== next && !element.contains(document.activeElement)) this.body.insertBefore(element, next);
+                next = element;
+            }
+        }, 400);
     }
 
     #describeActive() {
@@ -154,6 +182,7 @@ export class Grid {
         this.activeId = this.list.idAt(this.active) ?? null;
         this.part = part;
         this.reveal(this.active);
+        this.#describeActive();
         this.redraw();
     }
 

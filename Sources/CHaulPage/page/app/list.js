@@ -5,11 +5,13 @@
 import { api, query } from "./api.js";
 import { Emitter } from "./emitter.js";
 import { lists, sorts } from "./lists.js";
+import { patchRow } from "./patch.js";
 
 const SLICE = 100;
 const KEPT_SLICES = 24;
 const AHEAD = 50;
 const REFETCH = 500;
+const RETRY = 3000;
 const SETTLE = 60;
 
 const number = (rev) => Number(String(rev ?? "").split("-").pop()) || 0;
@@ -214,6 +216,7 @@ export class DownloadList extends Emitter {
             this.#loading.delete(slice);
             if (error.name !== "AbortError") {
                 this.failed = true;
+                if (error.status !== 401) this.#schedule(RETRY);
                 if (first) this.emit("structure");
             }
             return false;
@@ -296,18 +299,13 @@ export class DownloadList extends Emitter {
     applyRow(row) {
         const held = row && this.#rows.get(row.id);
         if (!held) return;
-        const fields = { ...row };
-        for (const key of Object.keys(held)) if (!(key in fields) && key !== "rev") fields[key] = null;
-        this.#patch(held, fields, held.rev);
+        this.#patch(held, row, held.rev);
         this.#changed.add(row.id);
         this.#announce();
     }
 
     #patch(row, fields, rev) {
-        for (const [key, value] of Object.entries(fields)) {
-            if (value === null) delete row[key];
-            else row[key] = value;
-        }
+        patchRow(row, fields);
         row.rev = rev;
     }
 

@@ -25,6 +25,7 @@ import { readTotals, startTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
 const narrow = matchMedia("(max-width: 1099px)");
+const phone = matchMedia("(max-width: 599px)");
 let grid = null;
 let detail = null;
 let signingIn = null;
@@ -46,12 +47,16 @@ async function show(view, { route = true } = {}) {
     grid.active = 0;
     grid.activeId = null;
     loading();
+    const slow = setTimeout(() => byId("grid").classList.add("waiting"), 200);
     await promise;
+    clearTimeout(slow);
+    byId("grid").classList.remove("waiting");
     if (next.text) announce(t("matches", list.length));
 }
 
 function showCount() {
-    setText(byId("list-count"), list.total === null ? "" : count(list.length));
+    setText(byId("list-count"), list.length === 0 ? "" : count(list.length));
+    byId("sort").hidden = list.length < 2;
 }
 
 /// Shows a download that was just added.
@@ -111,7 +116,8 @@ function startSearch() {
 // MARK: Detail
 
 function open(id, focus = false) {
-    if (!selection.has(id) || selection.count > 1) selection.only(id);
+    // On phones the panel covers the list; a selection would only leave its bar behind.
+    if (!phone.matches && (!selection.has(id) || selection.count > 1)) selection.only(id);
     detail.open(id, focus || narrow.matches);
 }
 
@@ -159,7 +165,7 @@ function build() {
         readTotals();
     });
     // Ages and delays are counted here; the daemon sends times.
-    setInterval(() => !document.hidden && grid.redraw(), 1000);
+    setInterval(() => document.hidden || grid.tick(), 1000);
 
     feed.on("hello", ({ data }) => {
         setServerTime(data.now);
@@ -210,6 +216,7 @@ function authenticate(message) {
 async function run() {
     build();
     byId("app").hidden = false;
+    if (list.total !== null) list.invalidate();
     follow();
     readTotals();
     readGroups();

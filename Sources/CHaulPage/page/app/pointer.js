@@ -6,7 +6,7 @@ import { list, selection } from "./model.js";
 import { rowMenu, runMain } from "./row-menu.js";
 import { t } from "./text.js";
 
-const LONG_PRESS = 500;
+const LONG_PRESS = 400;
 const DRAG_AFTER = 6;
 const EDGE = 48;
 
@@ -60,17 +60,21 @@ export function startPointer(grid, open) {
             selection.only(row.id);
         }
     });
+    element.addEventListener("mousedown", (event) => {
+        // The buttons of a row are no tab stops: the list keeps the focus, and with it its keys.
+        if (!event.target.closest(".row button")) return;
+        event.preventDefault();
+        element.focus({ preventScroll: true });
+    });
     element.addEventListener("dblclick", (event) => {
         const view = grid.viewAt(event.target);
         if (view?.id && !event.target.closest("button, .cell-pick")) open(view.id);
     });
     element.addEventListener("contextmenu", (event) => {
         const view = grid.viewAt(event.target);
-        if (!view || touch) {
-            if (touch) event.preventDefault();
-            return;
-        }
+        if (!view) return;
         event.preventDefault();
+        if (touch) return;
         grid.activate(view.index);
         menu(view, { point: { x: event.clientX, y: event.clientY } });
     });

@@ -35,8 +35,6 @@ export async function remove(target, count, files = false) {
     list.hide(hidden);
 }
 
-/// Whether a download is about to be removed, for the detail panel.
-export const isPending = (id) => Boolean(pending?.target.ids?.includes(id));
 
 async function send(removal, view, keepalive = false) {
     if (pending === removal) pending = null;
