@@ -1,7 +1,7 @@
 // Adding: links are pasted, looked at when wanted, and added with the options below them.
 import { api, randomKey } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { button, el, icon } from "./dom.js";
+import { button, el, icon, isApple } from "./dom.js";
 import { errorText } from "./describe.js";
 import { failureText } from "./failure.js";
 import { chooseFolder, readFolder } from "./folders.js";
@@ -79,7 +79,7 @@ class AddDialog {
                         labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
                 this.groups,
                 this.problem),
-            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: t("submitKey"), "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
+            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
         );
         this.form.addEventListener("keydown", (event) => {
             if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;

@@ -128,7 +128,7 @@ function resumeOrRetry(target) {
 }
 
 function moveRows(key, grid) {
-    if (list.view.list !== "queued") return false;
+    if (list.view.list !== "queued" || list.view.sort !== "queue") return false;
     const row = list.rowAt(grid.active);
     if (!row) return false;
     const ids = selection.has(row.id) ? orderedIds() : [row.id];

@@ -69,7 +69,10 @@ export class DownloadList extends Emitter {
     get length() {
         if (this.total === null) return 0;
         if (!this.#hidden) return this.total;
-        return Math.max(0, this.#hidden.all ? this.#hidden.except.size : this.total - this.#hidden.ids.size);
+        if (this.#hidden.all) return this.#hidden.except.size;
+        // A single download may be shown in the panel and not be part of this list.
+        const { size } = this.#hidden.ids;
+        return Math.max(0, this.total - (size === 1 ? this.#hiddenAt.length : size));
     }
 
     #place(index) {

@@ -10,6 +10,7 @@ import { loading, startEmpty } from "./empty.js";
 import { count, setServerTime, visible } from "./format.js";
 import { Grid } from "./grid.js";
 import { showKeys, startKeys } from "./keys.js";
+import { startListMenu } from "./list-menu.js";
 import { lists, sorts } from "./lists.js";
 import { feed, list, selection, totals } from "./model.js";
 import { startNotify } from "./notify.js";
@@ -142,6 +143,7 @@ function build() {
     startRail((view) => show(view));
     startTotals(settings);
     startBanner();
+    startListMenu();
     startBulk((id) => open(id, true));
     startEmpty({ add, clear: clearSearch });
     startPointer(grid, open);

@@ -88,7 +88,7 @@ export function startPointer(grid, open) {
         const view = grid.viewAt(event.target);
         clearTimeout(press);
         if (!view?.id || event.button !== 0) return;
-        if (list.view.list === "queued" && (event.target.closest(".grip") || (!touch && !event.target.closest("button")))) return beginDrag(event, view);
+        if (list.view.list === "queued" && list.view.sort === "queue" && (event.target.closest(".grip") || (!touch && !event.target.closest("button")))) return beginDrag(event, view);
         if (!touch) return;
         const { clientX, clientY } = event;
         const controller = new AbortController();
