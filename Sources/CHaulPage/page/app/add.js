@@ -10,6 +10,7 @@ import { kindOf } from "./kinds.js";
 import { linksIn, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
 import { groups, readGroups } from "./rail.js";
+import { flushRemoval } from "./removal.js";
 import { PRIORITIES } from "./row-menu.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
@@ -267,10 +268,10 @@ class AddDialog {
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
             ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),
-            ...(this.#found.get(link)?.totalBytes !== undefined ? { size: this.#found.get(link).totalBytes } : {}),
         });
         const results = [];
         try {
+            await flushRemoval();
             for (let at = 0; at < links.length; at += ADD_AT_ONCE) {
                 const part = links.slice(at, at + ADD_AT_ONCE);
                 const body = { items: part.map(item), ...options, onDuplicate: again ? "addAnyway" : "join" };

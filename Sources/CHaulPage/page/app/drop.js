@@ -8,7 +8,7 @@ const LARGEST = 16 << 20;
 
 export function startDrop(add) {
     let depth = 0;
-    // What is dragged out of the page itself, such as a preview, is no link to add.
+    // Ignores drags that begin in the page itself, such as a preview.
     let own = false;
     addEventListener("dragstart", () => (own = true));
     addEventListener("dragend", () => (own = false));

@@ -60,12 +60,11 @@ export class Grid {
     }
 
     #geometry() {
-        const padding = parseFloat(this.body.dataset.padding ?? 0);
-        const full = this.list.length * this.#rowHeight + padding;
+        const full = this.list.length * this.#rowHeight;
         const shown = Math.min(full, MAX_HEIGHT);
         const top = this.element.scrollTop;
         const scale = shown > this.#height && full > shown ? (full - this.#height) / (shown - this.#height) : 1;
-        return { shown, top, start: top * scale };
+        return { shown, top, scale, start: top * scale };
     }
 
     /// The list changed: its length, its order, what it contains.
@@ -187,15 +186,13 @@ export class Grid {
     }
 
     reveal(index) {
-        const { start, shown } = this.#geometry();
+        const { start, scale } = this.#geometry();
         const top = index * this.#rowHeight;
         const bottom = top + this.#rowHeight;
         let wanted = start;
         if (top < start) wanted = top;
         else if (bottom > start + this.#height) wanted = bottom - this.#height;
         if (wanted === start) return;
-        const full = this.list.length * this.#rowHeight;
-        const scale = full > shown && shown > this.#height ? (full - this.#height) / (shown - this.#height) : 1;
         this.element.scrollTop = wanted / scale;
     }
 
@@ -212,7 +209,7 @@ export class Grid {
         return null;
     }
 
-    /// The place below a pointer: `{index, after}` for dropping.
+    /// The place between two rows that is nearest to a pointer.
     placeAt(clientY) {
         const { start } = this.#geometry();
         const y = clientY - this.element.getBoundingClientRect().top + start;

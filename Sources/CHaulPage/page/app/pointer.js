@@ -61,7 +61,7 @@ export function startPointer(grid, open) {
         }
     });
     element.addEventListener("mousedown", (event) => {
-        // The buttons of a row are no tab stops: the list keeps the focus, and with it its keys.
+        // Buttons of a row are not focusable: the list keeps the focus, and its keys keep working.
         if (!event.target.closest(".row button")) return;
         event.preventDefault();
         element.focus({ preventScroll: true });

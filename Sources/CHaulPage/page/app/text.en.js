@@ -193,11 +193,11 @@ export const en = {
     joinedCount: (count) => (count === 1 ? "1 was in the list already." : `${count} were in the list already.`),
     failedCount: (count) => `${s(count, "link")} could not be added:`,
     metalinkFiles: (name, count) => `${name}: ${s(count, "file")}`,
-    metalinkUnreadable: (name) => `${name} is no Metalink that can be read.`,
+    metalinkUnreadable: (name) => `${name} cannot be read as a Metalink.`,
     removeFile: "Remove this file",
     fileTooLarge: (name) => `${name} is too large to be a list of links.`,
     noLinksIn: (name) => `${name} contains no links.`,
-    noLinks: "What was dropped contains no links.",
+    noLinks: "The dropped text contains no links.",
 
     // Folders
     folders: "Folders",
