@@ -6,6 +6,7 @@ import { errorText } from "./describe.js";
 import { failureText } from "./failure.js";
 import { chooseFolder, readFolder } from "./folders.js";
 import { bytes, count, visible } from "./format.js";
+import { headersIn } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
 import { linksIn, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
@@ -166,7 +167,7 @@ class AddDialog {
         try {
             for (let at = 0; at < wanted.length; at += PROBE_AT_ONCE) {
                 this.summary.textContent = t("looking", done, links.length);
-                const headers = this.#headers();
+                const headers = headersIn(this.headers.value);
                 const answer = await api.post("probe", { urls: wanted.slice(at, at + PROBE_AT_ONCE), ...(headers ? { headers } : {}) }, { signal: this.#looking.signal });
                 for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !item.error && !item.existing });
                 done += answer.items.length;
@@ -218,15 +219,6 @@ class AddDialog {
 
     // MARK: Options
 
-    #headers() {
-        const headers = {};
-        for (const line of this.headers.value.split(/\r?\n/)) {
-            const at = line.indexOf(":");
-            if (at > 0) headers[line.slice(0, at).trim()] = line.slice(at + 1).trim();
-        }
-        return Object.keys(headers).length > 0 ? headers : null;
-    }
-
     #setFolder(folder) {
         this.#folder = folder;
         this.folder.lastElementChild.textContent = visible(folder.path);
@@ -261,7 +253,7 @@ class AddDialog {
             ...(this.priority.value !== "0" ? { priority: Number(this.priority.value) } : {}),
             ...(this.paused.checked ? { paused: true } : {}),
         };
-        const headers = this.#headers();
+        const headers = headersIn(this.headers.value);
         const limit = Math.round(Number(this.limit.value.trim().replace(",", ".")) * 1e6) || 0;
         const item = (link) => ({
             url: link,

@@ -7,6 +7,7 @@ import { byId, button, el, icon, setAttribute, setIcon, setText } from "./dom.js
 import { failureText } from "./failure.js";
 import { bytes, clock, count, duration, moment, percent, speed, visible } from "./format.js";
 import { SpeedGraph } from "./graph.js";
+import { headersIn } from "./header-fields.js";
 import { kindOf, previewOf } from "./kinds.js";
 import { isActive } from "./lists.js";
 import { openMenu } from "./menu.js";
@@ -365,13 +366,15 @@ export class Detail {
     #replaceSource() {
         const id = this.id;
         const link = el("input", { class: "field", id: "source-url", type: "url", required: true, autocomplete: "off", spellcheck: "false", placeholder: "https://" });
-        const problem = el("p", { class: "field-error", hidden: true });
+        const fields = el("textarea", { class: "field code", id: "source-headers", rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
+        const problem = el("p", { class: "field-error", role: "alert", hidden: true });
         const form = el("form", {
             class: "dialog-body",
             onsubmit: async (event) => {
                 event.preventDefault();
                 try {
-                    const row = await api.patch(`downloads/${id}`, { source: { url: link.value.trim() } });
+                    const headers = headersIn(fields.value);
+                    const row = await api.patch(`downloads/${id}`, { source: { url: link.value.trim(), ...(headers ? { headers } : {}) } });
                     list.applyRow(row);
                     dialog.close();
                     if (this.id === id) this.#read();
@@ -381,7 +384,7 @@ export class Detail {
                     problem.textContent = failureText(error);
                 }
             },
-        }, el("p", { class: "muted", text: t("replaceHint") }), el("label", { for: "source-url", text: t("newLink") }), link, problem,
+        }, el("p", { class: "muted", text: t("replaceHint") }), el("div", { class: "control" }, el("label", { for: "source-url", text: t("newLink") }), link), el("div", { class: "control" }, el("label", { for: "source-headers", text: t("add.headers") }), fields), problem,
         el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), el("button", { type: "submit", class: "button primary", text: t("replaceSource") })));
         const dialog = openDialog({ title: t("replaceSource"), body: form, className: "small", focus: link });
     }

@@ -69,7 +69,7 @@ export function timeLeft(seconds) {
 }
 
 function rounded(seconds) {
-    if (seconds >= 3600) {
+    if (seconds >= 3570) {
         const minutes = Math.round(seconds / 300) * 5;
         const hours = Math.floor(minutes / 60);
         if (hours >= 48) return t("daysHours", Math.floor(hours / 24), hours % 24);

@@ -122,9 +122,9 @@ function open(id, focus = false) {
     detail.open(id, focus || narrow.matches);
 }
 
-/// Keeps the address in step. On narrow pages Back closes the panel.
+/// Keeps the address in step. On phones, where the panel covers the page, Back closes it.
 function detailChanged(id) {
-    if (id !== null && narrow.matches && readRoute().open === null) writeRoute({ open: id }, true);
+    if (id !== null && phone.matches && readRoute().open === null) writeRoute({ open: id }, true);
     else if (id === null && history.state?.opened && readRoute().open !== null) history.back();
     else writeRoute({ open: id });
     grid.redraw();

@@ -73,7 +73,6 @@ export const en = {
     "empty.paused": "No download is paused.",
     "empty.finished": "No download has finished yet.",
     "empty.failed": "No download has failed.",
-    "empty.all": "No downloads.",
     "empty.group": "This group has no downloads.",
     "empty.noMatch": (text) => `No download matches “${text}”.`,
     "empty.offline": "The list could not be read. The daemon does not answer.",

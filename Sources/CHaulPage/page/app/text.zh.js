@@ -73,7 +73,6 @@ export const zh = {
     "empty.paused": "没有暂停的下载。",
     "empty.finished": "还没有完成的下载。",
     "empty.failed": "没有失败的下载。",
-    "empty.all": "没有下载。",
     "empty.group": "这个分组没有下载。",
     "empty.noMatch": (text) => `没有与“${text}”匹配的下载。`,
     "empty.offline": "无法读取列表，守护进程没有响应。",
