@@ -20,6 +20,9 @@ import { t } from "./text.js";
 import { toast } from "./toast.js";
 
 const EVERY = 1000;
+/// Errors of this machine, which another link does not remedy.
+const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault"]);
+const offersLink = (value) => value.state === "failed" && Boolean(value.error) && !LOCAL.has(value.error.code);
 
 export class Detail {
     id = null;
@@ -288,14 +291,14 @@ export class Detail {
                 el("p", { class: "error-text", text: errorText(error) }),
                 error.cause ? el("p", { class: "muted", text: visible(error.cause) }) : null,
                 remedy ? el("p", { text: remedy }) : null,
-                value.state === "failed" ? source : null),
+                offersLink(value) ? source : null),
         );
     }
 
     #fillFacts(value, parts) {
         const time = (text) => el("time", { datetime: text, text: moment(text) });
         const facts = [
-            ["source", [el("span", { class: "wrap", text: visible(value.requestURL ?? value.url) }), value.state === "completed" ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
+            ["source", [el("span", { class: "wrap", text: visible(value.requestURL ?? value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["savedTo", [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })]],
             ["size", value.totalBytes === undefined ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
@@ -309,7 +312,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilt only when something differs: a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.requestURL, value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed"]);
+        const key = JSON.stringify([value.requestURL, value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));
@@ -385,8 +388,8 @@ export class Detail {
                 }
             },
         }, el("p", { class: "muted", text: t("replaceHint") }), el("div", { class: "control" }, el("label", { for: "source-url", text: t("newLink") }), link), el("div", { class: "control" }, el("label", { for: "source-headers", text: t("add.headers") }), fields), problem,
-        el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), el("button", { type: "submit", class: "button primary", text: t("replaceSource") })));
-        const dialog = openDialog({ title: t("replaceSource"), body: form, className: "small", focus: link });
+        el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), el("button", { type: "submit", class: "button primary", text: t("replaceLink") })));
+        const dialog = openDialog({ title: t("replaceLink"), body: form, className: "small", focus: link });
     }
 }
 

@@ -227,6 +227,7 @@ export const en = {
     rename: "Rename",
     openFile: "Open",
     replaceSource: "Replace link…",
+    replaceLink: "Replace link",
     replaceHint: "For a link that has expired. Received bytes are kept if the new link serves the same file.",
     newLink: "New link",
     sourceReplaced: "Link replaced.",
@@ -306,7 +307,6 @@ export const en = {
     "keys.page": "Page",
     "keys.list": "List",
     "keys.downloads": "Downloads",
-    "keys.adding": "Adding",
     "keys.search": "Search",
     "keys.help": "This help",
     "keys.escape": "Close, clear the search, clear the selection",
@@ -319,5 +319,5 @@ export const en = {
     "keys.resume": "Resume or retry",
     "keys.queue": "Move in the queue",
     "keys.queueEnds": "Move to the front or the end",
-    "keys.submit": "Add the links",
+    "keys.submit": "Add the links of the dialog",
 };

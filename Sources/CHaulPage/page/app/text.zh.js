@@ -227,6 +227,7 @@ export const zh = {
     rename: "重命名",
     openFile: "打开",
     replaceSource: "更换链接…",
+    replaceLink: "更换链接",
     replaceHint: "用于已过期的链接。如果新链接提供同一个文件，已接收的数据会保留。",
     newLink: "新链接",
     sourceReplaced: "已更换链接。",
@@ -306,7 +307,6 @@ export const zh = {
     "keys.page": "页面",
     "keys.list": "列表",
     "keys.downloads": "下载",
-    "keys.adding": "添加",
     "keys.search": "搜索",
     "keys.help": "显示此帮助",
     "keys.escape": "关闭、清除搜索、取消选择",
@@ -319,7 +319,7 @@ export const zh = {
     "keys.resume": "继续或重试",
     "keys.queue": "在队列中移动",
     "keys.queueEnds": "移到最前或最后",
-    "keys.submit": "添加链接",
+    "keys.submit": "添加对话框中的链接",
 
     // Errors by code
     "error.invalidURL": "链接无效。",
