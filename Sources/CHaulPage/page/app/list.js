@@ -26,8 +26,11 @@ export class DownloadList extends Emitter {
     #rows = new Map();
     #slices = new Map();
     #loading = new Map();
+    #outdated = new Set();
     #recent = [];
     #wanted = [0, 0];
+    /// The rows are those of the list that was shown before, until the first answer.
+    #replacing = false;
     #generation = 0;
     #timer = null;
     #due = 0;
@@ -43,9 +46,11 @@ export class DownloadList extends Emitter {
         this.#generation += 1;
         for (const controller of this.#loading.values()) controller.abort();
         this.#loading.clear();
+        this.#outdated.clear();
         this.#hidden = null;
         this.#wanted = [0, 0];
-        return this.#load(0, true);
+        this.#replacing = true;
+        return this.#load(0);
     }
 
     get parameters() {
@@ -163,12 +168,15 @@ export class DownloadList extends Emitter {
         const slices = [first - AHEAD, last + AHEAD].map((index) => Math.floor(Math.max(0, this.#place(Math.min(index, this.length - 1))) / SLICE));
         const same = slices[0] === this.#wanted[0] && slices[1] === this.#wanted[1];
         this.#wanted = slices;
-        if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);
+        if (this.failed) this.#schedule(RETRY);
+        else if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);
     }
 
     /// Reads the visible slices again, and the others once they are visible.
     invalidate() {
         for (const slice of this.#slices.values()) slice.stale = true;
+        // An answer that is on its way may tell of the time before.
+        for (const slice of this.#loading.keys()) this.#outdated.add(slice);
         this.#schedule(Math.max(0, this.#fetched + REFETCH - Date.now()));
     }
 
@@ -179,6 +187,7 @@ export class DownloadList extends Emitter {
     }
 
     #missing() {
+        if (this.#replacing) return this.#loading.has(0) ? [] : [0];
         const missing = [];
         for (let slice = this.#wanted[0]; slice <= this.#wanted[1]; slice += 1) {
             const held = this.#slices.get(slice);
@@ -202,7 +211,7 @@ export class DownloadList extends Emitter {
         }, delay);
     }
 
-    async #load(slice, first = false) {
+    async #load(slice) {
         const generation = this.#generation;
         const controller = new AbortController();
         this.#loading.set(slice, controller);
@@ -212,7 +221,7 @@ export class DownloadList extends Emitter {
             if (generation !== this.#generation) return false;
             this.#loading.delete(slice);
             this.failed = false;
-            this.#take(slice, answer, first);
+            this.#take(slice, answer);
             return true;
         } catch (error) {
             if (generation !== this.#generation) return false;
@@ -220,14 +229,15 @@ export class DownloadList extends Emitter {
             if (error.name !== "AbortError") {
                 this.failed = true;
                 if (error.status !== 401) this.#schedule(RETRY);
-                if (first) this.emit("structure");
+                if (this.#replacing) this.emit("structure");
             }
             return false;
         }
     }
 
-    #take(slice, answer, first) {
-        if (first) {
+    #take(slice, answer) {
+        if (this.#replacing) {
+            this.#replacing = false;
             this.#slices.clear();
             this.#rows.clear();
         }
@@ -250,12 +260,13 @@ export class DownloadList extends Emitter {
             }
         }
         this.#slices.delete(slice);
-        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale: false });
+        const stale = this.#outdated.delete(slice);
+        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale });
         for (const key of this.#slices.keys()) if (key * SLICE >= Math.max(1, this.total)) this.#slices.delete(key);
         this.#evict();
         this.#placeHidden();
         this.emit("structure");
-        if (this.#missing().length > 0) this.#schedule(0);
+        if (this.#missing().length > 0) this.#schedule(stale ? REFETCH : 0);
     }
 
     #evict() {
