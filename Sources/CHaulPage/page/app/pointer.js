@@ -34,12 +34,12 @@ export function startPointer(grid, open) {
     };
 
     element.addEventListener("click", (event) => {
+        if (dragging || suppressed) return;
         const view = grid.viewAt(event.target);
         if (!view) {
             if (!touch) selection.clear();
             return;
         }
-        if (dragging || suppressed) return;
         const row = list.row(view.id);
         if (!row) return;
         if (event.target.closest(".act")) return runMain(row, view.act.dataset.action);
@@ -123,7 +123,7 @@ export function startPointer(grid, open) {
         const start = () => {
             dragging = true;
             element.setPointerCapture?.(pointerId);
-            if (!selection.has(id)) selection.only(id);
+            if (selection.all || !selection.has(id)) selection.only(id);
             line = el("div", { class: "drop-line", "aria-hidden": "true" });
             ghost = el("div", { class: "drag-ghost", text: selection.count === 1 ? view.name.title : t("downloads", selection.count) });
             grid.body.append(line);
@@ -177,8 +177,9 @@ export function startPointer(grid, open) {
         if (!ids) return;
         let before = place;
         while (before < list.length && ids.includes(list.idAt(before))) before += 1;
+        const next = list.idAt(before);
         if (before >= list.length) move(ids, { to: "last" });
-        else move(ids, { before: list.idAt(before) });
+        else if (next !== undefined) move(ids, { before: next });
     }
 
     byId("list-head").addEventListener("pointerdown", () => (touch = null));
