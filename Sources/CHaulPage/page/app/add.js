@@ -1,15 +1,17 @@
 // Adding: links are pasted, looked at when wanted, and added with the options below them.
 import { api, randomKey } from "./api.js";
 import { openDialog } from "./dialog.js";
-import { button, el, icon } from "./dom.js";
+import { button, el, icon, isApple } from "./dom.js";
 import { errorText } from "./describe.js";
 import { failureText } from "./failure.js";
 import { chooseFolder, readFolder } from "./folders.js";
 import { bytes, count, visible } from "./format.js";
+import { headersIn } from "./header-fields.js";
 import { kindOf } from "./kinds.js";
 import { linksIn, metalinkNames } from "./links.js";
 import { list, totals } from "./model.js";
 import { groups, readGroups } from "./rail.js";
+import { flushRemoval } from "./removal.js";
 import { PRIORITIES } from "./row-menu.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
@@ -31,6 +33,7 @@ class AddDialog {
     #looking = null;
     #folder = null;
     #busy = false;
+    #keys = new Map();
 
     constructor(reveal) {
         this.reveal = reveal;
@@ -78,7 +81,7 @@ class AddDialog {
                         labelled("limit", el("div", { class: "with-unit" }, this.limit, el("span", { class: "unit", text: "MB/s" }))))),
                 this.groups,
                 this.problem),
-            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: t("submitKey"), "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
+            el("div", { class: "dialog-foot" }, el("kbd", { class: "foot-key", text: isApple ? "⌘ Enter" : "Ctrl + Enter", "aria-hidden": "true" }), el("span", { class: "gap" }), button(t("cancel"), { class: "button", onclick: () => this.dialog.close() }), this.submit),
         );
         this.form.addEventListener("keydown", (event) => {
             if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
@@ -164,7 +167,7 @@ class AddDialog {
         try {
             for (let at = 0; at < wanted.length; at += PROBE_AT_ONCE) {
                 this.summary.textContent = t("looking", done, links.length);
-                const headers = this.#headers();
+                const headers = headersIn(this.headers.value);
                 const answer = await api.post("probe", { urls: wanted.slice(at, at + PROBE_AT_ONCE), ...(headers ? { headers } : {}) }, { signal: this.#looking.signal });
                 for (const item of answer.items) this.#found.set(item.url, { ...item, wanted: !item.error && !item.existing });
                 done += answer.items.length;
@@ -216,15 +219,6 @@ class AddDialog {
 
     // MARK: Options
 
-    #headers() {
-        const headers = {};
-        for (const line of this.headers.value.split(/\r?\n/)) {
-            const at = line.indexOf(":");
-            if (at > 0) headers[line.slice(0, at).trim()] = line.slice(at + 1).trim();
-        }
-        return Object.keys(headers).length > 0 ? headers : null;
-    }
-
     #setFolder(folder) {
         this.#folder = folder;
         this.folder.lastElementChild.textContent = visible(folder.path);
@@ -259,25 +253,25 @@ class AddDialog {
             ...(this.priority.value !== "0" ? { priority: Number(this.priority.value) } : {}),
             ...(this.paused.checked ? { paused: true } : {}),
         };
-        const headers = this.#headers();
+        const headers = headersIn(this.headers.value);
         const limit = Math.round(Number(this.limit.value.trim().replace(",", ".")) * 1e6) || 0;
         const item = (link) => ({
             url: link,
             ...(headers ? { headers } : {}),
             ...(limit > 0 ? { bytesPerSecond: limit } : {}),
             ...(links.length === 1 && this.checksum.value.trim() ? { checksum: this.checksum.value.trim() } : {}),
-            ...(this.#found.get(link)?.totalBytes !== undefined ? { size: this.#found.get(link).totalBytes } : {}),
         });
         const results = [];
         try {
+            await flushRemoval();
             for (let at = 0; at < links.length; at += ADD_AT_ONCE) {
                 const part = links.slice(at, at + ADD_AT_ONCE);
                 const body = { items: part.map(item), ...options, onDuplicate: again ? "addAnyway" : "join" };
-                const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": randomKey() } });
+                const answer = await this.#post(body);
                 answer.items.forEach((result, index) => results.push({ link: part[index], ...result }));
             }
             if (this.#metalink) {
-                const answer = await api.post("downloads", { metalink: this.#metalink.xml, ...options }, { headers: { "Idempotency-Key": randomKey() } });
+                const answer = await this.#post({ metalink: this.#metalink.xml, ...options });
                 answer.items.forEach((result) => results.push({ link: this.#metalink.name, ...result }));
                 this.#metalink = null;
                 this.metalinkNote.hidden = true;
@@ -289,6 +283,16 @@ class AddDialog {
         }
         this.#busy = false;
         this.#finish(results);
+    }
+
+    /// The same body is sent under the same key, so that a second try after a lost answer adds nothing twice.
+    async #post(body) {
+        const text = JSON.stringify(body);
+        const key = this.#keys.get(text) ?? randomKey();
+        this.#keys.set(text, key);
+        const answer = await api.post("downloads", body, { headers: { "Idempotency-Key": key } });
+        this.#keys.delete(text);
+        return answer;
     }
 
     #finish(results) {

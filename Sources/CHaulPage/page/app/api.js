@@ -36,7 +36,8 @@ async function send(method, path, body, { signal, keepalive, headers, quiet } = 
             keepalive,
             credentials: "same-origin",
             cache: "no-store",
-            headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+            // Writes are JSON also without a body: the daemon refuses what a plain form could send.
+            headers: { ...(method === "GET" ? {} : { "Content-Type": "application/json" }), ...headers },
             body: body === undefined ? undefined : JSON.stringify(body),
         });
     } catch (error) {

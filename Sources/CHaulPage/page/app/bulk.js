@@ -7,6 +7,7 @@ import { openMenu } from "./menu.js";
 import { list, selection } from "./model.js";
 import { remove } from "./removal.js";
 import { PRIORITIES } from "./row-menu.js";
+import { announce } from "./status.js";
 import { t } from "./text.js";
 
 export function startBulk(openDetail) {
@@ -49,6 +50,7 @@ export function startBulk(openDetail) {
         priority.hidden = rows !== null && rows.every((row) => row && (row.state === "completed" || row.state === "failed"));
     };
     selection.on("change", update);
+    selection.on("change", () => selection.all && announce(t("selected", selection.count)));
     list.on("rows", update);
     list.on("structure", update);
     new MutationObserver(update).observe(byId("detail"), { attributeFilter: ["hidden"] });

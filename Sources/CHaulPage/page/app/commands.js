@@ -1,6 +1,7 @@
 // What can be done to downloads: one request for a selection of any size.
 import { api, url } from "./api.js";
 import { failureText, tellFailure } from "./failure.js";
+import { applies } from "./lists.js";
 import { list, selection } from "./model.js";
 import { t } from "./text.js";
 import { toast } from "./toast.js";
@@ -9,6 +10,8 @@ const AT_ONCE = 10_000;
 
 /// Pause, resume, retry or setPriority for a target (`selection.target`).
 export async function act(action, target, more = {}) {
+    target = narrowed(action, target);
+    if (!target) return;
     try {
         if (target.ids?.length === 1 && action !== "setPriority") {
             list.applyRow(await api.post(`downloads/${target.ids[0]}/${action}`));
@@ -26,6 +29,18 @@ export async function act(action, target, more = {}) {
     } catch (error) {
         tellFailure(error);
     }
+}
+
+/// The part of a target that an action applies to, or `null`. Downloads that the page does not hold are left in.
+function narrowed(action, target) {
+    const states = applies[action];
+    if (!states) return target;
+    if (target.filter) {
+        const state = (target.filter.state ?? states).filter((each) => states.includes(each));
+        return state.length > 0 ? { ...target, filter: { ...target.filter, state } } : null;
+    }
+    const ids = target.ids.filter((id) => !list.row(id) || states.includes(list.row(id).state));
+    return ids.length > 0 ? { ids } : null;
 }
 
 const problem = ({ error }) => Object.assign(new Error(error.detail ?? error.message ?? error.code), { code: error.code });

@@ -47,7 +47,7 @@ export function describe(row, { group = true } = {}) {
 /// The bar: `null` where it would say nothing.
 export function progress(row) {
     if (row.state === "completed" || row.state === "failed") return null;
-    if (row.state === "queued" && !row.receivedBytes) return null;
+    if ((row.state === "queued" || row.state === "paused") && !row.receivedBytes) return null;
     const known = row.totalBytes !== undefined && row.totalBytes > 0;
     if (!known) return row.state === "transferring" || row.state === "connecting" ? { value: null, text: t("sizeUnknown") } : null;
     const value = percent(row.receivedBytes, row.totalBytes);

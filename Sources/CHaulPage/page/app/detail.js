@@ -7,10 +7,12 @@ import { byId, button, el, icon, setAttribute, setIcon, setText } from "./dom.js
 import { failureText } from "./failure.js";
 import { bytes, clock, count, duration, moment, percent, speed, visible } from "./format.js";
 import { SpeedGraph } from "./graph.js";
+import { headersIn } from "./header-fields.js";
 import { kindOf, previewOf } from "./kinds.js";
 import { isActive } from "./lists.js";
 import { openMenu } from "./menu.js";
 import { feed, list, selection } from "./model.js";
+import { patchRow } from "./patch.js";
 import { preview } from "./preview.js";
 import { PRIORITIES, rowMenu } from "./row-menu.js";
 import { SegmentMap } from "./segment-map.js";
@@ -18,6 +20,9 @@ import { t } from "./text.js";
 import { toast } from "./toast.js";
 
 const EVERY = 1000;
+/// Errors of this machine, which another link does not remedy.
+const LOCAL = new Set(["diskFull", "diskFailed", "permissionDenied", "readOnly", "nameTooLong", "tooManyOpenFiles", "fileExists", "inUse", "invalidDestination", "storeFailed", "internalFault"]);
+const offersLink = (value) => value.state === "failed" && Boolean(value.error) && !LOCAL.has(value.error.code);
 
 export class Detail {
     id = null;
@@ -108,10 +113,7 @@ export class Detail {
     #patch(fields) {
         if (!this.#value) return;
         const before = this.#value.state;
-        for (const [key, field] of Object.entries(fields)) {
-            if (field === null) delete this.#value[key];
-            else this.#value[key] = field;
-        }
+        patchRow(this.#value, fields);
         this.#show(this.#value);
         if ("state" in fields && fields.state !== before) this.#read();
     }
@@ -289,14 +291,14 @@ export class Detail {
                 el("p", { class: "error-text", text: errorText(error) }),
                 error.cause ? el("p", { class: "muted", text: visible(error.cause) }) : null,
                 remedy ? el("p", { text: remedy }) : null,
-                value.state === "failed" ? source : null),
+                offersLink(value) ? source : null),
         );
     }
 
     #fillFacts(value, parts) {
         const time = (text) => el("time", { datetime: text, text: moment(text) });
         const facts = [
-            ["source", [el("span", { class: "wrap", text: visible(value.requestURL ?? value.url) }), value.state === "completed" ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
+            ["source", [el("span", { class: "wrap", text: visible(value.requestURL ?? value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["savedTo", [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })]],
             ["size", value.totalBytes === undefined ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
@@ -310,7 +312,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilt only when something differs: a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.requestURL, value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed"]);
+        const key = JSON.stringify([value.requestURL, value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));
@@ -367,13 +369,15 @@ export class Detail {
     #replaceSource() {
         const id = this.id;
         const link = el("input", { class: "field", id: "source-url", type: "url", required: true, autocomplete: "off", spellcheck: "false", placeholder: "https://" });
-        const problem = el("p", { class: "field-error", hidden: true });
+        const fields = el("textarea", { class: "field code", id: "source-headers", rows: 2, spellcheck: "false", autocapitalize: "off", placeholder: "Referer: https://example.org/" });
+        const problem = el("p", { class: "field-error", role: "alert", hidden: true });
         const form = el("form", {
             class: "dialog-body",
             onsubmit: async (event) => {
                 event.preventDefault();
                 try {
-                    const row = await api.patch(`downloads/${id}`, { source: { url: link.value.trim() } });
+                    const headers = headersIn(fields.value);
+                    const row = await api.patch(`downloads/${id}`, { source: { url: link.value.trim(), ...(headers ? { headers } : {}) } });
                     list.applyRow(row);
                     dialog.close();
                     if (this.id === id) this.#read();
@@ -383,9 +387,9 @@ export class Detail {
                     problem.textContent = failureText(error);
                 }
             },
-        }, el("p", { class: "muted", text: t("replaceHint") }), el("label", { for: "source-url", text: t("newLink") }), link, problem,
-        el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), el("button", { type: "submit", class: "button primary", text: t("replaceSource") })));
-        const dialog = openDialog({ title: t("replaceSource"), body: form, className: "small", focus: link });
+        }, el("p", { class: "muted", text: t("replaceHint") }), el("div", { class: "control" }, el("label", { for: "source-url", text: t("newLink") }), link), el("div", { class: "control" }, el("label", { for: "source-headers", text: t("add.headers") }), fields), problem,
+        el("div", { class: "dialog-foot" }, button(t("cancel"), { class: "button", onclick: () => dialog.close() }), el("button", { type: "submit", class: "button primary", text: t("replaceLink") })));
+        const dialog = openDialog({ title: t("replaceLink"), body: form, className: "small", focus: link });
     }
 }
 

@@ -8,7 +8,11 @@ const LARGEST = 16 << 20;
 
 export function startDrop(add) {
     let depth = 0;
-    const wanted = (event) => [...(event.dataTransfer?.types ?? [])].some((type) => type === "Files" || type === "text/uri-list" || type === "text/plain");
+    // Ignores drags that begin in the page itself, such as a preview.
+    let own = false;
+    addEventListener("dragstart", () => (own = true));
+    addEventListener("dragend", () => (own = false));
+    const wanted = (event) => !own && [...(event.dataTransfer?.types ?? [])].some((type) => type === "Files" || type === "text/uri-list" || type === "text/plain");
     const show = (shown) => (byId("drop").hidden = !shown);
     addEventListener("dragenter", (event) => {
         if (!wanted(event)) return;

@@ -24,7 +24,6 @@ export class Feed extends Emitter {
 
     #channel = null;
     #source = null;
-    #opened = 0;
     #heard = 0;
     #failures = 0;
     #retry = null;
@@ -91,7 +90,6 @@ export class Feed extends Emitter {
         navigator.locks.request(scope, options, () => new Promise((resolve) => {
             this.#release = resolve;
             this.leads = true;
-            this.emit("lead");
             this.#open();
         })).catch(() => {
             // Aborted by `#giveUp`, or the lock was stolen by a tab that heard nothing.
@@ -126,7 +124,6 @@ export class Feed extends Emitter {
     #open() {
         this.#close();
         if (!this.#running || !this.leads) return;
-        this.#opened = Date.now();
         this.#heard = Date.now();
         const parameters = query({ since: this.rev });
         const source = new EventSource(url(`events${parameters ? `?${parameters}` : ""}`));
@@ -135,6 +132,8 @@ export class Feed extends Emitter {
         source.onerror = () => {
             if (source !== this.#source) return;
             this.#setConnected(false);
+            // Other tabs take over a stream of which they hear nothing.
+            this.#channel?.postMessage({ connected: false });
             // While it is CONNECTING the browser tries by itself; a second attempt from here would compete with it.
             if (source.readyState === EventSource.CLOSED) this.#retryLater();
         };
@@ -150,6 +149,7 @@ export class Feed extends Emitter {
                 await api.get("session");
             } catch (error) {
                 if (error.status === 401) return;
+                this.#channel?.postMessage({ connected: false });
                 if (error.status === 0) return this.#retryLater();
             }
             this.#open();
@@ -207,7 +207,7 @@ export class Feed extends Emitter {
             if (silence > SILENCE + 10_000 && navigator.locks) {
                 this.#heard = Date.now();
                 this.#setConnected(false);
-                this.#request = null;
+                this.#request?.abort();
                 this.#lead(true);
             }
         } else if (this.#source && (silence > (this.connected ? SILENCE : FIRST_EVENT) || (slept && silence > 20_000))) {

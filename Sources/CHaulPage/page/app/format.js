@@ -69,7 +69,7 @@ export function timeLeft(seconds) {
 }
 
 function rounded(seconds) {
-    if (seconds >= 3600) {
+    if (seconds >= 3570) {
         const minutes = Math.round(seconds / 300) * 5;
         const hours = Math.floor(minutes / 60);
         if (hours >= 48) return t("daysHours", Math.floor(hours / 24), hours % 24);
@@ -123,6 +123,8 @@ export function splitName(text) {
     if (name.length <= 20) return [name, ""];
     const extension = /(\.tar)?\.[^.\s]{1,9}$/.exec(name)?.[0] ?? "";
     const letters = [...name];
-    const kept = [...extension].length + 5;
+    // Letters of Arabic and its relatives join; a cut inside a word would change their shapes.
+    const kept = [...extension].length + (/[\u0590-\u08ff]/.test(name) ? 0 : 5);
+    if (kept === 0) return [name, ""];
     return [letters.slice(0, -kept).join(""), letters.slice(-kept).join("")];
 }

@@ -21,6 +21,8 @@ export class Grid {
     #all = true;
     #dirty = new Set();
     #shift = 0;
+    #ticks = 0;
+    #settled = null;
 
     constructor(element, body, list, selection) {
         this.element = element;
@@ -58,12 +60,11 @@ export class Grid {
     }
 
     #geometry() {
-        const padding = parseFloat(this.body.dataset.padding ?? 0);
-        const full = this.list.length * this.#rowHeight + padding;
+        const full = this.list.length * this.#rowHeight;
         const shown = Math.min(full, MAX_HEIGHT);
         const top = this.element.scrollTop;
         const scale = shown > this.#height && full > shown ? (full - this.#height) / (shown - this.#height) : 1;
-        return { shown, top, start: top * scale };
+        return { shown, top, scale, start: top * scale };
     }
 
     /// The list changed: its length, its order, what it contains.
@@ -83,6 +84,14 @@ export class Grid {
     redraw() {
         this.#all = true;
         this.#later();
+    }
+
+    /// Called each second: delays are counted down, ages every half minute.
+    tick() {
+        this.#ticks += 1;
+        if (this.#ticks % 30 === 0) return this.redraw();
+        for (const view of this.#views.values()) if (view.element.dataset.state === "waiting" && view.id) this.#dirty.add(view.id);
+        if (this.#dirty.size > 0) this.#later();
     }
 
     #refresh(ids) {
@@ -106,6 +115,7 @@ export class Grid {
         const last = Math.min(length - 1, Math.ceil((start + this.#height) / this.#rowHeight) + OVERSCAN);
         const shifted = this.#shift !== top - start;
         this.#shift = top - start;
+        let added = false;
         const context = { group: this.list.view.group === null };
         for (const [index, view] of this.#views) {
             if (index >= first && index <= last) continue;
@@ -118,6 +128,7 @@ export class Grid {
             const same = view && !this.#all && view.id === (row?.id ?? null) && !(row && this.#dirty.has(row.id));
             if (same && !shifted) continue;
             if (!view) {
+                added = true;
                 view = this.#spare.pop() ?? new RowView();
                 this.#views.set(index, view);
                 if (!view.element.isConnected) this.body.append(view.element);
@@ -133,7 +144,23 @@ export class Grid {
         this.#all = false;
         this.#dirty.clear();
         this.#describeActive();
+        if (added) this.#sortLater();
         if (length > 0) this.list.want(Math.floor(start / this.#rowHeight), Math.min(length - 1, Math.floor((start + this.#height) / this.#rowHeight)));
+    }
+
+    /// Rows are reused in any order. Once scrolling has settled they stand in the document as they are shown, which is
+    /// the order that screen readers read.
+    #sortLater() {
+        clearTimeout(this.#settled);
+        this.#settled = setTimeout(() => {
+            if (this.element.matches(":active")) return this.#sortLater();
+            const views = [...this.#views.values()].sort((a, b) => a.index - b.index);
+            let next = null;
+            for (const { element } of views.reverse()) {
+                if (element.nextElementSibling !== next && !element.contains(document.activeElement)) this.body.insertBefore(element, next);
+                next = element;
+            }
+        }, 400);
     }
 
     #describeActive() {
@@ -154,19 +181,18 @@ export class Grid {
         this.activeId = this.list.idAt(this.active) ?? null;
         this.part = part;
         this.reveal(this.active);
+        this.#describeActive();
         this.redraw();
     }
 
     reveal(index) {
-        const { start, shown } = this.#geometry();
+        const { start, scale } = this.#geometry();
         const top = index * this.#rowHeight;
         const bottom = top + this.#rowHeight;
         let wanted = start;
         if (top < start) wanted = top;
         else if (bottom > start + this.#height) wanted = bottom - this.#height;
         if (wanted === start) return;
-        const full = this.list.length * this.#rowHeight;
-        const scale = full > shown && shown > this.#height ? (full - this.#height) / (shown - this.#height) : 1;
         this.element.scrollTop = wanted / scale;
     }
 
@@ -183,7 +209,7 @@ export class Grid {
         return null;
     }
 
-    /// The place below a pointer: `{index, after}` for dropping.
+    /// The place between two rows that is nearest to a pointer.
     placeAt(clientY) {
         const { start } = this.#geometry();
         const y = clientY - this.element.getBoundingClientRect().top + start;

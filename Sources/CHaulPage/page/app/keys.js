@@ -128,7 +128,7 @@ function resumeOrRetry(target) {
 }
 
 function moveRows(key, grid) {
-    if (list.view.list !== "queued") return false;
+    if (list.view.list !== "queued" || list.view.sort !== "queue") return false;
     const row = list.rowAt(grid.active);
     if (!row) return false;
     const ids = selection.has(row.id) ? orderedIds() : [row.id];
@@ -150,11 +150,11 @@ export function showKeys() {
     closeMenu(false);
     const command = isApple ? "⌘" : "Ctrl";
     const alt = isApple ? "⌥" : "Alt";
+    const shift = isApple ? "⇧" : "Shift";
     const groups = [
-        ["keys.page", [["N", "add"], ["/", "keys.search"], ["?", "keys.help"], [`${command} Z`, "undo"], ["Esc", "keys.escape"]]],
-        ["keys.list", [["↑ ↓", "keys.move"], ["Home End", "keys.ends"], ["← →", "keys.buttons"], ["Space", "keys.select"], ["⇧ ↑ ↓", "keys.extend"], [`${command} A`, "keys.all"], ["Enter", "details"], [isApple ? "⇧ F10" : "Shift F10", "actions"]]],
-        ["keys.downloads", [["P", "action.pause"], ["R", "keys.resume"], ["Del", "remove"], ["⇧ Del", "removeWithFiles"], [`${alt} ↑ ↓`, "keys.queue"], [`${alt} Home End`, "keys.queueEnds"]]],
-        ["keys.adding", [[`${command} Enter`, "keys.submit"]]],
+        ["keys.page", [["N", "add"], ["/", "keys.search"], ["?", "keys.help"], [`${command} Enter`, "keys.submit"], [`${command} Z`, "undo"], ["Esc", "keys.escape"]]],
+        ["keys.downloads", [["P", "action.pause"], ["R", "keys.resume"], ["Del", "remove"], [`${shift} Del`, "removeWithFiles"], [`${alt} ↑ ↓`, "keys.queue"], [`${alt} Home End`, "keys.queueEnds"]]],
+        ["keys.list", [["↑ ↓", "keys.move"], ["Home End", "keys.ends"], ["← →", "keys.buttons"], ["Space", "keys.select"], [`${shift} ↑ ↓`, "keys.extend"], [`${command} A`, "keys.all"], ["Enter", "details"], [`${shift} F10`, "actions"]]],
     ];
     openDialog({
         title: t("keys"),

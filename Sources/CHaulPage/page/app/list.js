@@ -5,11 +5,13 @@
 import { api, query } from "./api.js";
 import { Emitter } from "./emitter.js";
 import { lists, sorts } from "./lists.js";
+import { patchRow } from "./patch.js";
 
 const SLICE = 100;
 const KEPT_SLICES = 24;
 const AHEAD = 50;
 const REFETCH = 500;
+const RETRY = 3000;
 const SETTLE = 60;
 
 const number = (rev) => Number(String(rev ?? "").split("-").pop()) || 0;
@@ -24,8 +26,11 @@ export class DownloadList extends Emitter {
     #rows = new Map();
     #slices = new Map();
     #loading = new Map();
+    #outdated = new Set();
     #recent = [];
     #wanted = [0, 0];
+    /// The rows are those of the list that was shown before, until the first answer.
+    #replacing = false;
     #generation = 0;
     #timer = null;
     #due = 0;
@@ -41,9 +46,11 @@ export class DownloadList extends Emitter {
         this.#generation += 1;
         for (const controller of this.#loading.values()) controller.abort();
         this.#loading.clear();
+        this.#outdated.clear();
         this.#hidden = null;
         this.#wanted = [0, 0];
-        return this.#load(0, true);
+        this.#replacing = true;
+        return this.#load(0);
     }
 
     get parameters() {
@@ -67,7 +74,10 @@ export class DownloadList extends Emitter {
     get length() {
         if (this.total === null) return 0;
         if (!this.#hidden) return this.total;
-        return Math.max(0, this.#hidden.all ? this.#hidden.except.size : this.total - this.#hidden.ids.size);
+        if (this.#hidden.all) return this.#hidden.except.size;
+        // A single download may be shown in the panel and not be part of this list.
+        const { size } = this.#hidden.ids;
+        return Math.max(0, this.total - (size === 1 ? this.#hiddenAt.length : size));
     }
 
     #place(index) {
@@ -158,12 +168,15 @@ export class DownloadList extends Emitter {
         const slices = [first - AHEAD, last + AHEAD].map((index) => Math.floor(Math.max(0, this.#place(Math.min(index, this.length - 1))) / SLICE));
         const same = slices[0] === this.#wanted[0] && slices[1] === this.#wanted[1];
         this.#wanted = slices;
-        if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);
+        if (this.failed) this.#schedule(RETRY);
+        else if (!same || this.#missing().length > 0) this.#schedule(SETTLE, !same);
     }
 
     /// Reads the visible slices again, and the others once they are visible.
     invalidate() {
         for (const slice of this.#slices.values()) slice.stale = true;
+        // An answer that is on its way may tell of the time before.
+        for (const slice of this.#loading.keys()) this.#outdated.add(slice);
         this.#schedule(Math.max(0, this.#fetched + REFETCH - Date.now()));
     }
 
@@ -174,6 +187,7 @@ export class DownloadList extends Emitter {
     }
 
     #missing() {
+        if (this.#replacing) return this.#loading.has(0) ? [] : [0];
         const missing = [];
         for (let slice = this.#wanted[0]; slice <= this.#wanted[1]; slice += 1) {
             const held = this.#slices.get(slice);
@@ -197,7 +211,7 @@ export class DownloadList extends Emitter {
         }, delay);
     }
 
-    async #load(slice, first = false) {
+    async #load(slice) {
         const generation = this.#generation;
         const controller = new AbortController();
         this.#loading.set(slice, controller);
@@ -207,21 +221,23 @@ export class DownloadList extends Emitter {
             if (generation !== this.#generation) return false;
             this.#loading.delete(slice);
             this.failed = false;
-            this.#take(slice, answer, first);
+            this.#take(slice, answer);
             return true;
         } catch (error) {
             if (generation !== this.#generation) return false;
             this.#loading.delete(slice);
             if (error.name !== "AbortError") {
                 this.failed = true;
-                if (first) this.emit("structure");
+                if (error.status !== 401) this.#schedule(RETRY);
+                if (this.#replacing) this.emit("structure");
             }
             return false;
         }
     }
 
-    #take(slice, answer, first) {
-        if (first) {
+    #take(slice, answer) {
+        if (this.#replacing) {
+            this.#replacing = false;
             this.#slices.clear();
             this.#rows.clear();
         }
@@ -244,12 +260,13 @@ export class DownloadList extends Emitter {
             }
         }
         this.#slices.delete(slice);
-        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale: false });
+        const stale = this.#outdated.delete(slice);
+        this.#slices.set(slice, { ids: answer.items.map((row) => row.id), stale });
         for (const key of this.#slices.keys()) if (key * SLICE >= Math.max(1, this.total)) this.#slices.delete(key);
         this.#evict();
         this.#placeHidden();
         this.emit("structure");
-        if (this.#missing().length > 0) this.#schedule(0);
+        if (this.#missing().length > 0) this.#schedule(stale ? REFETCH : 0);
     }
 
     #evict() {
@@ -296,18 +313,13 @@ export class DownloadList extends Emitter {
     applyRow(row) {
         const held = row && this.#rows.get(row.id);
         if (!held) return;
-        const fields = { ...row };
-        for (const key of Object.keys(held)) if (!(key in fields) && key !== "rev") fields[key] = null;
-        this.#patch(held, fields, held.rev);
+        this.#patch(held, row, held.rev);
         this.#changed.add(row.id);
         this.#announce();
     }
 
     #patch(row, fields, rev) {
-        for (const [key, value] of Object.entries(fields)) {
-            if (value === null) delete row[key];
-            else row[key] = value;
-        }
+        patchRow(row, fields);
         row.rev = rev;
     }
 

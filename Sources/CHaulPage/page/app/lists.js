@@ -21,6 +21,14 @@ export const sorts = {
 };
 
 export const isActive = (state) => ACTIVE.includes(state);
-export const canPause = (row) => isActive(row.state) || row.state === "queued";
-export const canResume = (row) => row.state === "paused";
-export const canRetry = (row) => row.state === "failed" || row.state === "waiting";
+
+/// The states in which an action means something.
+export const applies = {
+    pause: [...ACTIVE, "queued"],
+    resume: ["paused"],
+    retry: ["failed", "waiting"],
+};
+
+export const canPause = (row) => applies.pause.includes(row.state);
+export const canResume = (row) => applies.resume.includes(row.state);
+export const canRetry = (row) => applies.retry.includes(row.state);

@@ -10,6 +10,7 @@ import { loading, startEmpty } from "./empty.js";
 import { count, setServerTime, visible } from "./format.js";
 import { Grid } from "./grid.js";
 import { showKeys, startKeys } from "./keys.js";
+import { startListMenu } from "./list-menu.js";
 import { lists, sorts } from "./lists.js";
 import { feed, list, selection, totals } from "./model.js";
 import { startNotify } from "./notify.js";
@@ -25,6 +26,7 @@ import { readTotals, startTotals } from "./totals.js";
 import { toast } from "./toast.js";
 
 const narrow = matchMedia("(max-width: 1099px)");
+const phone = matchMedia("(max-width: 599px)");
 let grid = null;
 let detail = null;
 let signingIn = null;
@@ -46,12 +48,16 @@ async function show(view, { route = true } = {}) {
     grid.active = 0;
     grid.activeId = null;
     loading();
+    const slow = setTimeout(() => byId("grid").classList.add("waiting"), 200);
     await promise;
+    clearTimeout(slow);
+    byId("grid").classList.remove("waiting");
     if (next.text) announce(t("matches", list.length));
 }
 
 function showCount() {
-    setText(byId("list-count"), list.total === null ? "" : count(list.length));
+    setText(byId("list-count"), list.length === 0 ? "" : count(list.length));
+    byId("sort").hidden = list.length < 2;
 }
 
 /// Shows a download that was just added.
@@ -111,13 +117,14 @@ function startSearch() {
 // MARK: Detail
 
 function open(id, focus = false) {
-    if (!selection.has(id) || selection.count > 1) selection.only(id);
+    // On phones the panel covers the list; a selection would only leave its bar behind.
+    if (!phone.matches && (!selection.has(id) || selection.count > 1)) selection.only(id);
     detail.open(id, focus || narrow.matches);
 }
 
-/// Keeps the address in step. On narrow pages Back closes the panel.
+/// Keeps the address in step. On phones, where the panel covers the page, Back closes it.
 function detailChanged(id) {
-    if (id !== null && narrow.matches && readRoute().open === null) writeRoute({ open: id }, true);
+    if (id !== null && phone.matches && readRoute().open === null) writeRoute({ open: id }, true);
     else if (id === null && history.state?.opened && readRoute().open !== null) history.back();
     else writeRoute({ open: id });
     grid.redraw();
@@ -136,6 +143,7 @@ function build() {
     startRail((view) => show(view));
     startTotals(settings);
     startBanner();
+    startListMenu();
     startBulk((id) => open(id, true));
     startEmpty({ add, clear: clearSearch });
     startPointer(grid, open);
@@ -159,7 +167,7 @@ function build() {
         readTotals();
     });
     // Ages and delays are counted here; the daemon sends times.
-    setInterval(() => !document.hidden && grid.redraw(), 1000);
+    setInterval(() => document.hidden || grid.tick(), 1000);
 
     feed.on("hello", ({ data }) => {
         setServerTime(data.now);
@@ -210,6 +218,7 @@ function authenticate(message) {
 async function run() {
     build();
     byId("app").hidden = false;
+    if (list.total !== null) list.invalidate();
     follow();
     readTotals();
     readGroups();

@@ -46,7 +46,8 @@ export function openMenu({ anchor, point, items, focus, label }) {
         );
         element.append(entry);
     }
-    document.body.append(element);
+    // Inside a landmark, as all content of the page.
+    document.querySelector(".main").append(element);
     const opener = focus ?? anchor;
     anchor?.setAttribute("aria-expanded", "true");
     open = { element, opener, controller };

@@ -6,7 +6,7 @@ import { list, selection } from "./model.js";
 import { rowMenu, runMain } from "./row-menu.js";
 import { t } from "./text.js";
 
-const LONG_PRESS = 500;
+const LONG_PRESS = 400;
 const DRAG_AFTER = 6;
 const EDGE = 48;
 
@@ -34,12 +34,12 @@ export function startPointer(grid, open) {
     };
 
     element.addEventListener("click", (event) => {
+        if (dragging || suppressed) return;
         const view = grid.viewAt(event.target);
         if (!view) {
             if (!touch) selection.clear();
             return;
         }
-        if (dragging || suppressed) return;
         const row = list.row(view.id);
         if (!row) return;
         if (event.target.closest(".act")) return runMain(row, view.act.dataset.action);
@@ -60,17 +60,21 @@ export function startPointer(grid, open) {
             selection.only(row.id);
         }
     });
+    element.addEventListener("mousedown", (event) => {
+        // Buttons of a row are not focusable: the list keeps the focus, and its keys keep working.
+        if (!event.target.closest(".row button")) return;
+        event.preventDefault();
+        element.focus({ preventScroll: true });
+    });
     element.addEventListener("dblclick", (event) => {
         const view = grid.viewAt(event.target);
         if (view?.id && !event.target.closest("button, .cell-pick")) open(view.id);
     });
     element.addEventListener("contextmenu", (event) => {
         const view = grid.viewAt(event.target);
-        if (!view || touch) {
-            if (touch) event.preventDefault();
-            return;
-        }
+        if (!view) return;
         event.preventDefault();
+        if (touch) return;
         grid.activate(view.index);
         menu(view, { point: { x: event.clientX, y: event.clientY } });
     });
@@ -84,7 +88,7 @@ export function startPointer(grid, open) {
         const view = grid.viewAt(event.target);
         clearTimeout(press);
         if (!view?.id || event.button !== 0) return;
-        if (list.view.list === "queued" && (event.target.closest(".grip") || (!touch && !event.target.closest("button")))) return beginDrag(event, view);
+        if (list.view.list === "queued" && list.view.sort === "queue" && (event.target.closest(".grip") || (!touch && !event.target.closest("button")))) return beginDrag(event, view);
         if (!touch) return;
         const { clientX, clientY } = event;
         const controller = new AbortController();
@@ -119,7 +123,7 @@ export function startPointer(grid, open) {
         const start = () => {
             dragging = true;
             element.setPointerCapture?.(pointerId);
-            if (!selection.has(id)) selection.only(id);
+            if (selection.all || !selection.has(id)) selection.only(id);
             line = el("div", { class: "drop-line", "aria-hidden": "true" });
             ghost = el("div", { class: "drag-ghost", text: selection.count === 1 ? view.name.title : t("downloads", selection.count) });
             grid.body.append(line);
@@ -173,8 +177,9 @@ export function startPointer(grid, open) {
         if (!ids) return;
         let before = place;
         while (before < list.length && ids.includes(list.idAt(before))) before += 1;
+        const next = list.idAt(before);
         if (before >= list.length) move(ids, { to: "last" });
-        else move(ids, { before: list.idAt(before) });
+        else if (next !== undefined) move(ids, { before: next });
     }
 
     byId("list-head").addEventListener("pointerdown", () => (touch = null));

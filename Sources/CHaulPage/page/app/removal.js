@@ -9,11 +9,23 @@ import { toast } from "./toast.js";
 
 /// A keepalive request may have 64 KiB; an id with its quotes and comma has 39 bytes.
 const KEEPALIVE_IDS = 1500;
+const RESOLVED = 2000;
 let pending = null;
+let sending = null;
 
 /// Removes a target of `count` downloads. Files stay unless `files`, which is confirmed first.
 export async function remove(target, count, files = false) {
     if (count === 0) return;
+    if (target.filter && count <= RESOLVED) {
+        // As ids, so that a download that is added before the toast ends is not removed with the others.
+        const except = new Set(target.except);
+        try {
+            target = { ids: (await list.idsBetween(0, list.length - 1)).filter((id) => !except.has(id)) };
+        } catch (error) {
+            return tellFailure(error);
+        }
+        count = target.ids.length;
+    }
     if (files) {
         const sure = await confirmDialog({ title: t("deleteFilesTitle", count), text: t("deleteFilesText", count), yes: t("deleteFiles"), danger: true });
         if (!sure) return;
@@ -28,15 +40,12 @@ export async function remove(target, count, files = false) {
             pending = null;
             if (view === list.view) list.hide(null);
         },
-        onEnd: () => send(removal, view),
+        onEnd: () => (sending = send(removal, view)),
     });
     pending = removal;
     selection.clear();
     list.hide(hidden);
 }
-
-/// Whether a download is about to be removed, for the detail panel.
-export const isPending = (id) => Boolean(pending?.target.ids?.includes(id));
 
 async function send(removal, view, keepalive = false) {
     if (pending === removal) pending = null;
@@ -56,9 +65,10 @@ async function send(removal, view, keepalive = false) {
     }
 }
 
-/// Sends what is pending, before the list changes.
-export function flushRemoval() {
+/// Sends what is pending: before the list changes, and before downloads are added that its filter would include.
+export async function flushRemoval() {
     pending?.shown.end();
+    await sending;
 }
 
 addEventListener("pagehide", () => {

@@ -36,7 +36,8 @@ export function rowMenu(row, open) {
             { label: t("moveLast"), icon: "i-bottom", keys: `${alt}End`, run: () => move(ids, { to: "last" }) },
         );
     }
-    if (!many) items.push(null, { label: t("copyLink"), icon: "i-link", run: () => copyText(row.url) });
+    // The daemon masks what may be secret in a URL; such a copy would not work.
+    if (!many && !row.url.includes("***")) items.push(null, { label: t("copyLink"), icon: "i-link", run: () => copyText(row.url) });
     items.push(
         null,
         { label: t("remove"), icon: "i-remove", keys: "Del", run: () => remove(target, count) },

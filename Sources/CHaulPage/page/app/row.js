@@ -13,10 +13,10 @@ export class RowView {
     constructor() {
         this.kind = icon("k-file", "kind");
         this.pick = el("span", { class: "pick", title: t("select") }, this.kind, icon("i-check", "icon tick"));
-        this.head = el("bdi", { class: "head" });
-        this.tail = el("bdi", { class: "tail" });
+        this.head = el("span", { class: "head" });
+        this.tail = el("span", { class: "tail" });
         this.mark = el("span", { class: "mark-priority", hidden: true });
-        this.name = el("div", { class: "name" }, this.head, this.tail, this.mark);
+        this.name = el("div", { class: "name", dir: "auto" }, this.head, this.tail, this.mark);
         this.fill = el("div", { class: "fill" });
         this.bar = el("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, hidden: true }, this.fill);
         this.what = el("span", { class: "what" });

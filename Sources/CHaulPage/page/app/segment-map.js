@@ -46,9 +46,9 @@ export class SegmentMap {
             }
         };
         paint(0, value.totalBytes, style.getPropertyValue("--track") || "#8884", 1);
-        for (const { start, end } of value.segments) paint(start, Math.max(start, end), running, 0.22);
+        for (const { start, end } of value.segments) paint(start, Math.max(start, end), received, 0.28);
         for (const [start, end] of value.ranges) paint(start, end, received, 1, 1);
-        for (const { start } of value.segments) paint(start, start, running, 1, 3);
+        for (const { start } of value.segments) paint(start, start, running, 1, 2);
         context.globalAlpha = 1;
     }
 }

@@ -37,7 +37,7 @@ export function toast(text, { action, onAction, onEnd, tone, seconds = 6, spoken
         started = Date.now();
         timer = setTimeout(shown.end, left);
     };
-    // The time stands still while somebody reads or is about to press the action.
+    // The timer pauses while the pointer or the focus is on the toast.
     const hold = () => {
         clearTimeout(timer);
         left = Math.max(1500, left - (Date.now() - started));
