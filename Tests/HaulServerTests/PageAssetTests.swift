@@ -13,7 +13,9 @@ import Testing
     @Test func theTableIsTheFolder() throws {
         let assets = PageAssets().assets
         var names: Set<String> = ["openapi.json"]
-        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey]))
+        let files = try #require(
+            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        )
         while let file = files.nextObject() as? URL {
             guard try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
             let name = String(file.path.dropFirst(folder.path.count + 1))
@@ -29,7 +31,9 @@ import Testing
         for (name, asset) in PageAssets().assets where name != "openapi.json" {
             let text = String(buffer: asset.body)
             guard name.hasSuffix(".html") || name.hasSuffix(".js") || name.hasSuffix(".css") else { continue }
-            let addresses = text.matches(of: /(?:src|href|action)="https?:|url\(["']?https?:|(?:fetch|import)\(["']https?:|from "https?:/)
+            let addresses = text.matches(
+                of: /(?:src|href|action)="https?:|url\(["']?https?:|(?:fetch|import)\(["']https?:|from "https?:/
+            )
             #expect(addresses.isEmpty, "\(name)")
             for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
                 #expect(!text.contains(word), "\(name): \(word)")

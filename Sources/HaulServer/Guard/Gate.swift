@@ -78,7 +78,7 @@ package struct Gate: RouterMiddleware {
     /// Whether a trusted proxy says that the browser came over TLS.
     func isSecure(_ head: HTTPRequest, _ context: ServerContext) -> Bool {
         guard let peer = context.peer, live.configuration.trustedProxies.contains(peer) else { return false }
-        return head.headerFields[.init("X-Forwarded-Proto")!]?.lowercased() == "https"
+        return head.headerFields.text("X-Forwarded-Proto")?.lowercased() == "https"
     }
 }
 

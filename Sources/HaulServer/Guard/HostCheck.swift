@@ -10,7 +10,7 @@ struct HostCheck: Sendable {
     /// The host of the request; a problem where it names none, two, or one that is not allowed.
     func host(of request: HTTPRequest) throws(Problem) -> String {
         // The first Host is the authority; a second one stays among the fields.
-        guard let authority = request.authority, request.headerFields[values: .init("Host")!].isEmpty else {
+        guard let authority = request.authority, request.headerFields.texts("Host").isEmpty else {
             throw Problem(.badRequest, "hostNotAllowed", "The request must have exactly one Host field.")
         }
         guard let host = Self.name(authority), isAllowed(host) else {

@@ -14,7 +14,7 @@ struct OriginCheck: Sendable {
     /// - Parameter isSecure: the browser reached this server over TLS, through a trusted proxy.
     static func check(_ request: HTTPRequest, _ kind: Kind, isSecure: Bool) throws(Problem) {
         if case .page = kind { return }
-        let site = request.headerFields[.init("Sec-Fetch-Site")!]
+        let site = request.headerFields.text("Sec-Fetch-Site")
         if let site, site != "same-origin", site != "none" {
             throw refused("Sec-Fetch-Site: \(HostCheck.printable(site))")
         }

@@ -33,7 +33,7 @@ struct AddRoutes {
     func add(to router: Router<ServerContext>) {
         router.post("/api/v1/downloads") { request, _ in
             var body = try await JSONBody(request)
-            guard let key = request.headers[.init("Idempotency-Key")!] else { return try await add(&body) }
+            guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body) }
             guard (1...255).contains(key.utf8.count) else { throw Problem.badRequest("Idempotency-Key is too long.") }
             if let answer = answers.answer(key) { return answer }
             let answer = try await add(&body)
@@ -97,7 +97,9 @@ struct AddRoutes {
     }
 
     /// Whether the download was there before. Its time of addition is kept to the millisecond.
-    private static func existed(_ download: Download, _ start: Date) -> Bool { download.snapshot.addedAt < start - 0.001 }
+    private static func existed(_ download: Download, _ start: Date) -> Bool {
+        download.snapshot.addedAt < start - 0.001
+    }
 
     /// Pauses those that are new, in one step.
     private func pause(_ results: [Result<Download, DownloadError>], addedSince start: Date) async throws(Problem) {

@@ -82,7 +82,11 @@ private enum LiveSetting: String, CaseIterable {
         case .connectionsPerHost: "Most connections to one host, over all downloads."
         case .speedLimit: "Bytes per second over all downloads; 0 for no limit."
         case .allowsMetered: "Whether downloads run while the network is metered."
-        case .timetable: "Hours in which downloads run, such as \"08:00,512k 18:00,unlimited\" (bytes per second from then on, or off); empty for always."
+        case .timetable:
+            """
+            Hours in which downloads run, such as "08:00,512k 18:00,unlimited" (bytes per second from then on, or off); \
+            empty for always.
+            """
         }
     }
 

@@ -35,7 +35,7 @@ struct EventRoute {
             var query = try Query(request)
             let since = try query.text("since")
             try query.finish()
-            let position = request.headers[.init("Last-Event-ID")!] ?? since
+            let position = request.headers.text("Last-Event-ID") ?? since
             guard let (number, wakes) = await services.feed.listen(limit: services.configuration.maxEventStreams) else {
                 throw Problem(
                     .serviceUnavailable,
@@ -44,12 +44,13 @@ struct EventRoute {
                     retryAfter: 5
                 )
             }
+            var headers: HTTPFields = [
+                .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
+            ]
+            headers.set("X-Accel-Buffering", "no")
             return Response(
                 status: .ok,
-                headers: [
-                    .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
-                    .init("X-Accel-Buffering")!: "no",
-                ],
+                headers: headers,
                 body: .init { writer in
                     let feed = services.feed
                     var session: (name: String, stream: Int)?

@@ -13,7 +13,8 @@ struct ServeSettings {
     var logLevel: Logger.Level
 
     private static let names = [
-        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "jobs", "max-streams", "log-level", "state-dir",
+        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "jobs", "max-streams", "log-level",
+        "state-dir",
     ]
     private static let lists: Set<String> = ["root", "allow-host", "trust-proxy"]
 

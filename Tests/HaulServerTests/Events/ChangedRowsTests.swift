@@ -73,7 +73,9 @@ import Testing
         let start = seen
         for _ in 0..<60 {
             let id = ids[Int(generator.next() % 8)]
-            if generator.next() % 10 == 0 { rows.remove(id) } else {
+            if generator.next() % 10 == 0 {
+                rows.remove(id)
+            } else {
                 var fields: [String: JSONValue] = ["name": .string(id.description)]
                 for name in ["a", "b", "c"] where generator.next() % 2 == 0 {
                     fields[name] = .integer(Int64(generator.next() % 3))

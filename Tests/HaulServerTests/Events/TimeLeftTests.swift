@@ -28,6 +28,8 @@ import Testing
         #expect(time.next(7, elapsed: 1) == 7)
     }
 
-    @Test(arguments: [(59.2, 60), (61, 70), (119, 120), (3601, 3900), (1e30, 9_000_000_000_000_000)] as [(Double, Int64)])
+    @Test(
+        arguments: [(59.2, 60), (61, 70), (119, 120), (3601, 3900), (1e30, 9_000_000_000_000_000)] as [(Double, Int64)]
+    )
     func isRoundedByItsSize(_ seconds: Double, _ rounded: Int64) { #expect(TimeLeft.rounded(seconds) == rounded) }
 }

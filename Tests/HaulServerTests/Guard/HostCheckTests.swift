@@ -17,7 +17,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "localhost", "LOCALHOST", "localhost:1", "localhost:", "LocalHost:65535", "127.0.0.1", "127.0.0.1:4285", "10.1.2.3:80",
+        "localhost", "LOCALHOST", "localhost:1", "localhost:", "LocalHost:65535", "127.0.0.1", "127.0.0.1:4285",
+        "10.1.2.3:80",
         "[::1]",
         "[::1]:4285", "[fe80::1]:1",
     ])

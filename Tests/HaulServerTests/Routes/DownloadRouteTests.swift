@@ -10,7 +10,8 @@ import Testing
 
 /// Adding, listing and changing downloads over HTTP. What is added here is paused: no test needs a server of files.
 @Suite struct DownloadRouteTests {
-    private static func add(_ count: Int, _ rig: ServerRig, _ client: some TestClientProtocol) async throws -> [String] {
+    private static func add(_ count: Int, _ rig: ServerRig, _ client: some TestClientProtocol) async throws -> [String]
+    {
         let items = (0..<count).map { #"{"url": "http://127.0.0.1:9/file\#($0).bin"}"# }.joined(separator: ",")
         let answer = try await client.call(
             .post,
@@ -99,7 +100,9 @@ import Testing
                 let path = "/api/v1/downloads?limit=3&state=paused&group=g" + (cursor.map { "&cursor=\($0)" } ?? "")
                 let page = try await client.call(.get, path, rig).json
                 #expect(page["total"]?.number == 7)
-                for index in 0..<(page["items"]?.count ?? 0) { seen.append(try #require(page["items"]?[index]?["id"]?.text)) }
+                for index in 0..<(page["items"]?.count ?? 0) {
+                    seen.append(try #require(page["items"]?[index]?["id"]?.text))
+                }
                 cursor = page["next"]?.text
             } while cursor != nil
             #expect(seen == ids)
@@ -108,7 +111,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2", "offset=-1"])
+    @Test(arguments: [
+        "limit=0", "limit=501", "limit=x", "sort=speed", "order=up", "state=lost", "cursor=-", "x=1", "limit=1&limit=2",
+        "offset=-1",
+    ])
     func aQueryThatCannotBeReadIsRefused(_ query: String) async throws {
         try await ServerRig.run { rig, client in
             do {
@@ -217,16 +223,16 @@ import Testing
             for action in ["pause", "resume", "retry", "start", "cancel", "again"] {
                 for method in [HTTPRequest.Method.get, .head] {
                     do {
-                let found = try await client.call(method, "/api/v1/downloads/\(id)/\(action)", rig).status
-                #expect(found == .notFound)
-            }
+                        let found = try await client.call(method, "/api/v1/downloads/\(id)/\(action)", rig).status
+                        #expect(found == .notFound)
+                    }
                 }
             }
             for path in ["actions", "move"] {
                 do {
-                let found = try await client.call(.get, "/api/v1/downloads/\(path)", rig).status
-                #expect(found == .notFound)
-            }
+                    let found = try await client.call(.get, "/api/v1/downloads/\(path)", rig).status
+                    #expect(found == .notFound)
+                }
             }
             #expect(try await rig.downloader.list().map(\.state) == [.paused])
         }
@@ -240,13 +246,14 @@ import Testing
             #expect(try answer.json["settings"]?["speedLimit"]?["value"]?.number == 1000)
             #expect(await rig.downloader.configuration.queue.maxConcurrentDownloads == 7)
             for wrong in [
-                #"{"maxConcurrentDownloads": 0}"#, #"{"speedLimit": -1}"#, #"{"timetable": "noon"}"#, #"{"folder": "/"}"#,
+                #"{"maxConcurrentDownloads": 0}"#, #"{"speedLimit": -1}"#, #"{"timetable": "noon"}"#,
+                #"{"folder": "/"}"#,
                 #"{"hooks": []}"#, #"{"allowsMetered": 1}"#, #"{"roots": ["/"]}"#,
             ] {
                 do {
-                let found = try await client.call(.patch, "/api/v1/configuration", rig, json: wrong).status.code
-                #expect(found == 422, "\(wrong)")
-            }
+                    let found = try await client.call(.patch, "/api/v1/configuration", rig, json: wrong).status.code
+                    #expect(found == 422, "\(wrong)")
+                }
             }
         }
     }
@@ -262,9 +269,9 @@ import Testing
             #expect(answer["parent"] == nil)
             for path in ["/", "/etc", "..", "films/../.."] {
                 do {
-                let found = try await client.call(.get, "/api/v1/folders?path=\(path)", rig).status
-                #expect(found == .forbidden, "\(path)")
-            }
+                    let found = try await client.call(.get, "/api/v1/folders?path=\(path)", rig).status
+                    #expect(found == .forbidden, "\(path)")
+                }
             }
         }
     }

@@ -25,7 +25,10 @@ import Testing
         #expect(range("Bytes=0-0") == .some(0..<1))
     }
 
-    @Test(arguments: [nil, "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=0-1,3-4", "lines=0-1", "bytes=99999999999999999999-", "bytes=--5"])
+    @Test(arguments: [
+        nil, "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=0-1,3-4", "lines=0-1", "bytes=99999999999999999999-",
+        "bytes=--5",
+    ])
     func countsWhatIsUnreadableAsNone(_ field: String?) { #expect(range(field) == .none) }
 
     @Test func saysWhatCannotBeSatisfied() {
@@ -48,7 +51,9 @@ import Testing
     @Test func namesOfAnyCharactersAreOneField() {
         let field = Disposition.field("a\"b\\\r\nSet-Cookie: x=1 \u{202E}文件.mp4", isAttachment: true)
         #expect(field.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value < 127 })
-        #expect(field.hasPrefix("attachment; filename=\"a_b___Set-Cookie: x=1 ___.mp4\"; filename*=UTF-8''a%22b%5C%0D%0A"))
+        #expect(
+            field.hasPrefix("attachment; filename=\"a_b___Set-Cookie: x=1 ___.mp4\"; filename*=UTF-8''a%22b%5C%0D%0A")
+        )
         #expect(Disposition.field(String(repeating: "é", count: 300), isAttachment: false).count < 2100)
     }
 

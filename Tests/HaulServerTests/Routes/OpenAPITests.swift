@@ -29,7 +29,10 @@ import Testing
                     let method = try #require(HTTPRequest.Method(name.uppercased()))
                     let answer = try await client.call(method, concrete, rig)
                     let isUnknown = try? answer.json["detail"]?.text == Problem.notFound.detail
-                    #expect(isUnknown != true && answer.status != .methodNotAllowed, "\(method) \(path): \(answer.status)")
+                    #expect(
+                        isUnknown != true && answer.status != .methodNotAllowed,
+                        "\(method) \(path): \(answer.status)"
+                    )
                 }
             }
         }
@@ -53,7 +56,9 @@ import Testing
             var found: Set<String> = []
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
             while let file = files?.nextObject() as? URL {
-                guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
+                guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else {
+                    continue
+                }
                 for match in text.matches(of: /"(\/(?:api\/v1\/[a-z.:\/]+|livez|readyz|health|metrics))"/) {
                     found.insert(String(match.1).replacing(":id", with: "{id}"))
                 }
