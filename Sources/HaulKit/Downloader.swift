@@ -145,8 +145,7 @@ public actor Downloader {
             Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
             DownloaderMetrics(configuration.storage.name, configuration.telemetry.metrics ?? MetricsSystem.factory)
         )
-        var limits = configuration.queueLimits
-        limits.active = min(limits.active, descriptors.downloads)
+        let limits = configuration.queueLimits(within: descriptors)
         self.services = services
         self.hubs = hubs
         self.broadcast = broadcast

@@ -111,10 +111,14 @@ final class TerminalDisplay: Display {
 
     private func lines(_ state: State, columns: Int, rows: Int) -> [String] {
         let all = state.order.compactMap { state.snapshots[$0] }
-        let running = all.filter {
+        var running = all.filter {
             [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
         }
         let most = max(1, rows - 3)
+        // Those that wait before a retry may be many, and must not hide those that do something.
+        if running.count > most {
+            running = running.filter { $0.state != .waiting } + running.filter { $0.state == .waiting }
+        }
         var lines = running.prefix(most).map { ProgressLine.of($0, columns: columns) }
         if isVerbose {
             lines = Array(
