@@ -9,6 +9,7 @@ struct RetryClassifierTests {
         (.connectionRefused, true, .connectionFailed), (.connectionFailed, true, .connectionFailed),
         (.connectTimeout, true, .timedOut), (.responseTimeout, true, .timedOut), (.stalled, true, .timedOut),
         (.connectionLost, true, .connectionLost), (.tlsRefused, false, .tlsFailed),
+        (.proxyFailed, true, .proxyFailed),
         (.proxyRefused, false, .proxyFailed),
         (.tooManyRedirects, false, .tooManyRedirects), (.insecureRedirect, false, .insecureRedirect),
         (.tooManyOpenFiles, true, .tooManyOpenFiles), (.badRedirect, false, .malformedResponse),

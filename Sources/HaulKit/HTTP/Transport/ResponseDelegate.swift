@@ -11,6 +11,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         case redirected(location: String)
         /// The server wants to be told in another way who asks, and that is known now.
         case challenged
+        /// The proxy does not let the request through.
+        case refused(TransportError)
     }
     typealias Response = Outcome
 
@@ -26,6 +28,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         /// We are the ones who hold back: silence says nothing about the server.
         var isHoldingBack = false
         var hasHead = false
+        var hasSent = false
         var watch: Scheduled<Void>?
         /// Ends the wait for the body of a redirect.
         var farewell: Scheduled<Void>?
@@ -90,7 +93,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         }
     }
 
+    /// Whether the request went out: the connection had been made.
+    var hasSent: Bool { state.withLock(\.hasSent) }
+
     // MARK: HTTPClientResponseDelegate
+
+    func didSendRequestHead(task: HTTPClient.Task<Outcome>, _ head: HTTPRequestHead) {
+        state.withLock { $0.hasSent = true }
+    }
 
     func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let detour = detour(head)
