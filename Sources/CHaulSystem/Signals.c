@@ -48,8 +48,10 @@ static void handle(int signal) {
 }
 
 int haul_catch_signals(const int32_t *signals, int count) {
+    static int is_prepared;
     struct sigaction action;
-    if (prepare() != 0) return -1;
+    if (!is_prepared && prepare() != 0) return -1;
+    is_prepared = 1;
     memset(&action, 0, sizeof action);
     action.sa_handler = handle;
     action.sa_flags = SA_RESTART;
@@ -61,6 +63,14 @@ int haul_catch_signals(const int32_t *signals, int count) {
 
 void haul_release_signals(const int32_t *signals, int count) {
     for (int i = 0; i < count; i++) signal(signals[i], SIG_DFL);
+}
+
+void haul_take_default(int signal) {
+    int32_t released = signal;
+    haul_release_signals(&released, 1);
+    // To this thread, which returns once the process goes on; to the process, it might be taken after the call.
+    raise(signal);
+    haul_catch_signals(&released, 1);
 }
 
 int haul_ignores_signal(int signal) {
