@@ -137,7 +137,7 @@ struct Get: AsyncParsableCommand {
         var request = try options.request(text)
         network.apply(to: &request)
         guard !request.needsSource || sources.refreshCommand != nil else {
-            throw ValidationError("\(text) has no URL: name a program that prints one with --refresh-command.")
+            throw ValidationError("\(URL.cut(text)) has no URL: name a program that prints one with --refresh-command.")
         }
         return request
     }

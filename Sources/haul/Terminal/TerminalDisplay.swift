@@ -92,13 +92,13 @@ final class TerminalDisplay: Display, Suspension.Participant {
             draw(above: Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
             if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
         case .failed(let error) where error.code == .shutDown: break
-        case .failed(let error): draw(above: "haul: \(snapshot.url.masked): \(advice.text(error))")
+        case .failed(let error): draw(above: "haul: \(snapshot.url.messageText): \(advice.text(error))")
         case .cancelled: break
         }
     }
 
     func refused(_ url: String, _ error: DownloadError, at place: String?) {
-        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(url): \(advice.text(error))")
+        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(URL.cut(url)): \(advice.text(error))")
     }
 
     func unreadable(_ line: Wanted.Unreadable) { draw(above: "haul: \(line.place): \(line.text): \(line.reason)") }
