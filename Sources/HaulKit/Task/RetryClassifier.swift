@@ -85,7 +85,13 @@ enum RetryClassifier {
         }
     }
 
-    static func decision(on refusal: RangeResponse.Refusal, host: String, isRedirected: Bool) -> Decision {
+    /// - Parameter credentials: where those of the request came from that was refused.
+    static func decision(
+        on refusal: RangeResponse.Refusal,
+        host: String,
+        isRedirected: Bool,
+        credentials: CredentialSource? = nil
+    ) -> Decision {
         switch refusal {
         case .webPage:  // the portal goes away once the user has logged in; what is on disk is kept
             Decision(
@@ -116,7 +122,7 @@ enum RetryClassifier {
         case .status(let status):
             Decision(
                 isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),
-                error: DownloadError(refusedWith: status)
+                error: DownloadError(refusedWith: status, credentials: credentials)
             )
         }
     }

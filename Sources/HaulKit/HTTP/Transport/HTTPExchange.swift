@@ -62,6 +62,9 @@ final class HTTPExchange: Exchange {
         var headers = headers(step.redirects)
         let key = key(for: step.redirects, headers)
         let authorization = key.flatMap { options.authenticator.authorization($0, target: address.target) }
+        let credentials: CredentialSource? =
+            headers.contains(name: "Authorization")
+            ? .header : authorization.map { _ in request.url.credentials == nil ? .netrc : .url }
         if let authorization { headers.add(name: "Authorization", value: authorization.field) }
         route.add(to: &headers, for: address)
         let call: HTTPClient.Request
@@ -73,8 +76,12 @@ final class HTTPExchange: Exchange {
         step.sources = left
         let isFirst = step.challenges == 0
         let mayAskAgain = step.challenges < Self.mostChallenges
-        let delegate = ResponseDelegate(url: step.redirects.url, requested: request.url, receiver: receiver) {
-            [request, options] head in
+        let delegate = ResponseDelegate(
+            url: step.redirects.url,
+            requested: request.url,
+            credentials: credentials,
+            receiver: receiver
+        ) { [request, options] head in
             if head.status == .proxyAuthenticationRequired, case .forward(let proxy) = route {
                 return .refused(.isNotLetIn(by: proxy))
             }

@@ -18,6 +18,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     private let url: URL
     private let requested: URL
+    private let credentials: CredentialSource?
     private let receiver: any ResponseReceiver
     private let detour: @Sendable (HTTPResponseHead) -> Outcome?
     private struct State {
@@ -40,15 +41,19 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private static let mostDetourBody = 64 * 1024
     private static let mostDetourWait = TimeAmount.milliseconds(100)
 
-    /// - Parameter detour: what an answer with this head leads to; nil where it is for the receiver.
+    /// - Parameters:
+    ///   - credentials: where those of the request came from.
+    ///   - detour: what an answer with this head leads to; nil where it is for the receiver.
     init(
         url: URL,
         requested: URL,
+        credentials: CredentialSource?,
         receiver: any ResponseReceiver,
         detour: @escaping @Sendable (HTTPResponseHead) -> Outcome?
     ) {
         self.url = url
         self.requested = requested
+        self.credentials = credentials
         self.receiver = receiver
         self.detour = detour
     }
@@ -114,7 +119,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
             status: Int(head.status.code),
             headers: head.headers,
             url: url,
-            requested: requested
+            requested: requested,
+            credentials: credentials
         )
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }
