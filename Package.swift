@@ -35,7 +35,7 @@ func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependenc
 let tools: [Target] = [
     tool(
         "HaulSimulation",
-        ["Doubles/BulkBytes.swift", "Doubles/SimulatedDisk.swift", "Lives"],
+        ["Doubles/BulkBytes.swift", "Doubles/SimulatedDisk.swift", "Doubles/SimulatedDisk+File.swift", "Lives"],
         [
             "CHaulSimulation",
             .product(name: "GRDB", package: "GRDB.swift"),
