@@ -35,7 +35,7 @@ func tool(_ name: String, _ sources: [String], _ dependencies: [Target.Dependenc
 let tools: [Target] = [
     tool(
         "HaulSimulation",
-        ["Doubles/BulkBytes.swift", "Doubles/SimulatedDisk.swift", "Lives"],
+        ["Doubles/BulkBytes.swift", "Doubles/SimulatedDisk.swift", "Doubles/SimulatedDisk+File.swift", "Lives"],
         [
             "CHaulSimulation",
             .product(name: "GRDB", package: "GRDB.swift"),
@@ -116,6 +116,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -141,6 +142,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOSOCKS", package: "swift-nio-extras"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

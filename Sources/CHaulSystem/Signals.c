@@ -65,6 +65,14 @@ void haul_release_signals(const int32_t *signals, int count) {
     for (int i = 0; i < count; i++) signal(signals[i], SIG_DFL);
 }
 
+void haul_take_default(int signal) {
+    int32_t released = signal;
+    haul_release_signals(&released, 1);
+    // To this thread, which returns once the process goes on; to the process, it might be taken after the call.
+    raise(signal);
+    haul_catch_signals(&released, 1);
+}
+
 int haul_ignores_signal(int signal) {
     struct sigaction action;
     return sigaction(signal, 0, &action) == 0 && action.sa_handler == SIG_IGN;

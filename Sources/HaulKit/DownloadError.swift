@@ -103,23 +103,38 @@ extension DownloadError {
         self.init(code, error.sentence)
     }
 
-    init(refusedWith status: Int) {
+    init(refusedWith status: Int, credentials: CredentialSource? = nil) {
         let advice =
             switch status {
-            case 401: "It requires a user name and password."
+            case 401: Self.refusal(of: credentials)
             case 403: "It does not allow this download; the link may have expired."
             case 404: "There is no such file at this URL."
             case 410: "The file is gone for good."
-            case 407: "The proxy requires a user name and password."
+            case 407: "That is a proxy's answer, and it is not the proxy that Haul asks."
             case 429: "It asks for fewer requests; try again later."
             case 500...: "The fault is on its side; try again later."
             default: "Haul cannot use this answer."
             }
         self.init(
-            status == 407 ? .proxyFailed : .refusedByServer,
+            .refusedByServer,
             "The server answered \(status)\(Self.reason(status)). \(advice)",
             status: status
         )
+    }
+
+    private static let wantsCredentials = "It requires a user name and password."
+
+    /// Whether the server wanted credentials, and had been given none.
+    package var wantsCredentials: Bool { status == 401 && message.hasSuffix(Self.wantsCredentials) }
+
+    /// Which credentials it did not take; never what they are.
+    private static func refusal(of credentials: CredentialSource?) -> String {
+        switch credentials {
+        case nil: wantsCredentials
+        case .url: "It did not accept the user name and password of the URL."
+        case .netrc: "It did not accept the user name and password of .netrc."
+        case .header: "It did not accept the Authorization header field of the request."
+        }
     }
 
     private static func reason(_ status: Int) -> String {

@@ -12,7 +12,8 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         case connecting
         /// Bytes arrive.
         case transferring
-        /// Waits before the next attempt; see ``DownloadSnapshot/retryDelay``.
+        /// Waits before the next attempt; see ``DownloadSnapshot/retryDelay``. For longer than 2 s it does so without a slot: it is
+        /// queued afterwards if none is free.
         case waiting
         /// Every byte has arrived; the digest is computed, the file synced and moved to its final name.
         case verifying

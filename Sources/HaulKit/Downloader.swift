@@ -29,10 +29,10 @@ public actor Downloader {
     /// Opens the store and, as configured, restores the downloads of earlier runs (``Downloader/Configuration/Storage/restoration``).
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process owns the name, or
-    ///   another program has kept the store locked for half a minute, ``DownloadError/Code/storeFailed`` when the store
-    ///   cannot be used or was written by a newer version, ``DownloadError/Code/tlsFailed`` when the file of
-    ///   certificates cannot be read, ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more
-    ///   files for even one download.
+    ///   another program has kept the store locked for half a minute, a disk code when the state folder cannot be used,
+    ///   ``DownloadError/Code/storeFailed`` when the store cannot be used or was written by a newer version,
+    ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read,
+    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more files for even one download.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // Event loops end the process when no file descriptor is left.
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
@@ -145,8 +145,7 @@ public actor Downloader {
             Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
             DownloaderMetrics(configuration.storage.name, configuration.telemetry.metrics ?? MetricsSystem.factory)
         )
-        var limits = configuration.queueLimits
-        limits.active = min(limits.active, descriptors.downloads)
+        let limits = configuration.queueLimits(within: descriptors)
         self.services = services
         self.hubs = hubs
         self.broadcast = broadcast

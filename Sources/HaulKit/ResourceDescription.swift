@@ -64,7 +64,7 @@ extension ResourceDescription {
             totalBytes = 0
             servesRanges = true
         default:
-            throw DownloadError(refusedWith: head.status)
+            throw DownloadError(refusedWith: head.status, credentials: head.credentials)
         }
         url = head.url.withoutUserInfo()
         contentType = head.status == 416 ? nil : head.mediaType

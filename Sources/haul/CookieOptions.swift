@@ -48,8 +48,7 @@ struct CookieOptions: ParsableArguments {
         if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
         }
-        // If the name is a link, its target is replaced.
-        let path = URL(fileURLWithPath: try FilePaths.absolute(saveCookies)).resolvingSymlinksInPath().path
+        let path = try Self.target(of: try FilePaths.absolute(saveCookies))
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         var isWritten = descriptor >= 0
@@ -60,6 +59,20 @@ struct CookieOptions: ParsableArguments {
         }
         guard isWritten else { throw Complaint("The cookies cannot be written to \(saveCookies).", .disk) }
     }
+
+    /// Where a path leads that may be a symbolic link, or one to another: to a file that need not be there yet. The links stay.
+    private static func target(of path: String) throws -> String {
+        var target = path
+        for _ in 0..<mostLinks {
+            // Not a link, or nothing at all.
+            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else { return target }
+            target = next.hasPrefix("/") ? next : FilePaths.join(FilePaths.folder(of: target), next)
+        }
+        throw Complaint("\(path) is a symbolic link that leads nowhere: cookies cannot be written to it.", .disk)
+    }
+
+    /// As many as Linux follows.
+    private static let mostLinks = 40
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]

@@ -16,7 +16,8 @@ enum ErrorAdvice {
         switch (error.code, self) {
         case (.diskFull, _): "Run the same command again to resume."
         case (.tlsFailed, _): "--cacert names the certificate of an authority of your own."
-        case (.refusedByServer, _) where error.status == 401: "Put them into the URL, or use --netrc or --header."
+        case (.refusedByServer, _) where error.wantsCredentials:
+            "Put them into the URL, or use --netrc or --header."
         case (.nameTooLong, .get): "Choose a shorter name with --output."
         case (.fileExists, .get): "See --output and --on-conflict."
         default: nil

@@ -67,7 +67,10 @@ struct Get: AsyncParsableCommand {
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
             if await !session.downloader.waitForHooks(within: .seconds(2)) {
                 session.display.noted("Waiting for hooks. Ctrl-C gives them ten seconds more.")
-                await session.downloader.waitForHooks(within: .seconds(30 * 86_400))
+                for lost in await session.downloader.finishHooks() {
+                    let messages = lost.count == 1 ? "A message was" : "\(lost.count) messages were"
+                    Output.error("\(messages) not delivered to the webhook at \(lost.receiver).")
+                }
             }
             return cookies.save(session.downloader.cookies, after: status)
         }
@@ -134,7 +137,7 @@ struct Get: AsyncParsableCommand {
         var request = try options.request(text)
         network.apply(to: &request)
         guard !request.needsSource || sources.refreshCommand != nil else {
-            throw ValidationError("\(text) has no URL: name a program that prints one with --refresh-command.")
+            throw ValidationError("\(URL.cut(text)) has no URL: name a program that prints one with --refresh-command.")
         }
         return request
     }

@@ -35,7 +35,8 @@ enum Interruption {
         }
         guard isFirst else { return }
         // A signal that `nohup` made the process ignore stays ignored.
-        let signals = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
+        let ending = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
+        let signals = ending + Suspension.signals
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         let code = DetachedThread.start {
             while true {
@@ -80,6 +81,7 @@ enum Interruption {
             body()
             return
         }
+        if Suspension.take(signal) { return }
         let (count, stage) = state.withLock { state in
             state.count += 1
             return (state.count, state.stage)

@@ -13,6 +13,19 @@ struct InputListTests {
 
     init() throws { haul = try HaulCommand() }
 
+    /// Of what a line holds a message needs no more than tells it from others.
+    @Test(arguments: ["http:///", "http://127.0.0.1:1/", "ftp://host/", "no URL at all "])
+    func saysLittleOfALineThatIsLong(_ beginning: String) async throws {
+        let line = beginning + String(repeating: "a", count: 1 << 20)
+        try line.write(toFile: haul.folder("list"), atomically: true, encoding: .utf8)
+        let result = try await haul.run("get", "--retries", "0", "-i", "list")
+        #expect(result.status != 0)
+        #expect(
+            result.errors.contains(beginning.prefix(5)) && result.errors.utf8.count < 2000,
+            "\(result.errors.count)"
+        )
+    }
+
     @Test func countsLinesAsEditorsDo() {
         let text = "# a list\n\n  http://a.example/ \r\n\thttp://b.example/\n#http://c.example/\r\nhttp://d.example/"
         let list = InputList(path: "list", Data(text.utf8))

@@ -92,6 +92,35 @@ struct NamedFileTests {
         await server.stop()
     }
 
+    /// To a file that is there, to one that is not, and by way of another link.
+    @Test(arguments: [["jar"], ["sub/jar"], ["second", "sub/jar"]], [true, false])
+    func cookiesGoToTheTargetOfALink(_ targets: [String], isThere: Bool) async throws {
+        let server = try await server(200)
+        try folder.makeFolder("sub")
+        let names = ["link"] + targets.dropLast()
+        for (name, target) in zip(names, targets) {
+            try FileManager.default.createSymbolicLink(atPath: folder(name), withDestinationPath: target)
+        }
+        let jar = folder(targets.last ?? "")
+        if isThere { try "old".write(toFile: jar, atomically: false, encoding: .utf8) }
+        let result = try await haul.run("get", "--save-cookies", "link", server.url("/file.bin"))
+        #expect(result.status == 0, "\(result)")
+        for (name, target) in zip(names, targets) {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder(name)) == target)
+        }
+        #expect(try String(contentsOfFile: jar, encoding: .utf8).hasPrefix("# Netscape"))
+        await server.stop()
+    }
+
+    @Test func cookiesAreNotWrittenThroughACircleOfLinks() async throws {
+        let server = try await server(200)
+        try FileManager.default.createSymbolicLink(atPath: folder("one"), withDestinationPath: "other")
+        try FileManager.default.createSymbolicLink(atPath: folder("other"), withDestinationPath: "one")
+        let result = try await haul.run("get", "--save-cookies", "one", server.url("/file.bin"))
+        #expect(result.status == 4 && result.errors.contains("leads nowhere"), "\(result)")
+        await server.stop()
+    }
+
     @Test func cookiesThatCannotBeWrittenDoNotHideTheInterruption() async throws {
         let program = try folder.makeProgram("program", "#!/bin/sh\nkill -INT $PPID; sleep 600\n")
         let result = try await haul.run(

@@ -66,13 +66,15 @@ int64_t haul_netlink_receive(int fd, void *buffer, uint64_t size);
 // Starts a thread that nothing joins, with a stack of 1 MiB. Returns 0 or an errno: then `run` is not called.
 int haul_start_thread(void *(*run)(void *), void *context);
 
-// Has these signals wake haul_await_signal instead of what they do by themselves. From one thread at a time; for programs, not for
-// libraries.
+// Has these signals wake haul_await_signal instead of ending or stopping the process. From one thread at a time; for programs, not
+// for libraries.
 int haul_catch_signals(const int32_t *signals, int count);
 // Waits for the next of them, and returns it: each one wakes it once.
 int haul_await_signal(void);
 // Lets these signals end the process again.
 void haul_release_signals(const int32_t *signals, int count);
+// Lets a signal that was caught do what it does to other programs: end the process, or stop it. Returns when it goes on.
+void haul_take_default(int signal);
 // 1 where a signal is ignored, as nohup(1) leaves SIGHUP.
 int haul_ignores_signal(int signal);
 

@@ -47,7 +47,7 @@ final class CatalogReader {
     /// The running downloads and their states.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
-        return scheduler.running.reduce(into: [:]) { states, task in
+        return scheduler.runningOrBackingOff.reduce(into: [:]) { states, task in
             let state = task.snapshot(at: now).state
             if state != .queued { states[task.id] = state }
         }

@@ -82,7 +82,7 @@ extension Downloader {
     }
 
     private static func isPresent(_ request: DownloadRequest) -> DownloadError {
-        let name = request.key.map { "the key \"\($0)\"" } ?? request.url.masked
+        let name = request.key.map { "the key \"\($0)\"" } ?? request.url.messageText
         return DownloadError(.alreadyAdded, "There is a download of \(name) already.")
     }
 

@@ -35,7 +35,7 @@ extension Downloader {
         else { return }
         var record = saved.record
         let error = FilePlacement.inUse(
-            record.partPath ?? record.request.url.masked,
+            record.partPath ?? record.request.url.messageText,
             owner: record.ownerPID
         )
         record.fail(error)

@@ -30,7 +30,7 @@ extension Downloader {
             store.owner.isAlive(owner)
         {
             // A key stands for one download.
-            if request.key != nil { throw FilePlacement.inUse(request.url.masked, owner: saved.record.ownerPID) }
+            if request.key != nil { throw FilePlacement.inUse(request.url.messageText, owner: saved.record.ownerPID) }
             return nil
         }
         let isStopping = engine.environment.isStopping

@@ -16,7 +16,7 @@ extension Downloader {
         guard readers.canRead(source.url) else {
             throw DownloadError(
                 .invalidURL,
-                "This is not an \(readers.schemes("or")) URL with a host: \(source.url.masked)."
+                "This is not an \(readers.schemes("or")) URL with a host: \(source.url.messageText)."
             )
         }
         if let task = tasks[id] { return try await replaceSource(of: task, with: source) }

@@ -3,7 +3,8 @@ extension Downloader.Configuration {
     public struct Queue: Sendable, Hashable {
         /// Largest number of downloads that run at once; less than 1 counts as 1, and the limit of open files may lower
         /// it. The others wait by priority, then in the order in which they were added. Running downloads continue when
-        /// it is lowered; the next start when fewer run. Default: 3.
+        /// it is lowered; the next start when fewer run. A download that waits for more than 2 s before its next attempt
+        /// does not count. Default: 3.
         public var maxConcurrentDownloads = 3
         /// Largest number of downloads that run at once from one host, at least 1; `nil` for no limit but
         /// ``maxConcurrentDownloads``. Default: `nil`.

@@ -44,12 +44,13 @@ extension Downloader {
 }
 
 extension Downloader.Configuration {
-    var queueLimits: DownloadQueue.Limits {
+    func queueLimits(within descriptors: DescriptorBudget) -> DownloadQueue.Limits {
         .init(
-            active: max(1, queue.maxConcurrentDownloads),
+            active: min(max(1, queue.maxConcurrentDownloads), descriptors.downloads),
             activePerHost: queue.maxPerHost.map { max(1, $0) },
             hostSpacing: max(.zero, queue.hostSpacing),
-            preempts: queue.preempts
+            preempts: queue.preempts,
+            backingOff: descriptors.backingOff
         )
     }
 }

@@ -4,8 +4,10 @@ package struct DescriptorBudget: Sendable, Equatable {
     package let downloads: Int
     /// Connections that may be open at once, over all hosts.
     package let connections: Int
+    /// Downloads that may keep their files open while they wait without a slot.
+    package let backingOff: Int
 
-    static let unlimited = DescriptorBudget(downloads: .max, connections: .max)
+    static let unlimited = DescriptorBudget(downloads: .max, connections: .max, backingOff: mostBackingOff)
 
     /// Event loops, each with three descriptors of its own, that a process of so few should have.
     package static func eventLoops(cores: Int, free: Int) -> Int { max(1, min(cores, free / 12)) }
@@ -17,7 +19,9 @@ package struct DescriptorBudget: Sendable, Equatable {
     package static func most(downloads: Int, connections: Int, eventLoops: Int) -> Int {
         let (each, isTooMany) = max(1, connections).multipliedReportingOverflow(by: 2)
         let (all, isTooMuch) = downloads.multipliedReportingOverflow(by: each.addingClamped(1))
-        return isTooMany || isTooMuch ? .max : least(eventLoops: eventLoops).addingClamped(all)
+        // A third beside them leaves enough for those that wait without a slot; see ``init(free:active:)``.
+        return isTooMany || isTooMuch
+            ? .max : least(eventLoops: eventLoops).addingClamped(all).addingClamped(min(mostBackingOff, all / 2))
     }
 
     /// - Parameters:
@@ -26,13 +30,16 @@ package struct DescriptorBudget: Sendable, Equatable {
     init(free: Int, active: Int) {
         let shared = max(Self.download, free - Self.steps)
         downloads = shared / Self.download
+        let running = min(downloads, max(1, active))
+        backingOff = min(Self.mostBackingOff, max(0, shared - Self.download * running) / 4)
         // A file each; and a connection that was just given up may still be closing while the next one opens.
-        connections = max(downloads, (shared - min(downloads, max(1, active))) / 2)
+        connections = max(downloads, (shared - running - backingOff) / 2)
     }
 
-    private init(downloads: Int, connections: Int) {
+    private init(downloads: Int, connections: Int, backingOff: Int) {
         self.downloads = downloads
         self.connections = connections
+        self.backingOff = backingOff
     }
 
     /// Few enough that a connection that is idle must not keep its descriptor for long.
@@ -44,6 +51,8 @@ package struct DescriptorBudget: Sendable, Equatable {
     private static let steps = 4
     /// A file, a connection, and the one that a redirect leads to.
     private static let download = 3
+    /// Each is in memory too.
+    private static let mostBackingOff = 1024
 }
 
 extension Int {

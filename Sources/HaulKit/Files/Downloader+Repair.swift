@@ -143,6 +143,6 @@ extension Downloader {
         guard let saved = try await store.find(request), let id = DownloadID(saved.record.id), let task = tasks[id],
             !task.isAtRest
         else { return }
-        throw FilePlacement.inUse(task.record.file ?? request.url.masked, owner: nil)
+        throw FilePlacement.inUse(task.record.file ?? request.url.messageText, owner: nil)
     }
 }

@@ -3,7 +3,7 @@ internal import Foundation
 /// Path arithmetic on plain strings, so that names with any bytes in them stay as they are.
 package enum FilePaths {
     /// The folder part: `/a/b` → `/a`, `/a` → `/`, `a` → `.`.
-    static func folder(of path: String) -> String {
+    package static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -20,6 +20,16 @@ extension Downloader {
         await notifications.finish()
         return await notifications.hooks.settle(within: limit)
     }
+
+    /// Waits until every delivery to hooks is complete or given up, for a program that is about to end. Programs have their own time
+    /// limit. A webhook that fails is tried again for at most ``HookLimits/finalRetryTime`` from this call on, whatever its
+    /// receiver asks for; one that fails after that, or would have to wait for longer, is given up with all that wait behind it.
+    ///
+    /// - Returns: what was given up for want of time, by receiver.
+    package func finishHooks() async -> [UndeliveredMessages] {
+        await notifications.finish()
+        return await notifications.hooks.settleAtLast()
+    }
 }
 
 extension HookedDownload {

@@ -15,6 +15,8 @@ public struct HookLimits: Sendable, Hashable {
     public var webhookRetry = RetryPolicy()
     /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
     public var shutDownTime = Duration.seconds(10)
+    /// Time for which a program that is done tries webhooks again before it ends; see ``Downloader/finishHooks()``.
+    package var finalRetryTime = Duration.seconds(60)
 
     /// The default limits.
     public init() {

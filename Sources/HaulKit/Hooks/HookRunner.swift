@@ -7,8 +7,14 @@ final class HookRunner: Sendable {
     private struct State {
         var hooks: [Downloader.Hook]
         /// One a webhook: each receiver gets its messages in order, and a slow one holds up no other.
-        var webhooks: [Downloader.Hook: DeliveryQueue] = [:]
+        var webhooks: [Downloader.Hook: Receiver] = [:]
         var random: SplitMix64
+    }
+
+    private struct Receiver {
+        let url: URL
+        let lane: DeliveryQueue
+        let retries = WebhookRetries()
     }
 
     private let limits: HookLimits
@@ -42,7 +48,7 @@ final class HookRunner: Sendable {
     func replace(with hooks: [Downloader.Hook]) {
         state.withLock { state in
             state.hooks = hooks
-            state.webhooks = state.webhooks.filter { hooks.contains($0.key) || !$0.value.isIdle }
+            state.webhooks = state.webhooks.filter { hooks.contains($0.key) || !$0.value.lane.isIdle }
         }
     }
 
@@ -81,7 +87,20 @@ final class HookRunner: Sendable {
         }
     }
 
-    /// The same, and the end: what is not done by then is broken off, its programs are ended, and nothing more is told.
+    /// The same without a bound of its own: programs have theirs, and webhooks are tried again for ``HookLimits/finalRetryTime`` at most.
+    /// The first message that fails after that, or would have to wait for longer, is the last one of its receiver.
+    ///
+    /// - Returns: what was given up.
+    func settleAtLast() async -> [UndeliveredMessages] {
+        let deadline = time.now() + HookLimits.bounded(limits.finalRetryTime)
+        for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.retries.end(by: deadline) }
+        _ = await settle(within: .seconds(30 * 86_400))
+        return state.withLock { $0.webhooks.values.map(\.self) }.filter { $0.retries.undelivered > 0 }
+            .map { UndeliveredMessages(receiver: Origin($0.url).text, count: $0.retries.undelivered) }
+            .sorted { $0.receiver < $1.receiver }
+    }
+
+    /// The same as ``settle(within:)``, and the end: what is not done by then is broken off, its programs are ended, and nothing more is told.
     func finish(within limit: Duration) async {
         _ = await settle(within: limit)
         let lanes = lanes
@@ -93,7 +112,7 @@ final class HookRunner: Sendable {
     // MARK: Ways
 
     private var lanes: [DeliveryQueue] {
-        [commands, notifications] + state.withLock { $0.webhooks.values.map(\.self) }
+        [commands, notifications] + state.withLock { $0.webhooks.values.map(\.lane) }
     }
 
     private func run(_ path: String, _ arguments: [String], _ message: HookMessage) -> Bool {
@@ -103,14 +122,24 @@ final class HookRunner: Sendable {
 
     private func send(to url: URL, _ secret: String?, _ message: HookMessage, _ hook: Downloader.Hook) -> Bool {
         guard let poster else { return false }
-        let (lane, seed) = state.withLock { state in
-            let lane = state.webhooks[hook] ?? DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting)
-            state.webhooks[hook] = lane
-            return (lane, state.random.next())
+        let (receiver, seed) = state.withLock { state in
+            let receiver =
+                state.webhooks[hook]
+                ?? Receiver(url: url, lane: DeliveryQueue(width: 1, mostWaiting: limits.mostWaiting))
+            state.webhooks[hook] = receiver
+            return (receiver, state.random.next())
         }
-        let webhook = Webhook(url: url, secret: secret, limits: limits, poster: poster, time: time, logger: logger)
+        let webhook = Webhook(
+            url: url,
+            secret: secret,
+            limits: limits,
+            poster: poster,
+            time: time,
+            logger: logger,
+            retries: receiver.retries
+        )
         let delivery = UUID()
-        return lane.add { await webhook.deliver(message, as: delivery, seed: seed) }
+        return receiver.lane.add { await webhook.deliver(message, as: delivery, seed: seed) }
     }
 
     private func show(_ message: HookMessage) -> Bool {

@@ -16,9 +16,12 @@ struct Webhook: Sendable {
     let poster: any WebhookPoster
     let time: EngineClock
     let logger: Logger
+    let retries: WebhookRetries
 
     /// Returns when the receiver has it, when it is given up, or when the task is cancelled.
     func deliver(_ message: HookMessage, as delivery: UUID, seed: UInt64) async {
+        // One before it could not be delivered, and there is no time left to wait for the receiver.
+        if retries.undelivered > 0 { return retries.giveUp() }
         let body = message.json
         var plan = DeliveryPlan(limits.webhookRetry, seed: seed)
         while !Task.isCancelled {
@@ -44,8 +47,7 @@ struct Webhook: Sendable {
                 return
             case .retry(let wait):
                 logger.debug("webhook \(Origin(url).text): \(delivery) again in \(wait), \(answer)")
-                // Ends early only by cancellation, which the loop sees.
-                try? await time.sleep(HookLimits.bounded(wait))
+                guard await retries.wait(HookLimits.bounded(wait), time) else { return retries.giveUp() }
             }
         }
     }

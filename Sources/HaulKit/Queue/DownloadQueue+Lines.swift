@@ -97,7 +97,7 @@ extension DownloadQueue {
                 precedes: { Self.wakesBefore($0, $1, busy) },
                 moved: { busy[$0]?.wakingPlace = $1 }
             )
-            if work.running.isEmpty, work.startedAt == nil { busy[host] = nil }
+            if work.running.isEmpty, work.backingOff == 0, work.startedAt == nil { busy[host] = nil }
         }
         let isOpen = couldStart && busy[host]?.startedAt == nil
         open.set(
@@ -119,6 +119,7 @@ extension DownloadQueue {
 
     /// Whether the host's own limit lets its first download start, be it in the slot of another one there.
     private func hasSlot(_ host: Int) -> Bool {
+        if isBackedOff(host) { return false }
         let running = busy[host]?.running.count ?? 0
         if running != mostPerHost { return running < mostPerHost }
         guard let first = hosts[host].line.first, let last = busy[host]?.running.first else { return false }

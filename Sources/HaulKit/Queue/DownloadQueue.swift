@@ -17,6 +17,8 @@ struct DownloadQueue: Sendable {
         var hostSpacing: Duration = .zero
         /// Whether a download takes the slot of one of lower priority, rather than wait for a free one.
         var preempts = false
+        /// Downloads that back off without a slot at once: each keeps its file open. One more keeps its slot.
+        var backingOff = 1024
     }
 
     struct Item: Sendable, Equatable {
@@ -42,8 +44,10 @@ struct DownloadQueue: Sendable {
 
     var waiting = QueueTable()
     var underWay = QueueTable()
+    /// Downloads that back off without a slot; they come back by ``enqueue(_:)``.
+    var backingOff = QueueTable()
     var hosts = QueueHosts()
-    /// Hosts at which something runs, or that rest.
+    /// Hosts at which something runs or backs off, or that rest.
     var busy: [Int: BusyHost] = [:]
     /// Hosts that could start their first download if there is a slot, by that download.
     var open = IndexedHeap()
@@ -61,6 +65,8 @@ struct DownloadQueue: Sendable {
     struct BusyHost: Sendable {
         /// Its downloads that run, the one first that gives up its slot first.
         var running = IndexedHeap()
+        /// How many of its downloads back off without a slot.
+        var backingOff = 0
         var yieldingPlace = IndexedHeap.outside
         var wakingPlace = IndexedHeap.outside
         /// The moment of its last start; nil once it has rested.
@@ -77,9 +83,11 @@ struct DownloadQueue: Sendable {
     func waits(_ id: DownloadID) -> Bool { waiting.number(of: id) != nil }
     func runs(_ id: DownloadID) -> Bool { underWay.number(of: id) != nil }
 
-    /// Puts a download in the line; nothing changes if it waits or runs already.
+    /// Puts a download in the line; nothing changes if it waits or runs already. One that backed off keeps the priority and the
+    /// position that it had.
     mutating func enqueue(_ item: Item) {
         guard !waits(item.id), !runs(item.id) else { return }
+        if let number = backingOff.number(of: item.id) { return endBackOff(number) }
         let priority = min(item.priority, QueueTable.Item.urged - 1)
         let host = hosts.number(of: item.host)
         wait(item.id, .init(priority: priority, position: item.position, host: Int32(host)))
@@ -112,13 +120,16 @@ struct DownloadQueue: Sendable {
             stopWaiting(number)
         } else if let number = underWay.number(of: id) {
             stopRunning(number)
+        } else if let number = backingOff.number(of: id) {
+            stopBackingOff(number)
         }
     }
 
     /// Sends home all that wait, at a cost that does not grow with how many they are, but for freeing their hosts.
     mutating func removeAllWaiting() {
         let old = self
-        (waiting, underWay, hosts, busy) = (QueueTable(), QueueTable(), QueueHosts(), [:])
+        (waiting, underWay, backingOff) = (QueueTable(), QueueTable(), QueueTable())
+        (hosts, busy) = (QueueHosts(), [:])
         (open, closed, waking, yielding) = (IndexedHeap(), IndexedHeap(), IndexedHeap(), IndexedHeap())
         pausedHosts = []
         for host in old.pausedHosts {
@@ -131,6 +142,11 @@ struct DownloadQueue: Sendable {
             item.host = Int32(hosts.number(of: old.hosts.name(Int(item.host))))
             run(id, item)
         }
+        for (id, item) in zip(old.backingOff.all, old.backingOff.items) {
+            var item = item
+            item.host = Int32(hosts.number(of: old.hosts.name(Int(item.host))))
+            beginBackOff(id, item)
+        }
     }
 
     private mutating func move(_ id: DownloadID, _ change: (inout QueueTable.Item) -> Void) {
@@ -140,6 +156,8 @@ struct DownloadQueue: Sendable {
         } else if let number = underWay.number(of: id) {
             change(&underWay.items[number])
             settleRunning(number)
+        } else if let number = backingOff.number(of: id) {
+            change(&backingOff.items[number])
         }
     }
 }

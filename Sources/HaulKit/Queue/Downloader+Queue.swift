@@ -27,7 +27,8 @@ extension Downloader {
     }
 
     /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
-    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it.
+    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it; one that waits before its
+    /// next attempt makes it at once, whatever the server asked for.
     ///
     /// - Throws: as ``setPriority(_:of:)-(_,DownloadID)``.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
@@ -35,6 +36,7 @@ extension Downloader {
         try checkIsOpen()
         scheduler.queue.urge(id)
         scheduler.startQueuedDownloads()
+        if let task = tasks[id], case .backingOff = task.machine.state { task.endWait() }
     }
 
     /// A position in the queue.

@@ -151,8 +151,8 @@ final class IdleMonitor: IdleWatchDelegate {
 
     /// A download waits, runs, is held or is being added.
     private var hasWork: Bool {
-        scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || catalog.pendingAdditions > 0
-            || !environment.space.isEmpty || isAnyHeldByConditions
+        scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || !scheduler.queue.allBackingOff.isEmpty
+            || catalog.pendingAdditions > 0 || !environment.space.isEmpty || isAnyHeldByConditions
     }
 
     /// Conditions hold nothing while the queue is open: the tasks are not looked at one by one.

@@ -50,7 +50,7 @@ extension Scheduler {
         queue.isShut = !reasons.isEmpty
         queue.servesThisMachine = !conditions.isOutsideHours
         if !reasons.isEmpty {
-            for task in running {
+            for task in runningOrBackingOff {
                 guard let reason = conditions.reason(forHost: task.record.host ?? "") else { continue }
                 task.send(.held(reason))
             }

@@ -10,6 +10,9 @@ final class Scheduler {
     static let readTogether = 256
     /// Number of downloads that are in memory before they get their slots.
     private static let readAhead = 64
+    /// Longest wait before another attempt for which a download keeps its slot. Another download makes little of a shorter time: it
+    /// has to find the host and open a connection first, and the one that waits may have to stand behind it afterwards.
+    private static let longestWaitWithSlot = Duration.seconds(2)
 
     let environment: TaskEnvironment
     let catalog: DownloadCatalog
@@ -40,6 +43,8 @@ final class Scheduler {
 
     /// The tasks that have a slot.
     var running: [DownloadTask] { queue.running.compactMap { tasks[$0] } }
+    /// Those, and the tasks that back off without one.
+    var runningOrBackingOff: [DownloadTask] { running + queue.allBackingOff.compactMap { tasks[$0] } }
 
     // MARK: Slots
 
@@ -55,8 +60,27 @@ final class Scheduler {
         grantsSinceReading += granted.count
         if grantsSinceReading >= Self.readAhead / 2 { readAhead() }
         wake(at: queue.nextGrant(after: now), now)
-        environment.metrics.lines(running: queue.running.count, waiting: queue.waitingCount)
+        environment.metrics.lines(
+            running: queue.running.count,
+            waiting: queue.waitingCount,
+            backingOff: queue.allBackingOff.count
+        )
         idle.changed()
+    }
+
+    /// The task waits before its next attempt. If that is for long, its slot is the next download's; the caller hands it out.
+    func backsOff(_ task: DownloadTask, for wait: Duration) {
+        if wait > Self.longestWaitWithSlot { queue.backOff(task.id) }
+    }
+
+    /// The wait of the task is over: where it has left its slot, it takes its place in the queue again.
+    ///
+    /// - Returns: whether it has a slot.
+    func hasBackedOff(_ task: DownloadTask) -> Bool {
+        if queue.runs(task.id) { return true }
+        queue.enqueue(task.queueItem)
+        startQueuedDownloads()
+        return queue.runs(task.id)
     }
 
     /// Asks again when a host has had its pause.

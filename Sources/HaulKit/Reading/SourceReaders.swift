@@ -26,7 +26,7 @@ package struct SourceReaders: Sendable {
         guard let scheme = url.scheme else {
             throw DownloadError(
                 .invalidURL,
-                "This is no URL: \(url.masked). It should begin with http:// or https://."
+                "This is no URL: \(url.messageText). It should begin with http:// or https://."
             )
         }
         guard let reader = reader(ofScheme: scheme) else { throw unsupported(scheme) }

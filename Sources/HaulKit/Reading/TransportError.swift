@@ -13,6 +13,9 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         case connectionLost
         /// A certificate that is not trusted or not for this host; a handshake that broke off is `connectionLost`.
         case tlsRefused
+        /// The proxy could not do what it was asked now; the detail says why.
+        case proxyFailed
+        /// The proxy will not do it, however often it is asked.
         case proxyRefused
         case tooManyRedirects, insecureRedirect, badRedirect
         /// What came is not HTTP, or more header than any server needs.
@@ -25,6 +28,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
     let report: DownloadError?
     /// The host that redirects led to, and that it failed at; nil where it is the one of the request.
     private(set) var host: String?
+    /// The proxy that failed, as ``ProxySettings/Proxy/description`` names it; nil where it is not a proxy's failure.
+    private(set) var proxy: String?
 
     package init(_ kind: Kind, _ detail: String = "") {
         self.kind = kind
@@ -37,6 +42,13 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         kind = .connectionFailed
         detail = ""
         report = error
+    }
+
+    /// The same failure of a proxy, before it has reached a server.
+    func of(_ proxy: ProxySettings.Proxy) -> TransportError {
+        var error = self
+        error.proxy = proxy.description
+        return error
     }
 
     /// The same failure of another host than the request's, which redirects led to.

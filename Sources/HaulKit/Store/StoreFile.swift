@@ -39,8 +39,7 @@ struct StoreFile {
             lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
             owner = try StoreOwner(FilePaths.join(folder, name + ".owners"))
         } catch {
-            if error.kind == .tooManyOpenFiles { throw DownloadError(error) }
-            throw DownloadError(.storeFailed, "The state folder cannot be used. \(error.sentence)")
+            throw Self.error(error, "The state folder \(folder) cannot be used.")
         }
         let path = FilePaths.join(folder, name + ".sqlite")
         // One process at a time creates, migrates or sets aside. Before the lock of the users: one that waits here is none yet.
@@ -193,16 +192,23 @@ struct StoreFile {
         throw StoreContention.isLocked(path)
     }
 
+    /// What the disk refused, with the disk's own code: nothing is wrong with a store that cannot be reached.
+    private static func error(_ error: DiskError, _ sentence: String) -> DownloadError {
+        if error.kind == .tooManyOpenFiles { return DownloadError(error) }
+        let code = DownloadError(error).code
+        // A file in the place of the folder.
+        return DownloadError(code == .fileExists ? .diskFailed : code, "\(sentence) \(error.sentence)")
+    }
+
     static func error(_ error: any Error, _ path: String) -> DownloadError {
         if let error = error as? DownloadError { return error }
-        if let error = error as? DiskError, error.kind == .tooManyOpenFiles { return DownloadError(error) }
-        if let error = error as? DiskError {
-            return DownloadError(.storeFailed, "The store cannot be opened. \(error.sentence)")
-        }
+        if let error = error as? DiskError { return Self.error(error, "The store \(path) cannot be opened.") }
         switch (error as? DatabaseError)?.resultCode {
         case .SQLITE_FULL: return DownloadError(DiskError(.full, call: "write", path: path))
         case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
             return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
+        case .SQLITE_READONLY: return DownloadError(.readOnly, "The store \(path) cannot be written: it is read-only.")
+        case .SQLITE_PERM: return DownloadError(DiskError(.permissionDenied, call: "open", path: path))
         case .SQLITE_BUSY, .SQLITE_LOCKED: return StoreContention.isLocked(path)
         default: break
         }

@@ -4,9 +4,7 @@ extension Engine {
     func apply(_ new: Downloader.Configuration) {
         let old = environment.configuration
         environment.configuration = new
-        var limits = new.queueLimits
-        limits.active = min(limits.active, environment.services.descriptors.downloads)
-        scheduler.queue.limits = limits
+        scheduler.queue.limits = new.queueLimits(within: environment.services.descriptors)
         environment.space.setLimits(
             reserve: new.storage.reservedDiskSpace,
             quota: new.storage.diskQuota,

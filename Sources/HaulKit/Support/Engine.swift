@@ -60,6 +60,8 @@ extension Engine: DownloadTaskDelegate {
         return false
     }
 
+    func taskBacksOff(_ task: DownloadTask, for wait: Duration) { scheduler.backsOff(task, for: wait) }
+    func taskHasBackedOff(_ task: DownloadTask) -> Bool { scheduler.hasBackedOff(task) }
     func taskLeavesQueue(_ task: DownloadTask) { scheduler.queue.leave(task.id) }
     func taskWaitsForSpace(_ task: DownloadTask) { holds.startPolling() }
     func taskStartsBody(_ task: DownloadTask) { ticker.start() }

@@ -17,6 +17,23 @@ extension URL {
         return (parts.string ?? "(unreadable URL)") + (hasQuery ? "?***" : "")
     }
 
+    /// ``masked``, of as many characters as a message can hold.
+    package var messageText: String { Self.cut(masked) }
+
+    /// A text from outside, of as many characters as a message can hold.
+    package static func cut(_ text: String) -> String {
+        guard
+            let end = text.unicodeScalars.index(
+                text.startIndex,
+                offsetBy: mostCharacters,
+                limitedBy: text.endIndex
+            ), end < text.endIndex
+        else { return text }
+        return String(text.unicodeScalars[..<end]) + "…"
+    }
+
+    private static let mostCharacters = 300
+
     /// A text that is meant to be a URL and has no host: what stands before an `@` may be a password, and a query a token.
     package static func maskedWithoutHost(_ text: String) -> String {
         let scheme = text.range(of: "://").map { String(text[..<$0.upperBound]) } ?? ""

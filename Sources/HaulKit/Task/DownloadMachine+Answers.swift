@@ -62,7 +62,8 @@ extension DownloadMachine {
             var decision = RetryClassifier.decision(
                 on: refusal,
                 host: head.url.host ?? "",
-                isRedirected: head.isRedirected
+                isRedirected: head.isRedirected,
+                credentials: head.credentials
             )
             if case .status(let status) = refusal, (400...410).contains(status), decision.isWorthRetrying,
                 status != 408

@@ -70,7 +70,7 @@ extension DownloadMachine {
         var asks: [Action] = []
         if question.link == link.number {
             guard patience.asksForLink() else { return nil }
-            link.refuse(status, DownloadError(refusedWith: status))
+            link.refuse(status, DownloadError(refusedWith: status, credentials: head.credentials))
             asks = link.ask(.refused(status: status))
         }
         let actions = transfer.drop(id) + asks + transfer.schedule(&sources, at: now)

@@ -69,6 +69,8 @@ extension DownloadTask {
 
     /// The download has got a slot.
     func start() {
+        // It goes on where it was, once its wait is over.
+        if case .backingOff = machine.state { return }
         let limit = environment.pool.learnedLimit(of: Origin(machine.settings.url))
         send(.hostKnown(limit: limit, linkExpiresAt: linkExpiry))
         environment.metrics.start()

@@ -58,10 +58,32 @@ extension DownloadTask {
     private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration) {
         timer?.cancel()
         timer = environment.spawner.start(self, after: wait, environment.services.time.sleep) { task, _ in
-            // A later one may have been set meanwhile. One that has fired must not keep its download in memory.
-            if task.machine.isWaiting(for: id) { task.timer = nil }
-            task.receive(.timerFired(id))
+            // A later one may have been set meanwhile.
+            if task.machine.isWaiting(for: id) { task.endWait(id) }
         }
+    }
+
+    private func endWait(_ id: DownloadMachine.TimerID) {
+        // One that has fired must not keep its download in memory.
+        timer = nil
+        if regainSlot() { receive(.timerFired(id)) }
+    }
+
+    /// Makes the next attempt now, where the download waits for one.
+    func endWait() {
+        timer?.cancel()
+        endWait(DownloadMachine.TimerID(number: machine.timers))
+    }
+
+    /// Ends a wait before the next attempt, during which another download may have got the slot.
+    ///
+    /// - Returns: false when no slot is free: the download is queued.
+    private func regainSlot() -> Bool {
+        guard case .backingOff = machine.state, environment.delegate?.taskHasBackedOff(self) == false else {
+            return true
+        }
+        send(.slotWithdrawn)
+        return false
     }
 
     // MARK: Links
@@ -84,6 +106,8 @@ extension DownloadTask {
 
     /// Continues from another URL of the same file. Returns when the URL is recorded.
     func replaceSource(with source: DownloadSource, isolation: isolated (any Actor)? = #isolation) async {
+        // The machine makes the next attempt at once.
+        _ = regainSlot()
         send(.sourceReplaced(adopt(source)))
         recordLink()
         hub.progressed(present())

@@ -53,7 +53,7 @@ extension DownloadTask {
         // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
         if file == nil, environment.configuration.storage.restoration == .onRequest {
             guard try await services.store.claim(record.id) else {
-                throw FilePlacement.inUse(machine.settings.url.masked, owner: nil)
+                throw FilePlacement.inUse(machine.settings.url.messageText, owner: nil)
             }
         }
         own()

@@ -48,6 +48,7 @@ extension DownloadTask {
         case .paused, .completed, .failed, .cancelled:
             environment.delegate?.taskLeavesQueue(self)
             environment.pool.forget(id)
+        case .backingOff(let until, _): environment.delegate?.taskBacksOff(self, for: until - services.time.now())
         default: break
         }
         noteDiskUse()

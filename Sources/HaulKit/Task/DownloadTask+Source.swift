@@ -83,7 +83,7 @@ extension DownloadTask {
         case .success(let source):
             let error = DownloadError(
                 .sourceFailed,
-                "The source provider returned no \(services.readers.schemes("or")) URL with a host: \(source.url.masked)."
+                "The source provider returned no \(services.readers.schemes("or")) URL with a host: \(source.url.messageText)."
             )
             return .sourceFailed(id, error)
         case .failure(let error):

@@ -13,6 +13,10 @@ enum RetryClassifier {
             return Decision(isWorthRetrying: retry, error: DownloadError(code, message, cause: cause))
         }
         let host = failure.host ?? host
+        if let proxy = failure.proxy {
+            let (retry, message) = text(of: failure.kind, ofProxy: proxy, host)
+            return decision(retry, .proxyFailed, message)
+        }
         // Whether to retry, and why:
         return switch failure.kind {
         case .invalidURL:  // it will not become valid
@@ -47,6 +51,8 @@ enum RetryClassifier {
                 .tlsFailed,
                 "The certificate of \(host) could not be verified by the trusted authorities."
             )
+        case .proxyFailed:  // the server that it could not reach may be there again
+            decision(true, .proxyFailed, "The proxy did not reach \(host).")
         case .proxyRefused:  // its settings do not change by waiting
             decision(false, .proxyFailed, "The proxy did not make the connection to \(host).")
         case .tooManyRedirects:
@@ -64,7 +70,28 @@ enum RetryClassifier {
         }
     }
 
-    static func decision(on refusal: RangeResponse.Refusal, host: String, isRedirected: Bool) -> Decision {
+    /// Whether to ask a proxy again that failed, and how to say so.
+    private static func text(of kind: TransportError.Kind, ofProxy proxy: String, _ host: String) -> (Bool, String) {
+        switch kind {
+        case .nameNotResolved:
+            (true, "The name of the proxy \(proxy) could not be found. Check the proxy settings and the network.")
+        case .connectionRefused:  // one that restarts
+            (true, "The proxy \(proxy) refuses connections. Check the proxy settings, or try again later.")
+        case .connectTimeout: (true, "The proxy \(proxy) did not answer in time.")
+        case .malformedResponse: (true, "The proxy \(proxy) sent an answer that is not proper HTTP.")
+        case .proxyFailed: (true, "The proxy \(proxy) did not reach \(host).")
+        case .proxyRefused: (false, "The proxy \(proxy) did not make the connection to \(host).")
+        default: (true, "No connection to the proxy \(proxy) could be made. Check the proxy settings and the network.")
+        }
+    }
+
+    /// - Parameter credentials: where those of the request came from that was refused.
+    static func decision(
+        on refusal: RangeResponse.Refusal,
+        host: String,
+        isRedirected: Bool,
+        credentials: CredentialSource? = nil
+    ) -> Decision {
         switch refusal {
         case .webPage:  // the portal goes away once the user has logged in; what is on disk is kept
             Decision(
@@ -95,7 +122,7 @@ enum RetryClassifier {
         case .status(let status):
             Decision(
                 isWorthRetrying: isWorthRetrying(status: status, isRedirected: isRedirected),
-                error: DownloadError(refusedWith: status)
+                error: DownloadError(refusedWith: status, credentials: credentials)
             )
         }
     }

@@ -62,6 +62,12 @@ protocol DownloadTaskDelegate: AnyObject {
     ///
     /// - Returns: whether it has a slot.
     func taskIsQueued(_ task: DownloadTask) -> Bool
+    /// The task waits before its next attempt: another may get its slot meanwhile.
+    func taskBacksOff(_ task: DownloadTask, for wait: Duration)
+    /// The wait before the next attempt is over.
+    ///
+    /// - Returns: whether the task has a slot; without one it is in the queue.
+    func taskHasBackedOff(_ task: DownloadTask) -> Bool
     /// The task neither waits nor runs any more.
     func taskLeavesQueue(_ task: DownloadTask)
     /// The task is paused until the disk has space.

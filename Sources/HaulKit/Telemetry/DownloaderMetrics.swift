@@ -11,6 +11,7 @@ struct DownloaderMetrics: Sendable {
     private let duration: Metrics.Timer
     private let running: Gauge
     private let waiting: Gauge
+    private let backingOff: Gauge
     private let failed: [DownloadError.Code: Counter]
     private let held: [HoldReason: Counter]
 
@@ -43,6 +44,7 @@ struct DownloaderMetrics: Sendable {
         )
         running = gauge("running")
         waiting = gauge("waiting")
+        backingOff = gauge("backingOff")
     }
 
     /// A download got a slot.
@@ -50,9 +52,10 @@ struct DownloaderMetrics: Sendable {
 
     func receive(_ count: Int64) { bytes.increment(by: count) }
 
-    func lines(running: Int, waiting: Int) {
+    func lines(running: Int, waiting: Int, backingOff: Int) {
         self.running.record(running)
         self.waiting.record(waiting)
+        self.backingOff.record(backingOff)
     }
 
     /// - Parameter seconds: from the first start to the end.

@@ -10,19 +10,33 @@ final class ProxyHandler: ChannelInboundHandler {
     }
 
     private let authorization: String?
+    private let reply: UInt8
+    private let greeting: [UInt8]?
     private let record: (TestProxy.Entry) -> Void
     private var phase: Phase
     private var received = ByteBuffer()
     private var isDialing = false
     private var origin: (authority: String, channel: any Channel)?
 
-    init(kind: TestProxy.Kind, authorization: String?, record: @escaping (TestProxy.Entry) -> Void) {
+    init(
+        kind: TestProxy.Kind,
+        authorization: String?,
+        reply: UInt8,
+        greeting: [UInt8]?,
+        record: @escaping (TestProxy.Entry) -> Void
+    ) {
         self.authorization = authorization
+        self.reply = reply
+        self.greeting = greeting
         self.record = record
         phase = kind == .http ? .http : .socksGreeting
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if let greeting {
+            received.clear()
+            return refuse(context.channel, with: greeting)
+        }
         var buffer = unwrapInboundIn(data)
         received.writeBuffer(&buffer)
         proceed(context.channel)
@@ -96,6 +110,10 @@ final class ProxyHandler: ChannelInboundHandler {
         let authority = "\(host):\(port)"
         record(TestProxy.Entry(method: "SOCKS5", target: authority, headers: []))
         let bound: [UInt8] = [0, 1, 0, 0, 0, 0, 0, 0]
+        if reply != 0 {
+            refuse(client, with: [5, reply] + bound)
+            return false
+        }
         dial(host, port, authority: authority, for: client, refusal: [5, 5] + bound) { [self] _ in
             phase = .tunnel
             client.writeAndFlush(ByteBuffer(bytes: [5, 0] + bound), promise: nil)

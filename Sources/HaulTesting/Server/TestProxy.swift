@@ -45,12 +45,26 @@ package final class TestProxy: Sendable {
     ///   - kind: the protocol it speaks.
     ///   - port: the port to listen on; 0 for any.
     ///   - authorization: the `Proxy-Authorization` an HTTP proxy insists on; without it the answer is 407.
-    package static func start(_ kind: Kind, port: Int = 0, authorization: String? = nil) async throws -> TestProxy {
+    ///   - reply: what a SOCKS proxy replies to each request (RFC 1928 §6); 0 to make the connection.
+    ///   - greeting: what it sends as soon as it is spoken to, in place of what its protocol says; then it closes.
+    package static func start(
+        _ kind: Kind,
+        port: Int = 0,
+        authorization: String? = nil,
+        reply: UInt8 = 0,
+        greeting: [UInt8]? = nil
+    ) async throws -> TestProxy {
         let log = ServerLog<Entry>()
         let channel = try await TestServer.listen(port: port) { channel in
             guard log.opened(channel) != nil else { return channel.closeTransport() }
             let record: (Entry) -> Void = { entry in _ = log.record { _ in entry } }
-            let handler = ProxyHandler(kind: kind, authorization: authorization, record: record)
+            let handler = ProxyHandler(
+                kind: kind,
+                authorization: authorization,
+                reply: reply,
+                greeting: greeting,
+                record: record
+            )
             try channel.pipeline.syncOperations.addHandler(handler)
         }
         return TestProxy(channel: channel, port: channel.localAddress?.port ?? port, log: log, kind: kind)

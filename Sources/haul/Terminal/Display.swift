@@ -1,3 +1,4 @@
+import Foundation
 import HaulKit
 
 /// Shows the downloads of one command.
@@ -30,7 +31,7 @@ extension Display {
     func progressed(_ snapshot: DownloadSnapshot) {}
     func expects(_ count: Int) {}
     func refused(_ url: String, _ error: DownloadError, at place: String?) {
-        Output.error("\(place.map { $0 + ": " } ?? "")\(url): \(advice.text(error))")
+        Output.error("\(place.map { $0 + ": " } ?? "")\(URL.cut(url)): \(advice.text(error))")
     }
     func unreadable(_ line: Wanted.Unreadable) { Output.error("\(line.place): \(line.text): \(line.reason)") }
     func noted(_ text: String) { Output.note(text) }
@@ -45,7 +46,7 @@ struct QuietDisplay: Display {
 
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
         if case .failed(let error) = outcome, error.code != .shutDown {
-            Output.error("\(snapshot.url.masked): \(advice.text(error))")
+            Output.error("\(snapshot.url.messageText): \(advice.text(error))")
         }
     }
 }

@@ -22,11 +22,11 @@ final class PlainDisplay: Display {
             guard isFirst else { return }
             let size = snapshot.totalBytes.map { ", " + Format.bytes($0) } ?? ""
             let resumed = snapshot.receivedBytes > 0 ? ", from " + Format.bytes(snapshot.receivedBytes) : ""
-            Output.note("\(snapshot.url.masked) -> \(snapshot.path ?? "?")\(size)\(resumed)", .passing)
+            Output.note("\(snapshot.url.messageText) -> \(snapshot.path ?? "?")\(size)\(resumed)", .passing)
         case .waiting:
-            Output.note("\(snapshot.url.masked): \(Format.waiting(snapshot))", .passing)
+            Output.note("\(snapshot.url.messageText): \(Format.waiting(snapshot))", .passing)
         case .paused:
-            if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.masked): \(reason)", .passing) }
+            if let reason = Format.held(snapshot) { Output.note("\(snapshot.url.messageText): \(reason)", .passing) }
         default: break
         }
     }
@@ -40,7 +40,7 @@ final class PlainDisplay: Display {
         case .failed(let error) where error.code == .shutDown: break
         case .failed(let error):
             state.withLock { $0.started[snapshot.id] = nil }
-            Output.error("\(snapshot.url.masked): \(advice.text(error))")
+            Output.error("\(snapshot.url.messageText): \(advice.text(error))")
         case .cancelled: break
         }
     }

@@ -5,7 +5,9 @@ import HaulKit
 enum ProgressLine {
     /// A file's line: name, bar, percent, size, speed, time left; what does not fit is left out, the name last.
     static func of(_ snapshot: DownloadSnapshot, columns: Int) -> String {
-        let name = VisibleText.line(snapshot.path.map { ($0 as NSString).lastPathComponent } ?? snapshot.url.masked)
+        let name = VisibleText.line(
+            snapshot.path.map { ($0 as NSString).lastPathComponent } ?? snapshot.url.messageText
+        )
         switch snapshot.state {
         case .waiting:
             return Format.fit("\(name)  \(Format.waiting(snapshot))", columns)

@@ -6,6 +6,13 @@ enum Terminal {
         isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
+    /// False in the background, where the terminal is the shell's.
+    static var isOurs: Bool {
+        let group = tcgetpgrp(STDERR_FILENO)
+        // Not that of our session, and so no shell's of it either.
+        return group < 0 || group == getpgrp()
+    }
+
     /// Columns and rows now; they change when the window does.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()

@@ -4,7 +4,7 @@ import OrderedCollections
 import Synchronization
 
 /// A live display at the bottom of the terminal: a line a running file, then a total. Finished files scroll up.
-final class TerminalDisplay: Display {
+final class TerminalDisplay: Display, Suspension.Participant {
     private struct State {
         var snapshots: [DownloadID: DownloadSnapshot] = [:]
         /// Those that have not ended.
@@ -15,6 +15,8 @@ final class TerminalDisplay: Display {
         /// Cells of each line that is on the screen now.
         var drawn: [Int] = []
         var isClosed = false
+        /// The process is about to be stopped.
+        var isSuspended = false
     }
     let advice: ErrorAdvice
     private let isVerbose: Bool
@@ -31,6 +33,27 @@ final class TerminalDisplay: Display {
             while (try? await Task.sleep(for: .milliseconds(200))) != nil { self?.draw(above: nil) }
         }
         timer.withLock { $0 = task }
+        Suspension.follow(self)
+    }
+
+    func suspend() {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            Output.write(Self.erase(state.drawn, columns: Terminal.size.columns))
+            (state.drawn, state.isSuspended) = ([], true)
+        }
+    }
+
+    func resume() {
+        let isOpen = state.withLock { state in
+            // Stopped by another signal, it could not clear the screen: what it drew stays there.
+            if !state.isSuspended { state.drawn = [] }
+            state.isSuspended = false
+            return !state.isClosed
+        }
+        guard isOpen else { return }
+        if Terminal.isOurs { Terminal.hideCursor() }
+        draw(above: nil)
     }
 
     func added(_ snapshot: DownloadSnapshot) {
@@ -69,13 +92,13 @@ final class TerminalDisplay: Display {
             draw(above: Format.completed(completed, since: start?.at, from: start?.bytes ?? 0))
             if isatty(STDOUT_FILENO) == 0 { Output.result(completed.path) }
         case .failed(let error) where error.code == .shutDown: break
-        case .failed(let error): draw(above: "haul: \(snapshot.url.masked): \(advice.text(error))")
+        case .failed(let error): draw(above: "haul: \(snapshot.url.messageText): \(advice.text(error))")
         case .cancelled: break
         }
     }
 
     func refused(_ url: String, _ error: DownloadError, at place: String?) {
-        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(url): \(advice.text(error))")
+        draw(above: "haul: \(place.map { $0 + ": " } ?? "")\(URL.cut(url)): \(advice.text(error))")
     }
 
     func unreadable(_ line: Wanted.Unreadable) { draw(above: "haul: \(line.place): \(line.text): \(line.reason)") }
@@ -98,11 +121,11 @@ final class TerminalDisplay: Display {
         state.withLock { state in
             // While the terminal is behind, only lasting lines are written; the display follows when it has caught up.
             let isBehind = Output.isBehind
-            guard !state.isClosed, text != nil || !isBehind else { return }
+            guard !state.isClosed, text != nil || !isBehind && !state.isSuspended else { return }
             let (columns, rows) = Terminal.size
             var screen = Self.erase(state.drawn, columns: columns)
             if let text { screen += VisibleText.line(text) + "\n" }
-            let lines = isBehind ? [] : lines(state, columns: columns - 1, rows: rows)
+            let lines = isBehind || state.isSuspended ? [] : lines(state, columns: columns - 1, rows: rows)
             screen += lines.map { $0 + "\n" }.joined()
             state.drawn = lines.map(Format.width)
             Output.write(screen)
@@ -111,10 +134,14 @@ final class TerminalDisplay: Display {
 
     private func lines(_ state: State, columns: Int, rows: Int) -> [String] {
         let all = state.order.compactMap { state.snapshots[$0] }
-        let running = all.filter {
+        var running = all.filter {
             [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
         }
         let most = max(1, rows - 3)
+        // Those that wait before a retry may be many, and must not hide those that do something.
+        if running.count > most {
+            running = running.filter { $0.state != .waiting } + running.filter { $0.state == .waiting }
+        }
         var lines = running.prefix(most).map { ProgressLine.of($0, columns: columns) }
         if isVerbose {
             lines = Array(

@@ -8,7 +8,7 @@ import Testing
         let budget = DescriptorBudget(free: free, active: 3)
         #expect(budget.downloads >= 1 && budget.connections >= budget.downloads)
         if free >= DescriptorBudget.least(eventLoops: 0) {
-            #expect(min(3, budget.downloads) + 2 * budget.connections <= max(3, free))
+            #expect(min(3, budget.downloads) + budget.backingOff + 2 * budget.connections <= max(3, free))
         }
     }
 

@@ -40,6 +40,39 @@ struct WebhookTests {
         if let failure { throw failure }
     }
 
+    @Test func waitsAtLastNoLongerThanItsBoundForAReceiverThatAsksForMore() async throws {
+        try await run(
+            receiving: { _ in .empty(503, "Service Unavailable", headers: [("Retry-After", "86400")]) }
+        ) { runner, server in
+            for _ in 0..<3 { runner.tell(try .sample(.started)) }
+            let lost = await runner.settleAtLast()
+            #expect(lost == [UndeliveredMessages(receiver: "http://127.0.0.1:\(server.port)", count: 3)])
+            // The first one has told that the receiver takes none.
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func givesUpAtLastWhatIsWaitingAlready() async throws {
+        try await run(
+            limits: { $0.finalRetryTime = .zero },
+            receiving: { _ in .empty(503, "Service Unavailable", headers: [("Retry-After", "86400")]) }
+        ) { runner, server in
+            runner.tell(try .sample(.started))
+            while server.requests.isEmpty { await Task.yield() }
+            #expect(await runner.settleAtLast().map(\.count) == [1])
+        }
+    }
+
+    @Test func triesAgainAtLastWithinItsBound() async throws {
+        try await run(
+            receiving: { $0.requestNumber < 3 ? .empty(503, "Service Unavailable") : .empty(200, "OK") }
+        ) { runner, server in
+            runner.tell(try .sample(.started))
+            #expect(await runner.settleAtLast().isEmpty)
+            #expect(server.requests.count == 3)
+        }
+    }
+
     @Test func bringsMessagesInOrderAndSigned() async throws {
         try await run(receiving: { _ in .empty(204, "No Content") }) { runner, server in
             let messages: [HookMessage] = [

@@ -143,6 +143,9 @@ final class Life: @unchecked Sendable {
         configuration.retry.base = .milliseconds(50)
         configuration.retry.cap = .milliseconds(800)
         configuration.retry.attempts = 12
+        // Waits for which a download gives up its slot, also where another one wants it.
+        if seed.isMultiple(of: 5) { (configuration.retry.base, configuration.retry.cap) = (.seconds(3), .seconds(30)) }
+        configuration.queue.maxConcurrentDownloads = Int(1 + seed % 3)
         configuration.retry.retryAfterCap = .seconds(5)
         configuration.storage.batchBytes = 16 << 10
         configuration.connections.maxPerDownload = plan.connections

@@ -55,6 +55,9 @@ struct DownloadQueueHistoryTests {
                 queue.isShut.toggle()
                 model.isShut.toggle()
             case 78..<79: removeAllWaiting()
+            case 79..<87:
+                if let one = model.running.randomElement(using: &random) { backOff(one.id) }
+            case 87..<90: backOff(id)
             default: now = now + .milliseconds(Int.random(in: 0...1500, using: &random))
             }
             if Int.random(in: 0..<3, using: &random) > 0 { grant() }
@@ -90,6 +93,11 @@ struct DownloadQueueHistoryTests {
             forget(id)
         }
 
+        private mutating func backOff(_ id: DownloadID) {
+            let expected = model.backOff(id)
+            if queue.backOff(id) != expected { complain("\(id) backs off against the limit, or does not") }
+        }
+
         private mutating func forget(_ id: DownloadID) {
             items[id] = nil
             urged.remove(id)
@@ -114,7 +122,8 @@ struct DownloadQueueHistoryTests {
                 activePerHost: Bool.random(using: &random) ? Int.random(in: 0...3, using: &random) : nil,
                 hostSpacing: Bool.random(using: &random)
                     ? .milliseconds(Int.random(in: 1...3000, using: &random)) : .zero,
-                preempts: Bool.random(using: &random)
+                preempts: Bool.random(using: &random),
+                backingOff: [0, 2, 20, 1024].randomElement(using: &random) ?? 1024
             )
         }
 
@@ -168,7 +177,7 @@ struct DownloadQueueHistoryTests {
         /// No free slot stands beside a download that could take it.
         private mutating func checkNothingIsIdle() {
             guard !queue.isShut, queue.runningCount < max(1, queue.limits.active) else { return }
-            for member in model.waiting {
+            for member in model.waiting where !model.isBackedOff(member.item.host) {
                 let host = member.item.host
                 let there = queue.running.filter { items[$0]?.host == host }.count
                 let hasRested = starts[host].map { now - $0.at >= max($0.spacing, queue.limits.hostSpacing) } ?? true
@@ -197,6 +206,7 @@ struct DownloadQueueHistoryTests {
         private mutating func compare() {
             if queue.waitingCount != model.waiting.count { complain("\(queue.waitingCount) wait") }
             if Set(queue.running) != Set(model.running.map(\.id)) { complain("others run") }
+            if Set(queue.allBackingOff) != Set(model.backingOff.map(\.id)) { complain("others back off") }
             let count = Int.random(in: 0...10, using: &random)
             let next = queue.next(count)
             if next.count != min(count, model.waiting.count) || !Set(next).isSubset(of: model.waiting.map(\.id))

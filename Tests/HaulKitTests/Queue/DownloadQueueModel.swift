@@ -23,6 +23,7 @@ struct DownloadQueueModel {
     var isShut = false
     private(set) var waiting: [Member] = []
     private(set) var running: [Member] = []
+    private(set) var backingOff: [Member] = []
     /// The last start at each host that has not been seen rested since.
     private var starts: [String: Instant] = [:]
     private var urges = 0
@@ -31,7 +32,17 @@ struct DownloadQueueModel {
 
     mutating func enqueue(_ item: DownloadQueue.Item) {
         guard !(waiting + running).contains(where: { $0.id == item.id }) else { return }
-        waiting.append(Member(item: item))
+        waiting.append(backingOff.first { $0.id == item.id } ?? Member(item: item))
+        backingOff.removeAll { $0.id == item.id }
+    }
+
+    mutating func backOff(_ id: DownloadID) -> Bool {
+        guard backingOff.count < limits.backingOff, let member = running.first(where: { $0.id == id }) else {
+            return false
+        }
+        backingOff.append(member)
+        running.removeAll { $0.id == id }
+        return true
     }
 
     mutating func change(_ id: DownloadID, priority: Int, position: Int64) {
@@ -50,6 +61,7 @@ struct DownloadQueueModel {
     mutating func leave(_ id: DownloadID) {
         waiting.removeAll { $0.id == id }
         running.removeAll { $0.id == id }
+        backingOff.removeAll { $0.id == id }
     }
 
     mutating func removeAllWaiting() { waiting = [] }
@@ -86,6 +98,7 @@ struct DownloadQueueModel {
     private func holder(for member: Member) -> (member: Member?, Void)? {
         let there = running.filter { $0.item.host == member.item.host }
         let (active, perHost) = (max(1, limits.active), max(1, limits.activePerHost ?? .max))
+        guard !isBackedOff(member.item.host) else { return nil }
         guard running.count <= active, there.count <= perHost else { return nil }
         if running.count < active, there.count < perHost { return (nil, ()) }
         let holders = there.count == perHost ? there : running
@@ -94,9 +107,14 @@ struct DownloadQueueModel {
         return limits.preempts && member.item.priority > last.item.priority ? (last, ()) : nil
     }
 
+    func isBackedOff(_ host: String) -> Bool {
+        backingOff.count { $0.item.host == host } >= max(DownloadQueue.mostBackingOffPerHost, limits.active)
+    }
+
     private mutating func each(_ id: DownloadID, _ change: (inout Member) -> Void) {
         for index in waiting.indices where waiting[index].id == id { change(&waiting[index]) }
         for index in running.indices where running[index].id == id { change(&running[index]) }
+        for index in backingOff.indices where backingOff[index].id == id { change(&backingOff[index]) }
     }
 }
 

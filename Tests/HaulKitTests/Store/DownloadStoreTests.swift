@@ -251,6 +251,15 @@ struct DownloadStoreTests {
     @Test func saysSoWhenTheFolderCannotBeMade() throws {
         try Data().write(to: URL(fileURLWithPath: folder("state")))
         let error = #expect(throws: DownloadError.self) { try store() }
-        #expect(error?.code == .storeFailed)
+        #expect(error?.code == .diskFailed && error?.message.contains(folder("state")) == true)
+    }
+
+    @Test(.disabled(if: getuid() == 0, "whose permissions are not asked for"))
+    func saysSoWhenTheFolderMayNotBeUsed() throws {
+        try folder.makeFolder("state")
+        #expect(chmod(folder("state"), 0o500) == 0)
+        defer { chmod(folder("state"), 0o700) }
+        let error = #expect(throws: DownloadError.self) { try store() }
+        #expect(error?.code == .permissionDenied && error?.message.contains(folder("state")) == true)
     }
 }

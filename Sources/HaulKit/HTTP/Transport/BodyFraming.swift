@@ -26,7 +26,11 @@ enum BodyFraming: Sendable, Equatable {
             let members = members(text)
             let numbers = members.compactMap { $0.utf8.allSatisfy { (48...57).contains($0) } ? Int64($0) : nil }
             guard let value = numbers.first, numbers.count == members.count else {
-                return .malformed("a length that is no number: \(quoted([text]))")
+                return .malformed(
+                    members.contains(where: isTooLong)
+                        ? "a length of more bytes than any file has: \(quoted([text]))"
+                        : "a length that is no number: \(quoted([text]))"
+                )
             }
             // Repeated by careless layers in between, it may be taken for one (RFC 9112 §6.3).
             guard numbers.allSatisfy({ $0 == length ?? value }) else {
@@ -35,6 +39,11 @@ enum BodyFraming: Sendable, Equatable {
             length = value
         }
         return length.map { .length($0) } ?? .untilClose
+    }
+
+    /// Digits that name no 64-bit number.
+    private static func isTooLong(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (48...57).contains($0) } && Int64(text) == nil
     }
 
     /// The elements of a comma-separated list; empty ones do not count (RFC 9110 §5.6.1.2).

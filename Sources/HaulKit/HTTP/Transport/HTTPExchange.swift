@@ -62,6 +62,9 @@ final class HTTPExchange: Exchange {
         var headers = headers(step.redirects)
         let key = key(for: step.redirects, headers)
         let authorization = key.flatMap { options.authenticator.authorization($0, target: address.target) }
+        let credentials: CredentialSource? =
+            headers.contains(name: "Authorization")
+            ? .header : authorization.map { _ in request.url.credentials == nil ? .netrc : .url }
         if let authorization { headers.add(name: "Authorization", value: authorization.field) }
         route.add(to: &headers, for: address)
         let call: HTTPClient.Request
@@ -73,8 +76,15 @@ final class HTTPExchange: Exchange {
         step.sources = left
         let isFirst = step.challenges == 0
         let mayAskAgain = step.challenges < Self.mostChallenges
-        let delegate = ResponseDelegate(url: step.redirects.url, requested: request.url, receiver: receiver) {
-            [request, options] head in
+        let delegate = ResponseDelegate(
+            url: step.redirects.url,
+            requested: request.url,
+            credentials: credentials,
+            receiver: receiver
+        ) { [request, options] head in
+            if head.status == .proxyAuthenticationRequired, case .forward(let proxy) = route {
+                return .refused(.isNotLetIn(by: proxy))
+            }
             request.cookies?.store(head.headers["Set-Cookie"], from: url)
             if let key {
                 if head.status == .unauthorized {
@@ -93,7 +103,8 @@ final class HTTPExchange: Exchange {
             guard RedirectPolicy.isRedirect(status: Int(head.status.code)) else { return nil }
             return head.headers.first(name: "Location").map { .redirected(location: $0) }
         }
-        let task = client(.init(route: route, source: left.first)).execute(request: call, delegate: delegate)
+        let way = HTTPTransport.Way(route: route, source: left.first)
+        let task = client(way).execute(request: call, delegate: delegate)
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
@@ -107,6 +118,7 @@ final class HTTPExchange: Exchange {
             {
             case .success(.delivered): receiver.ended(nil)
             case .success(.redirected(let location)): follow(location, step.redirects, client)
+            case .success(.refused(let error)): receiver.ended(error)
             case .success(.challenged):
                 next.challenges += 1
                 ask(next, client)
@@ -121,7 +133,9 @@ final class HTTPExchange: Exchange {
                     return ask(next, client)
                 }
                 let isRedirected = step.redirects.url != request.url
-                receiver.ended(TransportError(error, from: left.first).at(isRedirected ? url.host : nil))
+                receiver.ended(
+                    TransportError(error, over: way, isConnected: delegate.hasSent).at(isRedirected ? url.host : nil)
+                )
             }
         }
     }

@@ -18,6 +18,14 @@ enum Route: Sendable, Hashable {
         self = proxy.kind == .http && Origin(url).scheme == "http" ? .forward(proxy) : .tunnel(proxy)
     }
 
+    /// The proxy that is asked or that makes the connection; nil where there is none.
+    var proxy: ProxySettings.Proxy? {
+        switch self {
+        case .direct: nil
+        case .tunnel(let proxy), .forward(let proxy): proxy
+        }
+    }
+
     /// The URL that the client is given: the proxy's own where it is asked itself.
     func address(of url: URL) -> URL {
         guard case .forward(let proxy) = self, var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {

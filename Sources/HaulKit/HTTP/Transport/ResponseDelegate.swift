@@ -11,11 +11,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         case redirected(location: String)
         /// The server wants to be told in another way who asks, and that is known now.
         case challenged
+        /// The proxy does not let the request through.
+        case refused(TransportError)
     }
     typealias Response = Outcome
 
     private let url: URL
     private let requested: URL
+    private let credentials: CredentialSource?
     private let receiver: any ResponseReceiver
     private let detour: @Sendable (HTTPResponseHead) -> Outcome?
     private struct State {
@@ -26,6 +29,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         /// We are the ones who hold back: silence says nothing about the server.
         var isHoldingBack = false
         var hasHead = false
+        var hasSent = false
         var watch: Scheduled<Void>?
         /// Ends the wait for the body of a redirect.
         var farewell: Scheduled<Void>?
@@ -37,15 +41,19 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private static let mostDetourBody = 64 * 1024
     private static let mostDetourWait = TimeAmount.milliseconds(100)
 
-    /// - Parameter detour: what an answer with this head leads to; nil where it is for the receiver.
+    /// - Parameters:
+    ///   - credentials: where those of the request came from.
+    ///   - detour: what an answer with this head leads to; nil where it is for the receiver.
     init(
         url: URL,
         requested: URL,
+        credentials: CredentialSource?,
         receiver: any ResponseReceiver,
         detour: @escaping @Sendable (HTTPResponseHead) -> Outcome?
     ) {
         self.url = url
         self.requested = requested
+        self.credentials = credentials
         self.receiver = receiver
         self.detour = detour
     }
@@ -90,7 +98,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         }
     }
 
+    /// Whether the request went out: the connection had been made.
+    var hasSent: Bool { state.withLock(\.hasSent) }
+
     // MARK: HTTPClientResponseDelegate
+
+    func didSendRequestHead(task: HTTPClient.Task<Outcome>, _ head: HTTPRequestHead) {
+        state.withLock { $0.hasSent = true }
+    }
 
     func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let detour = detour(head)
@@ -104,7 +119,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
             status: Int(head.status.code),
             headers: head.headers,
             url: url,
-            requested: requested
+            requested: requested,
+            credentials: credentials
         )
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }

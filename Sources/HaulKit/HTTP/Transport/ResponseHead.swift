@@ -9,6 +9,8 @@ package struct ResponseHead: Sendable, Equatable {
     var url: URL
     /// The URL that was asked first.
     var requested: URL
+    /// Where the credentials came from that the request had; nil where it had none.
+    var credentials: CredentialSource?
 
     var isRedirected: Bool { url != requested }
     /// The place that redirects led to, without query and user info; nil when none did.
@@ -54,6 +56,13 @@ package struct ResponseHead: Sendable, Equatable {
     var digest: DownloadRequest.Checksum? {
         ReprDigest.checksum(reprDigest: headers["Repr-Digest"], digest: headers["Digest"])
     }
+}
+
+/// Where the credentials of a request came from.
+enum CredentialSource: String, Sendable, Codable {
+    case url, netrc
+    /// An `Authorization` field of the user's.
+    case header
 }
 
 extension ResponseHead {

@@ -54,12 +54,13 @@ extension TransportError {
 
     private init(client error: HTTPClientError) {
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout: self.init(.connectTimeout)
+        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout,
+            .socksHandshakeTimeout:
+            self.init(.connectTimeout)
         case .readTimeout, .deadlineExceeded: self.init(.stalled)
         case .invalidURL, .emptyHost, .emptyScheme: self.init(.invalidURL)
         case .proxyAuthenticationRequired: self.init(.proxyRefused, "it wants a user name and password")
-        case .invalidProxyResponse, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
-            self.init(.proxyRefused, error.shortDescription)
+        case .invalidProxyResponse: self.init(.proxyRefused, "it refused to")
         case .remoteConnectionClosed, .uncleanShutdown, .cancelled: self.init(.connectionLost)
         default: self.init(.connectionLost, error.shortDescription)
         }

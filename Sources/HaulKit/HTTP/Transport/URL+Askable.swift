@@ -11,7 +11,7 @@ extension HTTPURL {
         guard url.isAskable else {
             throw DownloadError(
                 .invalidURL,
-                "This URL names no host, or a port that does not exist: \(url.masked)."
+                "This URL names no host, or a port that does not exist: \(url.messageText)."
             )
         }
     }

@@ -113,7 +113,7 @@ extension ComparisonPlan: Codable {
 }
 
 extension ResponseHead: Codable {
-    private enum CodingKeys: String, CodingKey { case status, headers, url, requested }
+    private enum CodingKeys: String, CodingKey { case status, headers, url, requested, credentials }
 
     /// A header field, in the order of the response.
     private struct Field: Codable {
@@ -128,7 +128,8 @@ extension ResponseHead: Codable {
             status: try container.decode(Int.self, forKey: .status),
             headers: HTTPHeaders(fields.map { ($0.name, $0.value) }),
             url: try container.decode(URL.self, forKey: .url),
-            requested: try container.decode(URL.self, forKey: .requested)
+            requested: try container.decode(URL.self, forKey: .requested),
+            credentials: try container.decodeIfPresent(CredentialSource.self, forKey: .credentials)
         )
     }
 
@@ -138,5 +139,6 @@ extension ResponseHead: Codable {
         try container.encode(headers.map { Field(name: $0.name, value: $0.value) }, forKey: .headers)
         try container.encode(url, forKey: .url)
         try container.encode(requested, forKey: .requested)
+        try container.encodeIfPresent(credentials, forKey: .credentials)
     }
 }

@@ -148,7 +148,8 @@ extension TraceMask {
             status: head.status,
             headers: HTTPHeaders(fields),
             url: masked(head.url),
-            requested: masked(head.requested)
+            requested: masked(head.requested),
+            credentials: head.credentials
         )
     }
 

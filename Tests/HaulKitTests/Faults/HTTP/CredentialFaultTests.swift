@@ -31,6 +31,49 @@ struct CredentialFaultTests {
         ) { try await test($0, $0.others[0]) }
     }
 
+    // MARK: Refused credentials
+
+    private func refusal(
+        _ user: String = "",
+        netrc: String? = nil,
+        headers: [HeaderField] = []
+    ) async throws -> String {
+        var message = ""
+        try await DownloaderRig.run(
+            configure: { $0.network.netrc = netrc.map { Netrc($0) } },
+            serving: { _ in
+                .empty(401, "Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
+            }
+        ) { rig in
+            var request = try rig.request(
+                url: rig.server.url("/file.bin").replacingOccurrences(of: "://", with: "://" + user)
+            )
+            request.headers = headers
+            let error = try await rig.failure(of: request)
+            #expect(error.status == 401 && !error.description.contains("secret"))
+            #expect(error.wantsCredentials == (user.isEmpty && netrc == nil && headers.isEmpty))
+            message = error.message
+        }
+        return message
+    }
+
+    @Test func saysWhichCredentialsWereRefused() async throws {
+        #expect(try await refusal().contains("requires a user name and password"))
+        #expect(try await refusal("ada:secret@").contains("user name and password of the URL"))
+        let netrc = "machine 127.0.0.1 login ada password secret"
+        #expect(try await refusal(netrc: netrc).contains("user name and password of .netrc"))
+        let field = try #require(HeaderField("Authorization: Bearer secret"))
+        #expect(try await refusal(headers: [field]).contains("Authorization header field"))
+    }
+
+    @Test func tellsAProxysAnswerFromAServersThatIsNone() async throws {
+        try await DownloaderRig.run(serving: { _ in .empty(407, "Proxy Authentication Required") }) { rig in
+            let error = try await rig.failure()
+            #expect(error.code == .refusedByServer && error.status == 407)
+            #expect(error.message.contains("a proxy's answer"))
+        }
+    }
+
     @Test func keepsHeadersOnTheSameOrigin() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(

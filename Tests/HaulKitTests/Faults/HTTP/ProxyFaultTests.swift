@@ -97,7 +97,7 @@ struct ProxyFaultTests {
     @Test func failsWhenASOCKSProxyCannotConnect() async throws {
         try await run(.socks5) { rig, _ async throws in
             let error = try await rig.failure(of: try rig.request(url: "http://\(DownloaderRig.nobody)/file.bin"))
-            #expect([.proxyFailed, .connectionLost].contains(error.code))
+            #expect(error.code == .proxyFailed && error.cause == "the server refuses connections")
         }
     }
 
@@ -109,8 +109,78 @@ struct ProxyFaultTests {
             },
             serving: { resource.reply(to: $0) }
         ) { rig async throws in
-            #expect(try await rig.failure().code == .connectionFailed)
+            let error = try await rig.failure()
+            #expect(error.code == .proxyFailed && error.message.contains("http://\(DownloaderRig.nobody) refuses"))
             #expect(rig.server.requests.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["http", "socks5"], [true, false])
+    func namesAProxyThatIsNotThereWithoutItsPassword(_ scheme: String, secure: Bool) async throws {
+        let resource = content.resource()
+        let user = scheme == "http" ? "me:secret@" : ""
+        let certificate = secure ? try TestCertificate.shared() : nil
+        try await DownloaderRig.run(
+            tls: certificate,
+            configure: {
+                $0.network.certificateAuthorities = certificate?.certificatePath
+                $0.network.proxies = ProxySettings(
+                    try ProxySettings.Proxy("\(scheme)://\(user)\(DownloaderRig.nobody)")
+                )
+            },
+            serving: { resource.reply(to: $0) }
+        ) { rig async throws in
+            let error = try await rig.failure()
+            #expect(error.code == .proxyFailed)
+            #expect(error.message.contains("\(scheme)://\(DownloaderRig.nobody)"))
+            #expect(!error.description.contains("secret"))
+        }
+    }
+
+    /// RFC 1928 §6: what has to do with the server may pass, what the proxy does not do stays so.
+    @Test(arguments: [
+        (1, 3), (2, 1), (3, 3), (4, 3), (5, 3), (6, 3), (7, 1), (8, 1), (99, 3),
+    ] as [(UInt8, Int)])
+    func triesAgainWhatASOCKSProxyMayDoLater(_ reply: UInt8, _ attempts: Int) async throws {
+        let proxy = try await TestProxy.start(.socks5, reply: reply)
+        let setting = try ProxySettings.Proxy(proxy.url)
+        try await DownloaderRig.run(
+            configure: { $0.network.proxies = ProxySettings(setting) },
+            serving: { _ in .empty(404, "Not Found") }
+        ) { rig in
+            let error = try await rig.failure()
+            #expect(error.code == .proxyFailed && error.message.contains(setting.description))
+            #expect(error.cause?.contains("SOCKS") == false && error.cause?.contains("(") == false)
+            #expect(proxy.entries.count == attempts)
+            #expect(rig.server.requests.isEmpty)
+        }
+        await proxy.stop()
+    }
+
+    @Test(arguments: [TestProxy.Kind.http, .socks5], [true, false])
+    func saysSoOfAServerThatIsNoSuchProxy(_ kind: TestProxy.Kind, secure: Bool) async throws {
+        let proxy = try await TestProxy.start(kind, greeting: Array("SSH-2.0-OpenSSH_9.6\r\n\r\n".utf8))
+        let setting = try ProxySettings.Proxy(proxy.url)
+        let certificate = secure ? try TestCertificate.shared() : nil
+        try await DownloaderRig.run(
+            tls: certificate,
+            configure: {
+                $0.network.certificateAuthorities = certificate?.certificatePath
+                $0.network.proxies = ProxySettings(setting)
+            },
+            serving: { _ in .empty(404, "Not Found") }
+        ) { rig in
+            let error = try await rig.failure()
+            #expect(error.code == .proxyFailed && error.message.contains(setting.description), "\(error)")
+        }
+        await proxy.stop()
+    }
+
+    @Test func saysSoOfAPasswordThatAProxyRefuses() async throws {
+        try await run(.http, authorization: basic("me:secret"), user: "me:wrong@") { rig, _ in
+            let error = try await rig.failure()
+            #expect(error.code == .proxyFailed && error.cause?.contains("refused the user name") == true)
+            #expect(!error.description.contains("wrong"))
         }
     }
 

@@ -10,6 +10,14 @@ struct BodyFramingTests {
         if case .malformed = framing { true } else { false }
     }
 
+    @Test(arguments: ["9223372036854775808", "99999999999999999999999999"])
+    func saysSoOfALengthBeyondAnyFiles(_ length: String) {
+        #expect(
+            framing(("Content-Length", length)) == .malformed("a length of more bytes than any file has: \(length)")
+        )
+        #expect(framing(("Content-Length", "12a")) == .malformed("a length that is no number: 12a"))
+    }
+
     @Test(arguments: ["chunked", "Chunked", " CHUNKED\t", ",chunked,"])
     func takesChunked(_ coding: String) {
         #expect(framing(("Transfer-Encoding", coding)) == .chunked)

@@ -1,0 +1,62 @@
+internal import Synchronization
+
+/// Whether failed deliveries to one receiver are tried again, and how many were given up for want of time.
+final class WebhookRetries: Sendable {
+    private struct State {
+        var isOver = false
+        /// No wait may end after it.
+        var deadline: Instant?
+        /// Messages that did not reach the receiver since.
+        var undelivered = 0
+        var wait: (until: Instant, task: Task<Void, Never>)?
+    }
+    private let state = Mutex(State())
+
+    /// Messages that were given up since ``end(by:)``.
+    var undelivered: Int { state.withLock(\.undelivered) }
+
+    /// Waits before another attempt.
+    ///
+    /// - Returns: false when there is to be none.
+    func wait(_ duration: Duration, _ time: EngineClock) async -> Bool {
+        let (until, sleep) = (time.now() + duration, time.sleep)
+        let wait: Task<Void, Never>? = state.withLock { state in
+            guard !state.isOver, state.deadline.map({ until <= $0 }) ?? true else { return nil }
+            // Ends early only by cancellation, after which the state says how to go on.
+            let wait = Task { _ = try? await sleep(duration) }
+            state.wait = (until, wait)
+            return wait
+        }
+        guard let wait else { return false }
+        await withTaskCancellationHandler {
+            await wait.value
+        } onCancel: {
+            wait.cancel()
+        }
+        return state.withLock { state in
+            state.wait = nil
+            return !state.isOver
+        }
+    }
+
+    /// Deliveries are tried again until then; one that would have to wait for longer is given up at once.
+    func end(by deadline: Instant) {
+        let wait: Task<Void, Never>? = state.withLock { state in
+            state.deadline = deadline
+            guard let wait = state.wait, wait.until > deadline else { return nil }
+            state.isOver = true
+            return wait.task
+        }
+        wait?.cancel()
+    }
+
+    /// Counts a message that is given up for want of time.
+    func giveUp() { state.withLock { $0.undelivered += 1 } }
+}
+
+/// Messages that a webhook's receiver did not take in time.
+package struct UndeliveredMessages: Sendable, Equatable {
+    /// Scheme, host and port.
+    package let receiver: String
+    package let count: Int
+}
