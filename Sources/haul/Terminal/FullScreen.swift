@@ -19,6 +19,8 @@ enum FullScreen {
         Terminal.isInteractive && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
     }
 
+    static var isShown: Bool { state.withLock { $0.isShown } }
+
     /// Takes the terminal: keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay signals.
     static func enter() {
         state.withLock { state in
@@ -33,11 +35,12 @@ enum FullScreen {
         }
     }
 
-    /// Gives the terminal back; harmless when it was not taken. Past all that waits to be printed.
+    /// Gives the terminal back; harmless when it was not taken. A picture that is just being printed is waited for, for a moment.
     static func leaveAtOnce() {
         state.withLock { state in
             guard state.isShown, var found = state.found else { return }
             state.isShown = false
+            for _ in 0..<40 where Output.isBehind { usleep(5000) }
             write(leaving)
             tcsetattr(STDIN_FILENO, TCSANOW, &found)
         }

@@ -32,6 +32,12 @@ struct DaemonClient: Sendable {
         }
     }
 
+    /// The daemon that the system runs for this user; nil when it runs none.
+    static func ofSystem() -> DaemonClient? {
+        let socket = "/run/haul-\(NSUserName())/daemon.sock"
+        return attempt(socket) == 0 ? DaemonClient(socket: socket) : nil
+    }
+
     private static func missing(_ socket: String) -> Complaint {
         Complaint(
             """

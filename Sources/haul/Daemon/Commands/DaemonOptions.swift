@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HaulKit
 import HaulServer
 
@@ -16,14 +17,20 @@ struct DaemonOptions: ParsableArguments {
     ///
     /// - Throws: ``Complaint`` when no daemon answers.
     func client() async throws -> DaemonClient {
-        if let socket { return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: nil) }
+        if let socket = socket ?? ProcessInfo.processInfo.environment["HAUL_SOCKET"] {
+            return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: nil)
+        }
         let arguments = state.stateDir.map { ["--state-dir", $0] } ?? []
         let settings = try await ServeSettings.read(try ServeOptions.parse(arguments)).server
         let folder = settings.stateFolder
         guard let path = DaemonLock.endpoint(folder)?.socket ?? settings.socketPath else {
             throw Complaint("The daemon has no socket.", .otherFailure)
         }
-        return try await DaemonClient.connected(path, stateFolder: folder)
+        do { return try await DaemonClient.connected(path, stateFolder: folder) } catch {
+            // The service that the system runs for this user: haul@USER.service.
+            guard state.stateDir == nil, let service = DaemonClient.ofSystem() else { throw error }
+            return service
+        }
     }
 
     /// Runs a command; errors become sentences and exit statuses.

@@ -72,9 +72,25 @@ final class WatchRun {
         }
         open()
         for await input in input {
-            if let status = try await take(input) { return status }
+            guard let status = try await take(input) else { continue }
+            if isScreen { FullScreen.leaveAtOnce() }
+            summarize()
+            return status
         }
         return .complete
+    }
+
+    /// What is left to be seen of the downloads that were waited for.
+    private func summarize() {
+        guard let only, !isJSON else { return }
+        if isScreen {
+            for row in only.compactMap(model.row) {
+                Output.result("\(row.id.short)  \(DownloadTable.state(row))  \(DownloadTable.name(row))")
+            }
+        }
+        if !isQuiet, only.contains(where: { ended[$0] == nil }) {
+            Output.note("The daemon goes on with the downloads.")
+        }
     }
 
     private func take(_ input: Input) async throws -> ExitStatus? {
@@ -238,10 +254,11 @@ final class WatchRun {
     }
 
     private func draw() {
-        guard isScreen, !Output.isBehind else { return }
+        guard isScreen, FullScreen.isShown, !Output.isBehind else { return }
         let (columns, rows) = Terminal.size
         let lines = view.lines(model, columns: columns, rows: rows)
-        let screen = "\u{1B}[H" + lines.joined(separator: "\u{1B}[K\n") + "\u{1B}[K\u{1B}[J"
+        // Each row is cleared first: behind its last character that would be the character itself.
+        let screen = "\u{1B}[H" + lines.map { "\u{1B}[2K" + $0 }.joined(separator: "\n")
         guard screen != drawn else { return }
         drawn = screen
         Output.write(screen)
