@@ -11,13 +11,15 @@ BINARY := .build/release/haul
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
 DOCS := .build/documentation
 
-.PHONY: help get test test-fast docs install uninstall format lint check bench build requirements test-requirements bench-requirements clean
+.PHONY: help get serve test test-fast docs install uninstall deb format lint check bench build requirements test-requirements bench-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
+	@echo "make serve       install what is missing, build, run the daemon and its page (ARGS=… for arguments)"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
 	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
+	@echo "make deb         a Debian package in .build"
 	@echo "make bench       measure against curl, aria2c and wget"
 	@echo "make docs        render the documentation of the library"
 	@echo "make check       format check and tests, as CI runs them"
@@ -26,6 +28,9 @@ help:
 get: build
 	@test -n "$(URL)" || { echo "make get URL=https://… [ARGS='--directory …']" >&2; exit 64; }
 	@$(BINARY) get $(ARGS) "$(URL)"
+
+serve: build
+	@exec $(BINARY) serve $(ARGS)
 
 build: requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
@@ -55,6 +60,10 @@ uninstall:
 	rm -f $(PREFIX)/bin/haul $(PREFIX)/share/man/man1/haul.1 $(PREFIX)/share/bash-completion/completions/haul \
 		$(PREFIX)/share/zsh/site-functions/_haul $(PREFIX)/share/fish/vendor_completions.d/haul.fish
 
+# With the binary, the manual page, completions and units for systemd.
+deb: build deb-requirements
+	@Packaging/build-deb $(BINARY) .build
+
 format:
 	swift format --in-place --recursive --configuration .swift-format $(SOURCES)
 
@@ -81,6 +90,9 @@ test-requirements: requirements
 
 bench-requirements:
 	@Scripts/require nginx-light openssl curl aria2 wget python3 axel
+
+deb-requirements:
+	@Scripts/require dpkg-dev xz-utils
 
 clean:
 	swift package clean

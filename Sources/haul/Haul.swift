@@ -21,6 +21,7 @@ struct Haul: AsyncParsableCommand {
                 subcommands: [
                     Serve.self, Add.self, List.self, Show.self, Pause.self, Resume.self, Cancel.self, Remove.self,
                     Move.self, Watch.self, ConfigCommand.self, Open.self,
+                    ServiceCommand.self,
                 ]
             )
         ]
