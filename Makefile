@@ -10,13 +10,16 @@ BINARY := .build/release/haul
 # With make -s no progress is shown.
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
 DOCS := .build/documentation
+AXE := .build/axe
+PAGE_TESTS = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider Tests/Page
 
-.PHONY: help get serve test test-fast docs install uninstall deb format lint check bench build requirements test-requirements bench-requirements deb-requirements clean
+.PHONY: help get serve test test-fast test-page docs install uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
 	@echo "make serve       install what is missing, build, run the daemon and its page (ARGS=… for arguments)"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
+	@echo "make test-page   run the tests of the page, in Chromium"
 	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
 	@echo "make deb         a Debian package in .build"
@@ -35,10 +38,17 @@ serve: build
 build: requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
-test: test-requirements
+test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, so that the last line is the test runner's own summary.
 	@swift build --build-tests --quiet
+	@$(if $(FILTER),true,$(PAGE_TESTS))
 	@swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+
+# The page in headless Chromium against a daemon of the debug build. HAUL_PAGE_SLOW=1 runs the long ones too, HAUL_PAGE_SHOTS=FOLDER
+# keeps screenshots.
+test-page: page-requirements
+	@swift build --product haul --quiet
+	@$(PAGE_TESTS)
 
 # Sockets and new files are refused, so that a suite that Scripts/fast-suites took for a fast one by mistake fails.
 test-fast: requirements
@@ -87,6 +97,11 @@ requirements:
 
 test-requirements: requirements
 	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi
+
+page-requirements: requirements
+	@Scripts/require chromium chromium-driver python3-selenium python3-pytest nginx-light
+	@# The rules of axe-core, which Debian does not have.
+	@test -d $(AXE) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(AXE) axe-playwright-python==0.1.8
 
 bench-requirements:
 	@Scripts/require nginx-light openssl curl aria2 wget python3 axel

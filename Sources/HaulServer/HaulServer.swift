@@ -61,7 +61,7 @@ public final class HaulServer: Service {
             sessions: services.sessions,
             cookie: SessionCookie(stateFolder: configuration.stateFolder),
             tries: WrongTries(),
-            openPaths: page.openPaths.union(HealthRoutes.open),
+            openPaths: page.openPaths.union(HealthRoutes.open).union([Gate.signInState]),
             logger: logger
         )
     }

@@ -17,6 +17,8 @@ package struct Gate: RouterMiddleware {
     let logger: Logger
 
     static let signIn = "/api/v1/session"
+    /// Says whether the caller is signed in, and nothing else: a page can ask it without an error.
+    static let signInState = "/api/v1/session/state"
 
     package func handle(
         _ request: Request,
@@ -60,9 +62,11 @@ package struct Gate: RouterMiddleware {
         }
         let isPage = isReading && (plain == "/" || plain == "/index.html")
         try OriginCheck.check(head, isPage ? .page : isReading ? .reading : .writing, isSecure: isSecure(head, context))
+        var context = context
+        if let secret = cookie.value(of: head) { context.session = await sessions.session(secret) }
         if isReading, openPaths.contains(plain) { return context }
         if head.method == .post, path == Self.signIn { return context }
-        guard let secret = cookie.value(of: head), let session = await sessions.session(secret) else {
+        guard context.session != nil else {
             throw Problem(
                 .unauthorized,
                 "unauthorized",
@@ -70,8 +74,6 @@ package struct Gate: RouterMiddleware {
                 suggestion: "Open the link that haul serve printed, or send Authorization: Bearer TOKEN."
             )
         }
-        var context = context
-        context.session = session
         return context
     }
 

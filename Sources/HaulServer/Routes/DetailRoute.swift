@@ -19,7 +19,7 @@ struct DetailRoute {
         var headers: [String: String]
         var mirrors: [String]
         var checksum: String?
-        var bytesPerSecondLimit: Int64?
+        var speedLimit: Int64?
         var segments: [Segment]
         var ranges: [[Int64]]
         var log: [DownloadLogs.Entry]
@@ -52,7 +52,7 @@ struct DetailRoute {
                 headers: Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first }),
                 mirrors: request.mirrors.map(\.url.masked),
                 checksum: request.checksum?.description,
-                bytesPerSecondLimit: request.bytesPerSecond,
+                speedLimit: request.bytesPerSecond,
                 segments: snapshot.connections.map { connection in
                     Segment(
                         host: connection.host,

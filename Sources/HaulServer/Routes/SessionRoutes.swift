@@ -30,6 +30,10 @@ struct SessionRoutes {
             }
             return JSONBody.response(["link": link])
         }
+        router.get("/api/v1/session/state") { request, context in
+            let isSignedIn = context.isLocal || context.session != nil || request.headers[.authorization] != nil
+            return JSONBody.response(["signedIn": isSignedIn])
+        }
         router.delete("/api/v1/session") { _, context in
             if let session = context.session { await gate.sessions.end(session) }
             return Response(status: .noContent, headers: [.setCookie: gate.cookie.removing])

@@ -242,11 +242,13 @@ function firstRevision() {
 async function start() {
     fillTexts();
     const codeFailed = await useCode();
+    let signedIn = true;
     try {
-        await api.get("session", { quiet: true });
-    } catch (error) {
-        if (error.status === 401) return authenticate(codeFailed ? t("codeUsed") : undefined);
+        ({ signedIn } = await api.get("session/state", { quiet: true }));
+    } catch {
+        // The daemon does not answer: the list says so, and heals.
     }
+    if (!signedIn) return authenticate(codeFailed ? t("codeUsed") : undefined);
     run();
 }
 

@@ -1,0 +1,127 @@
+"""Adding downloads."""
+import json, os, re, subprocess, time, urllib.parse, urllib.request
+
+import pytest
+from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+
+def test_adds_a_link_and_shows_it_to_completion(page, api, source):
+    page.open()
+    assert page.find(".first").is_displayed()
+    field = page.find("#first-links")
+    field.send_keys(big(source, "first.bin", rate=150_000, size=500_000))
+    button = page.find(".first button")
+    until(lambda: button.text == "Add 1", "count")
+    button.click()
+    until(lambda: page.all("dialog.add"), "dialog")
+    assert "first.bin" in page.find("#add-links").get_attribute("value")
+    page.find("#add-links").send_keys(Keys.CONTROL + Keys.ENTER)
+    page.row("first.bin")
+    page.until_state("first.bin", "transferring", "connecting", "completed")
+    page.until_state("first.bin", "completed", seconds=40)
+    assert api.row("first.bin")["state"] == "completed"
+    until(lambda: "finished" in page.find("#status").get_attribute("textContent"), "announced", 12)
+    assert page.js("return document.querySelector('.row .bar').hidden")
+
+
+def test_counts_pasted_links_and_says_which_lines_have_none(page, source):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("one https://a.example/x.zip and https://a.example/y.zip.\nnothing here\n# a comment\nhttps://a.example/x.zip\nftp://a.example/z")
+    until(lambda: "2 links" in page.find("#add-count").text and "2 lines without a link" in page.find("#add-count").text, page.find("#add-count").text)
+    page.keys(Keys.ESCAPE)
+    until(lambda: not page.all("dialog"), "closed")
+
+
+def test_looks_at_links_and_adds_the_chosen_ones(page, api, source):
+    api.add(small(source, "there.txt"))
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    links = [small(source, "a.zip", 100_000), small(source, "b.png", 200_000), small(source, "there.txt"), source + "gone.bin?fail=404"]
+    page.find("#add-links").send_keys("\n".join(links))
+    page.find(".add-links-foot button").click()
+    until(lambda: len(page.all(".chooser tbody tr")) == 4, "four links", 30)
+    rows = page.all(".chooser tbody tr")
+    assert "a.zip" in rows[0].text and "100" in rows[0].text
+    assert "In the list" in rows[2].text
+    boxes = page.all(".chooser tbody input")
+    assert [b.is_selected() for b in boxes] == [True, True, False, False]
+    assert not boxes[3].is_enabled()
+    assert "2 of 4 chosen" in page.find(".chooser-summary").text
+    page.axe("chooser")
+    page.shot("chooser")
+    boxes[1].click()
+    until(lambda: page.find("dialog .primary").text == "Add 1", "one")
+    page.find("dialog .primary").click()
+    page.row("a.zip")
+    until(lambda: not page.all("dialog"), "closed")
+    assert sorted(r["name"] for r in api.rows()) == ["a.zip", "there.txt"]
+
+
+def test_adds_with_group_priority_paused_folder_and_headers(page, api, source):
+    page.open()
+    page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys(big(source, "options.bin"))
+    page.find("#add-group").send_keys("Tests")
+    page.find("#add-priority").send_keys("High")
+    page.find("#add-paused").click()
+    page.find(".add .advanced summary").click()
+    page.find("#add-headers").send_keys("Referer: https://example.org/\nX-Test: 1")
+    page.find("#add-limit").send_keys("0.5")
+    page.find("#add-folder").click()
+    until(lambda: page.all("dialog.folders .folder-path"), "folders")
+    until(lambda: page.find("dialog.folders .folder-path").text, "path")
+    page.axe("folders")
+    page.find("dialog.folders .primary").click()
+    until(lambda: not page.all("dialog.folders"), "closed")
+    page.find("#add-links").send_keys(Keys.CONTROL + Keys.ENTER)
+    page.row("options.bin")
+    row = api.row("options.bin")
+    assert (row["state"], row["group"], row["priority"]) == ("paused", "Tests", 1)
+    detail = api("GET", "downloads/" + row["id"])
+    assert set(k.lower() for k in detail["headers"]) == {"referer", "x-test"}
+    until(lambda: any("Tests" in b.text for b in page.all(".rail-groups .rail-item")), "group in the rail", 8)
+    page.list("Tests")
+    assert page.names() == ["options.bin"]
+
+
+def test_tells_what_could_not_be_added_and_keeps_it(page, api, source):
+    page.open()
+    page.js("document.getElementById('open-add').click()")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.find("#add-links").send_keys("https://a.example/one.zip")
+    page.find(".add .advanced summary").click()
+    page.find("#add-checksum").send_keys("nonsense:zz")
+    page.find("#add-links").send_keys(Keys.CONTROL + Keys.ENTER)
+    until(lambda: page.find(".add-problem").is_displayed(), "problem")
+    page.allowed += [r"downloads - Failed to load resource.*400"]
+
+
+DROP = """
+const [name, text, type] = arguments; const data = new DataTransfer();
+if (name) data.items.add(new File([text], name, {type})); else data.setData(type, text);
+for (const kind of ['dragenter', 'dragover', 'drop']) document.getElementById('grid').dispatchEvent(new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer: data}));
+"""
+
+
+def test_takes_dropped_links_text_files_and_metalinks(page, api, source):
+    page.open()
+    page.js(DROP, None, "https://a.example/1.zip\r\nhttps://a.example/2.zip", "text/uri-list")
+    until(lambda: page.all("dialog.add") and page.find("dialog .primary").text == "Add 2", "links")
+    page.js(DROP, "list.txt", "https://a.example/3.zip\n", "text/plain")
+    until(lambda: page.find("dialog .primary").text == "Add 3", "text file")
+    page.keys(Keys.ESCAPE)
+    until(lambda: not page.all("dialog"), "closed")
+    meta = '<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="m.bin"><size>1000</size><url>%s</url></file></metalink>' % small(source, "m.bin", 1000).replace("&", "&amp;")
+    page.js(DROP, "m.meta4", meta, "application/metalink4+xml")
+    until(lambda: page.all(".metalink") and "m.meta4: 1 file" in page.find(".metalink").text, "metalink")
+    page.find("dialog .primary").click()
+    until(lambda: len(api.rows()) == 1, "added")

@@ -1,0 +1,63 @@
+"""The panel of one download."""
+import json, os, re, subprocess, time, urllib.parse, urllib.request
+
+import pytest
+from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+
+def test_shows_details_with_segments_and_changes_them(page, api, source):
+    api.add({"url": big(source, "detail.bin", rate=400_000), "headers": {"X-Secret": "hidden-value"}}, group="Tests")
+    page.open()
+    page.until_state("detail.bin", "transferring")
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    until(lambda: page.find("#detail").is_displayed() and page.find(".segment-map").is_displayed(), "segment map")
+    until(lambda: len(page.all(".connections tbody tr")) >= 1, "connections")
+    until(lambda: page.find(".detail-graph").is_displayed(), "graph")
+    assert page.js("const c=document.querySelector('.segment-map'); return [...c.getContext('2d').getImageData(0,0,c.width,c.height).data].some(v=>v>0)")
+    assert "hidden-value" not in page.d.page_source
+    assert "X-Secret" in page.find(".facts").text or "x-secret" in page.find(".facts").text
+    assert page.all(".log li")
+    page.axe("detail")
+    page.shot("detail")
+    page.find(".detail-name-line button").click()
+    page.find(".detail-name-line input").send_keys(Keys.CONTROL + "a")
+    page.find(".detail-name-line input").send_keys("renamed.bin" + Keys.ENTER)
+    until(lambda: api.row("renamed.bin"), "renamed")
+    until(lambda: page.find(".detail-name").text == "renamed.bin", "name in the panel")
+    page.find("#detail-priority").send_keys("Low")
+    until(lambda: api.row("renamed.bin")["priority"] == -1, "priority")
+    page.find("#detail-limit").send_keys("0.1" + Keys.ENTER)
+    until(lambda: "Speed limit set" in page.find("#toasts").text, "limit")
+    page.keys(Keys.ESCAPE)
+    until(lambda: not page.find("#detail").is_displayed(), "closed")
+
+
+def test_replaces_the_source(page, api, source):
+    api.add(big(source, "old.bin"), paused=True)
+    page.open()
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    until(lambda: page.all(".facts .link"), "facts")
+    until(lambda: page.js("const b = document.querySelector('.facts .link'); b?.click(); return Boolean(b)"), "button")
+    until(lambda: page.all("#source-url"), "dialog")
+    page.find("#source-url").send_keys(big(source, "new.bin"))
+    page.keys(Keys.ENTER)
+    until(lambda: not page.all("dialog"), "replaced")
+    until(lambda: "new.bin" in page.find(".facts").text, "shown")
+
+
+def test_previews_a_finished_text(page, api, source):
+    api.add(small(source, "notes.txt", 3000))
+    page.open()
+    page.until_state("notes.txt", "completed")
+    page.focus()
+    page.keys(Keys.HOME, Keys.ENTER)
+    until(lambda: page.all(".preview.text") and len(page.find(".preview.text").text) > 100, "text")
+    assert page.find(".detail-actions button").text == "Save file"
+    page.axe("finished")

@@ -1,0 +1,39 @@
+"""Signing in and out."""
+import json, os, re, subprocess, time, urllib.parse, urllib.request
+
+import pytest
+from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+
+def test_signs_in_with_the_token_and_not_with_another(page):
+    page.d.get(page.base)
+    until(lambda: page.all("#token"), "form")
+    assert page.find("#token").get_attribute("autocomplete") == "current-password"
+    assert page.all("input[autocomplete=username]")
+    page.axe("sign-in")
+    page.find("#token").send_keys("wrong" + Keys.ENTER)
+    until(lambda: "wrong" in page.find(".signin-form .field-error").text, "message")
+    page.find("#token").send_keys(page.token + Keys.ENTER)
+    until(lambda: page.find("#app").is_displayed(), "app")
+
+
+def test_signs_in_with_the_link_once_and_removes_the_code(page, own_daemon):
+    page.d.get(own_daemon.link)
+    until(lambda: page.find("#app").is_displayed(), "app")
+    assert "code" not in page.d.current_url
+
+
+def test_asks_for_the_token_when_the_session_ends(page, api):
+    page.allowed += [r"401", r"403"]
+    page.open()
+    page.find("#open-settings").click()
+    until(lambda: page.all("dialog"), "settings")
+    [b for b in page.all("dialog button") if b.text == "Sign out"][0].click()
+    until(lambda: page.all("#token"), "form")
+    page.find("#token").send_keys(page.token + Keys.ENTER)
+    until(lambda: page.find("#app").is_displayed(), "app")
