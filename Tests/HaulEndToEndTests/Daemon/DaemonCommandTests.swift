@@ -85,7 +85,7 @@ struct DaemonCommandTests {
         #expect(
             try await rig.haul.start(["add", "--group", "g"] + names.map { server.url("/\($0)") }).result().status == 0
         )
-        _ = try await rig.until { $0.count == 3 && $0.allSatisfy { $0.state == "transferring" } }
+        _ = try await rig.wait { $0.count == 3 && $0.allSatisfy { $0.state == "transferring" } }
         let ids = try await rig.rows("--sort", "name").map(\.id)
 
         #expect(try await rig.run("pause", String(ids[0].suffix(8))).errors == "Paused 1 download.\n")
@@ -98,7 +98,7 @@ struct DaemonCommandTests {
         #expect(unknown.status == 1 && unknown.errors.contains(ids[2].suffix(8)))
         hold.release()
         #expect(try await rig.run("resume", "--all", "--quiet").errors == "")
-        _ = try await rig.until { $0.allSatisfy { $0.state == "completed" } }
+        _ = try await rig.wait { $0.allSatisfy { $0.state == "completed" } }
 
         #expect(try await rig.run("remove", ids[0]).status == 0)
         #expect(FileManager.default.fileExists(atPath: rig.downloads + "/a"))
@@ -119,7 +119,7 @@ struct DaemonCommandTests {
         func waiting() async throws -> [Int] {
             try await rig.rows("--sort", "queue", "--state", "queued").compactMap { ids.firstIndex(of: $0.id) }
         }
-        _ = try await rig.until { $0.contains { $0.state == "transferring" } }
+        _ = try await rig.wait { $0.contains { $0.state == "transferring" } }
         #expect(try await waiting() == [1, 2, 3])
         #expect(try await rig.run("move", ids[3], "--to", "first").status == 0)
         #expect(try await waiting() == [3, 1, 2])

@@ -52,12 +52,12 @@ struct DaemonProcessTests {
         }
         let daemon = try await rig.start()
         #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
-        _ = try await rig.until { ($0.first?.receivedBytes ?? 0) >= 1_000_000 }
+        _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 1_000_000 }
         let result = await rig.stop(daemon)
         #expect(result.status == 0 && !result.wasKilled, "\(result.errors)")
         hold.release()
         let again = try await rig.start()
-        _ = try await rig.until { $0.first?.state == "completed" }
+        _ = try await rig.wait { $0.first?.state == "completed" }
         #expect(try content.matches(fileAt: rig.downloads + "/file.bin"))
         await rig.stop(again)
         await server.stop()
@@ -74,14 +74,14 @@ struct DaemonProcessTests {
         let daemon = try await rig.start()
         #expect(try await rig.run("config", "connectionsPerDownload=1").status == 0)
         #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
-        _ = try await rig.until { ($0.first?.receivedBytes ?? 0) >= 20_000_000 }
+        _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 20_000_000 }
         // The last quarter of a second before a SIGKILL may be lost.
         try await Task.sleep(for: .seconds(2))
         daemon.send(SIGKILL)
         #expect(await daemon.result().wasKilled)
         hold.release()
         let again = try await rig.start()
-        _ = try await rig.until { $0.first?.state == "completed" }
+        _ = try await rig.wait { $0.first?.state == "completed" }
         #expect(try content.matches(fileAt: rig.downloads + "/file.bin"))
         #expect(server.bodyBytesSent <= content.count * 11 / 10)
         await rig.stop(again)

@@ -56,7 +56,7 @@ final class DaemonRig: Sendable {
     }
 
     /// Waits until the rows are as a test wants them.
-    func until(_ arguments: String..., rows condition: ([Row]) -> Bool) async throws -> [Row] {
+    func wait(_ arguments: String..., rows condition: ([Row]) -> Bool) async throws -> [Row] {
         while true {
             let result = try await haul.start(["list", "--json"] + arguments).result()
             let rows = try result.output.split(separator: "\n").map {
