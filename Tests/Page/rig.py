@@ -169,7 +169,7 @@ def until(test, what, seconds=15):
             value = test()
             if value:
                 return value
-        except (StaleElementReferenceException, NoSuchElementException, AssertionError) as e:
+        except (StaleElementReferenceException, NoSuchElementException, AssertionError, OSError) as e:
             error = e
         time.sleep(0.05)
     raise AssertionError("not reached within %d s: %s %s" % (seconds, what, error or ""))
@@ -259,6 +259,8 @@ class Page:
 
     def axe(self, context=""):
         """No violation of the rules of axe-core, which PyPI has in this package."""
+        # A toast that is fading in has no contrast yet.
+        until(lambda: self.js("return document.getAnimations().every(a => a.playState !== 'running' || a.effect.getComputedTiming().endTime === Infinity)"), "animations end")
         files = glob.glob(os.path.join(AXE, "**", "axe.min.js"), recursive=True)
         assert files, "axe.min.js is missing: make test-page installs it"
         self.js(open(files[0]).read())

@@ -53,7 +53,7 @@ def test_heals_after_a_sleep(page, api, source):
 
 def test_heals_when_the_daemon_was_killed_and_every_download_ends(page, own_daemon, source):
     api = Client(own_daemon.base, own_daemon.token)
-    page.base = own_daemon.base
+    page.base, page.token = own_daemon.base, own_daemon.token
     page.allowed += [r"ERR_", r"Failed to load resource"]
     urls = [big(source, "killed-%d.bin" % n, rate=1_000_000, size=4_000_000) for n in range(3)]
     api.add(*urls, *[small(source, "small-%d.bin" % n) for n in range(40)])

@@ -53,7 +53,7 @@ def test_texts_are_chinese_for_a_chinese_browser(daemon, api, source):
     api.add(big(source, "一个很长的文件名.zip"), source + "none.bin?fail=404", small(source, "done.txt"))
     d = new_browser("zh-CN")
     try:
-        p = Page(d, daemon)
+        p = Page(d, daemon.base, daemon.token)
         p.size(1280, 800)
         p.open()
         until(lambda: len(p.names()) == 3, "rows")

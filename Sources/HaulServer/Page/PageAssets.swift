@@ -37,15 +37,18 @@ package struct PageAssets: Sendable {
 
     /// Paths of requests that are answered without a sign-in: they hold no data of the user.
     var openPaths: Set<String> {
-        Set(assets.keys.filter { $0 != Self.description }.map { "/" + $0 }).union(["/"])
+        Set(assets.keys.filter { $0 != Self.description }.map { "/" + $0 }).union(["/", Self.favicon])
     }
 
     static let description = "openapi.json"
+    /// Asked for by browsers that show a file without a page.
+    private static let favicon = "/favicon.ico"
 
     func add(to router: Router<ServerContext>) {
         for (path, asset) in assets where path != Self.description {
             add(asset, at: "/" + path, to: router)
             if path == "index.html" { add(asset, at: "/", to: router) }
+            if path == "icon-192.png" { add(asset, at: Self.favicon, to: router) }
         }
         if let asset = assets[Self.description] { add(asset, at: "/api/v1/openapi.json", to: router) }
     }

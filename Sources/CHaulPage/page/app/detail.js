@@ -298,7 +298,7 @@ export class Detail {
     #fillFacts(value, parts) {
         const time = (text) => el("time", { datetime: text, text: moment(text) });
         const facts = [
-            ["source", [el("span", { class: "wrap", text: visible(value.requestURL ?? value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
+            ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
             ["savedTo", [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })]],
             ["size", value.totalBytes === undefined ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
@@ -312,7 +312,7 @@ export class Detail {
             ["headers", Object.keys(value.headers ?? {}).length > 0 ? Object.entries(value.headers).map(([name, text]) => el("code", { class: "wrap block", text: visible(`${name}: ${text}`) })) : null],
         ].filter(([, content]) => content !== null);
         // Rebuilt only when something differs: a selection of text inside survives the ticks.
-        const key = JSON.stringify([value.requestURL ?? value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
+        const key = JSON.stringify([value.url, value.path, value.folder, value.totalBytes, value.group, value.proof, value.checksum, value.startedAt, value.endedAt, value.mirrors, value.headers, value.state === "completed", offersLink(value)]);
         if (parts.factsKey === key) return;
         parts.factsKey = key;
         parts.facts.replaceChildren(...facts.map(([name, content]) => el("div", {}, el("dt", { text: t(`fact.${name}`) }), el("dd", {}, ...[content].flat().filter(Boolean)))));
