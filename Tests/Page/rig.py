@@ -257,10 +257,15 @@ class Page:
             os.makedirs(SHOTS, exist_ok=True)
             self.d.save_screenshot(os.path.join(SHOTS, name + ".png"))
 
+    def settle(self):
+        """Waits until nothing moves any more, but for what moves for ever."""
+        running = "a => a.playState !== 'running' || a.effect.getComputedTiming().endTime === Infinity"
+        until(lambda: self.js("return document.getAnimations().every(%s)" % running), "animations end")
+
     def axe(self, context=""):
         """No violation of the rules of axe-core, which PyPI has in this package."""
         # A toast that is fading in has no contrast yet.
-        until(lambda: self.js("return document.getAnimations().every(a => a.playState !== 'running' || a.effect.getComputedTiming().endTime === Infinity)"), "animations end")
+        self.settle()
         files = glob.glob(os.path.join(AXE, "**", "axe.min.js"), recursive=True)
         assert files, "axe.min.js is missing: make test-page installs it"
         self.js(open(files[0]).read())

@@ -44,6 +44,7 @@ def test_phone_width(page, api, source):
     page.js("document.activeElement.blur()")
     touch(page, *centre(page, page.row(name).find_element(By.CSS_SELECTOR, ".cell-main")), hold=0.8)
     until(lambda: page.find("#bulk").is_displayed() and "1 selected" in page.find("#bulk").text, "select mode")
+    page.settle()
     touch(page, *centre(page, page.row(page.names()[3]).find_element(By.CSS_SELECTOR, ".cell-main")))
     until(lambda: "2 selected" in page.find("#bulk").text, "second by a tap")
     page.shot("phone-select")
