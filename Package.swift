@@ -96,7 +96,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "HaulKit", "HaulDesktop", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings

@@ -28,11 +28,14 @@ struct HelpTests {
         return groups.filter { !$0.options.isEmpty }
     }
 
+    private func page() throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        return try String(contentsOf: root.appendingPathComponent("docs/haul.1"), encoding: .utf8)
+    }
+
     /// The groups of the manual page. The last one, `Output`, has no title in the help text.
     private func manual() throws -> [Group] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let page = try String(contentsOf: root.appendingPathComponent("docs/haul.1"), encoding: .utf8)
-        let options = page.split(separator: ".SH OPTIONS\n").last?.split(separator: ".SH HOOKS").first ?? ""
+        let options = try page().split(separator: ".SH OPTIONS\n").last?.split(separator: ".SH HOOKS").first ?? ""
         return options.split(separator: ".SS ").map { text in
             let title = text.prefix { $0 != "\n" }
             let heads = text.split(separator: ".TP\n").dropFirst().map { $0.prefix { $0 != "\n" } }
@@ -57,5 +60,20 @@ struct HelpTests {
         let help = Set(try await groups(of: "repair").flatMap(\.options))
         #expect(help.subtracting(["version", "help"]).subtracting(manual) == [])
         #expect(help.contains("url"))
+    }
+
+    @Test(arguments: [
+        "serve", "add", "list", "show", "pause", "resume", "cancel", "remove", "move", "watch", "config", "open",
+    ])
+    func theManualHasEveryOptionOfTheDaemon(_ command: String) async throws {
+        let help = try await haul.run("help", command)
+        #expect(help.status == 0)
+        let options = help.output.split(separator: "\n").compactMap { line in
+            line.prefixMatch(of: #/  (?:-\w, )?--([a-z-]+)/#).map { String($0.1) }
+        }
+        let manual = try page().split(separator: ".SH DAEMON\n").last?.split(separator: ".SH SIGNALS").first ?? ""
+        let names = Set(manual.matches(of: /\\-\\-([a-z\\-]+)/).map { String($0.1).replacing("\\", with: "") })
+        #expect(Set(options).subtracting(["version", "help"]).subtracting(names) == [])
+        #expect(manual.contains(command))
     }
 }

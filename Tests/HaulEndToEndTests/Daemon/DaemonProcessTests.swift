@@ -1,0 +1,154 @@
+import Foundation
+import HaulTesting
+import Testing
+
+/// How `haul serve` starts, ends, and goes on after any end.
+@Suite(.timeLimit(.minutes(60)))
+struct DaemonProcessTests {
+    let rig: DaemonRig
+
+    init() throws { rig = try DaemonRig() }
+
+    @Test func withoutADaemonCommandsSayHowToStartOne() async throws {
+        for arguments in [["list"], ["add", "http://127.0.0.1/file"], ["pause", "--all"], ["watch"], ["config"]] {
+            let result = try await rig.haul.start(arguments).result()
+            #expect(result.status == 1)
+            #expect(result.errors.contains("No daemon is running") && result.errors.contains("haul serve"))
+        }
+    }
+
+    @Test func aSecondDaemonNamesTheFirst() async throws {
+        let daemon = try await rig.start()
+        let second = try await rig.run("serve", "--listen", "127.0.0.1:0")
+        #expect(second.status == 7)
+        #expect(second.errors.contains("process \(daemon.identifier)"), "\(second.errors)")
+        #expect(second.errors.contains(try #require(try rig.endpoint()?.page)))
+        // One with another state folder does not take the socket from the first.
+        let other = try TemporaryFolder()
+        let third = try await rig.run("serve", "--listen", "off", "--state-dir", other.path, "--socket", rig.socket)
+        #expect(third.status == 7 && third.errors.contains(rig.socket))
+        #expect(try await rig.run("list").status == 0)
+        await rig.stop(daemon)
+    }
+
+    @Test func theSocketIsForItsOwnerAlone() async throws {
+        let daemon = try await rig.start()
+        _ = try await rig.run("list")
+        #expect(try rig.haul.state.permissions(of: "daemon/daemon.sock") == 0o600)
+        #expect(try rig.haul.state.permissions(of: "daemon") == 0o700)
+        #expect(try rig.haul.state.permissions(of: "daemon/token") == 0o600)
+        let result = await rig.stop(daemon)
+        #expect(result.status == 0 && !result.wasKilled)
+        #expect(!FileManager.default.fileExists(atPath: rig.socket))
+    }
+
+    @Test func itEndsInOrderInTheMiddleOfADownloadAndGoesOnLater() async throws {
+        let content = TestContent(seed: 62, count: 4_000_000)
+        let hold = BodyHold(after: 1_000_000)
+        let server = try await TestServer.start { request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            hold.apply(to: &resource)
+            return resource.reply(to: request)
+        }
+        let daemon = try await rig.start()
+        #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
+        _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 1_000_000 }
+        let result = await rig.stop(daemon)
+        #expect(result.status == 0 && !result.wasKilled, "\(result.errors)")
+        hold.release()
+        let again = try await rig.start()
+        _ = try await rig.wait { $0.first?.state == "completed" }
+        #expect(try content.matches(fileAt: rig.downloads + "/file.bin"))
+        await rig.stop(again)
+        await server.stop()
+    }
+
+    @Test func aKilledDaemonGoesOnWhereItWas() async throws {
+        let content = TestContent(seed: 63, count: 40_000_000)
+        let hold = BodyHold(after: 20_000_000)
+        let server = try await TestServer.start { request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            hold.apply(to: &resource)
+            return resource.reply(to: request)
+        }
+        let daemon = try await rig.start()
+        #expect(try await rig.run("config", "connectionsPerDownload=1").status == 0)
+        #expect(try await rig.run("add", server.url("/file.bin")).status == 0)
+        _ = try await rig.wait { ($0.first?.receivedBytes ?? 0) >= 20_000_000 }
+        // The last quarter of a second before a SIGKILL may be lost.
+        try await Task.sleep(for: .seconds(2))
+        daemon.send(SIGKILL)
+        #expect(await daemon.result().wasKilled)
+        hold.release()
+        let again = try await rig.start()
+        _ = try await rig.wait { $0.first?.state == "completed" }
+        #expect(try content.matches(fileAt: rig.downloads + "/file.bin"))
+        #expect(server.bodyBytesSent <= content.count * 11 / 10)
+        await rig.stop(again)
+        await server.stop()
+    }
+
+    @Test func aHangupReadsTheSettingsAgain() async throws {
+        let file = rig.haul.folder("serve.json")
+        try "{\"jobs\": 2}".write(toFile: file, atomically: true, encoding: .utf8)
+        let daemon = try await rig.start(["--config", file])
+        #expect(try await rig.run("config").output.contains("maxConcurrentDownloads=2\n"))
+        try "{\"jobs\": 5}".write(toFile: file, atomically: true, encoding: .utf8)
+        daemon.send(SIGHUP)
+        while try await !rig.run("config").output.contains("maxConcurrentDownloads=5\n") {}
+        #expect(daemon.isRunning)
+        // A file that cannot be used changes nothing.
+        try "{\"jbos\": 6}".write(toFile: file, atomically: true, encoding: .utf8)
+        daemon.send(SIGHUP)
+        #expect(try await rig.run("config").output.contains("maxConcurrentDownloads=5\n"))
+        let result = await rig.stop(daemon)
+        #expect(result.status == 0)
+        #expect(result.errors.contains("read again"))
+    }
+
+    @Test func theTokenIsInNoArgumentAndNoLog() async throws {
+        let server = try await TestServer.start(serving: ["/file.bin": FileResource(Array("abc".utf8))])
+        let daemon = try await rig.start(["--log-level", "trace"])
+        let token = try String(contentsOfFile: rig.haul.state("daemon/token"), encoding: .utf8).filter { $0 != "\n" }
+        #expect(token.count >= 32)
+        let adding = try await rig.run("add", "--watch", server.url("/file.bin"))
+        for file in ["cmdline", "environ"] {
+            let data = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(daemon.identifier)/\(file)"))
+            #expect(!String(decoding: data, as: UTF8.self).contains(token))
+        }
+        let result = await rig.stop(daemon)
+        for text in [adding.output, adding.errors, result.output, result.errors] { #expect(!text.contains(token)) }
+        // Codes are for the terminal and for standard output, and never in the log.
+        #expect(!result.errors.contains("#code="))
+        await server.stop()
+    }
+
+    @Test func foldersOfXDGAreHonoured() async throws {
+        let folder = try TemporaryFolder()
+        let rig = try DaemonRig([
+            "XDG_STATE_HOME": folder("state"), "XDG_CONFIG_HOME": folder("config"), "XDG_RUNTIME_DIR": folder("run"),
+            "XDG_DOWNLOAD_DIR": folder("saved"),
+        ])
+        var haul = rig.haul
+        haul.environment["HAUL_STATE_DIR"] = nil
+        try FileManager.default.createDirectory(atPath: folder("config/haul"), withIntermediateDirectories: true)
+        try "{\"jobs\": 7, \"listen\": \"off\"}".write(
+            toFile: folder("config/haul/serve.json"),
+            atomically: true,
+            encoding: .utf8
+        )
+        let server = try await TestServer.start(serving: ["/file.bin": FileResource(Array("abc".utf8))])
+        let daemon = try haul.start(["serve"])
+        try await until { FileManager.default.fileExists(atPath: folder("run/haul/daemon.sock")) }
+        #expect(try await haul.run("config").output.contains("maxConcurrentDownloads=7\n"))
+        #expect(try await haul.run("add", "--watch", server.url("/file.bin")).status == 0)
+        #expect(FileManager.default.fileExists(atPath: folder("saved/file.bin")))
+        #expect(FileManager.default.fileExists(atPath: folder("state/haul/daemon/token")))
+        #expect(try folder.permissions(of: "run/haul/daemon.sock") == 0o600)
+        // Without a page there is no link.
+        let link = try await haul.run("open")
+        #expect(link.status == 1 && link.errors.contains("--listen"))
+        await rig.stop(daemon)
+        await server.stop()
+    }
+}

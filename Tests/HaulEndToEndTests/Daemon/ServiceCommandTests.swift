@@ -1,0 +1,58 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import haul
+
+/// `haul service`, and the units of the package.
+@Suite(.timeLimit(.minutes(60)))
+struct ServiceCommandTests {
+    let haul: HaulCommand
+
+    init() throws {
+        var haul = try HaulCommand()
+        // No systemctl: nothing of the machine is changed.
+        haul.environment["PATH"] = "/nonexistent"
+        self.haul = haul
+    }
+
+    private var unit: String { haul.folder(".config/systemd/user/haul.service") }
+    private static let packaging = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../../Packaging")
+
+    @Test func installsAndUninstallsTheUnit() async throws {
+        let result = try await haul.run("service", "install")
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.contains("Wrote \(unit)") && result.output.contains("enable --now haul.service"))
+        let text = try String(contentsOfFile: unit, encoding: .utf8)
+        #expect(
+            text.contains("ExecStart=\(URL(fileURLWithPath: HaulCommand.path).resolvingSymlinksInPath().path) serve\n")
+        )
+        #expect(try await haul.run("service", "install").status == 0)
+        let status = try await haul.run("service", "status")
+        #expect(status.status == 1 && status.output.contains(unit) && status.errors.contains("No daemon is running"))
+        #expect(try await haul.run("service", "uninstall").output.contains("Deleted \(unit)"))
+        #expect(!FileManager.default.fileExists(atPath: unit))
+        #expect(try await haul.run("service", "uninstall").status == 0)
+    }
+
+    @Test func aUnitOfSomebodyElseStays() async throws {
+        try FileManager.default.createDirectory(
+            atPath: haul.folder(".config/systemd/user"),
+            withIntermediateDirectories: true
+        )
+        try "[Service]\n".write(toFile: unit, atomically: true, encoding: .utf8)
+        #expect(try await haul.run("service", "install").status == 6)
+        #expect(try await haul.run("service", "uninstall").status == 6)
+        #expect(try String(contentsOfFile: unit, encoding: .utf8) == "[Service]\n")
+    }
+
+    @Test func theUnitOfThePackageIsTheSame() throws {
+        let text = try String(contentsOf: Self.packaging.appendingPathComponent("haul.service"), encoding: .utf8)
+        #expect(text == UnitFile.text(program: "/usr/bin/haul"))
+    }
+
+    @Test func aPathWithBlanksAndPercentSignsIsQuoted() {
+        #expect(UnitFile.text(program: "/opt/my 100%/haul").contains("ExecStart=\"/opt/my 100%%/haul\" serve\n"))
+    }
+}
