@@ -117,6 +117,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var metadata: DownloadRequest.Metadata?
     /// Higher starts first; downloads of equal priority start in the order of the queue. Default: 0.
     public var priority = 0
+    /// Whether a new download begins paused: nothing is asked of its server before it is resumed. One that the downloader has
+    /// already stays as it is. Default: `false`.
+    public var startsPaused = false
     /// What to do when the downloader already has this download. Default: ``PresencePolicy/join``.
     public var onDuplicate = PresencePolicy.join
 

@@ -86,12 +86,14 @@ final class DownloadCatalog {
     /// A record in the place behind all others.
     func newRecord(_ request: DownloadRequest) -> DownloadRecord {
         let now = environment.services.time.date()
-        return DownloadRecord(
+        var record = DownloadRecord(
             factory.nextID(at: now),
             request,
             createdAt: now,
             ownerNumber: store.owner.number,
             position: nextPosition()
         )
+        if request.startsPaused { record.status = .paused }
+        return record
     }
 }

@@ -32,9 +32,10 @@ extension Downloader {
         if let saved, let download = try await join(saved, request) { return download }
         try checkIsOpen()
         let record = catalog.newRecord(request)
-        let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true)
+        let download = handle(DownloadID(record.id) ?? DownloadID(), record, isNew: !request.startsPaused)
         try await store.commit(record, nil, durably: true)
         announceAddition(of: record)
+        if request.startsPaused { return download }
         scheduler.enqueue(record)
         // The conditions may have changed while the record was being written.
         if let hub = hubs.existing(download.id), hub.outcome == nil {
@@ -66,6 +67,7 @@ extension Downloader {
             throw Self.isPresent(request)
         case .refuse: throw Self.isPresent(request)
         }
+        if request.startsPaused { return try await download(id) }
         if let task = tasks[id] {
             if let download = try await again(task, request) { return download }
             // It has just ended: the store knows how.

@@ -75,7 +75,8 @@ extension Downloader {
             }
             let record = catalog.newRecord(request)
             new.append(record)
-            results[position] = .success(handle(DownloadID(record.id) ?? DownloadID(), record, isNew: true))
+            let id = DownloadID(record.id) ?? DownloadID()
+            results[position] = .success(handle(id, record, isNew: !request.startsPaused))
         }
         var failure: DownloadError?
         do throws(DownloadError) {
@@ -85,7 +86,7 @@ extension Downloader {
         if failure == nil {
             for record in new {
                 announceAddition(of: record)
-                scheduler.enqueue(record)
+                if !record.request.startsPaused { scheduler.enqueue(record) }
             }
         }
         // What was there already may be one of these.

@@ -15,7 +15,7 @@ struct AddOptions {
     init(_ body: inout JSONBody, _ folders: AllowedFolders) throws {
         folder = try body.optional("folder")
         _ = try folders.folder(folder)
-        group = try body.optional("group")
+        group = try body.text("group", upTo: 200)
         priority = try body.optional("priority")
         isPaused = try body.optional("paused") ?? false
         onDuplicate = try body.optional("onDuplicate")
@@ -28,6 +28,7 @@ struct AddOptions {
     func apply(to request: inout DownloadRequest) {
         request.group = group ?? request.group
         request.priority = priority ?? request.priority
+        request.startsPaused = isPaused
         request.onDuplicate = onDuplicate ?? request.onDuplicate
         request.onConflict = onConflict ?? request.onConflict
     }
@@ -35,11 +36,11 @@ struct AddOptions {
     static func headers(_ body: inout JSONBody) throws -> [HeaderField] {
         let fields = try body.optional("headers", [String: String].self) ?? [:]
         return try fields.sorted { $0.key < $1.key }.map { name, value in
-            guard let field = HeaderField(name, value) else {
+            guard value.utf8.count <= 16 << 10, let field = HeaderField(name, value) else {
                 throw Problem(
                     .unprocessableContent,
                     "invalidField",
-                    "A field of headers has characters that HTTP does not allow."
+                    "A field of headers is longer than 16 KiB, or has characters that HTTP does not allow."
                 )
             }
             return field
@@ -56,10 +57,12 @@ struct ItemReader {
 
     /// - Throws: ``Problem`` for fields of a wrong name or type.
     func request(_ item: inout JSONBody) throws -> Result<DownloadRequest, Problem> {
-        let url = try item.required("url", String.self)
-        let name = try item.optional("name", String.self)
+        guard let url = try item.text("url", upTo: 64 << 10) else {
+            throw Problem(.unprocessableContent, "missingField", "url is missing in an item.")
+        }
+        let name = try item.text("name", upTo: 1024)
         let folder = try item.optional("folder", String.self)
-        let group = try item.optional("group", String.self)
+        let group = try item.text("group", upTo: 200)
         let priority = try item.optional("priority", Int.self)
         let headers = try AddOptions.headers(&item)
         let checksum = try item.optional("checksum", String.self)
@@ -67,6 +70,13 @@ struct ItemReader {
         let bytesPerSecond = try item.optional("bytesPerSecond", Int64.self)
         let size = try item.optional("size", Int64.self)
         try item.finish()
+        guard size ?? 0 >= 0, bytesPerSecond ?? 0 >= 0 else {
+            throw Problem(
+                .unprocessableContent,
+                "invalidField",
+                "size and bytesPerSecond of an item must not be negative."
+            )
+        }
         do {
             var request = try made(url, folder)
             common.apply(to: &request)

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
@@ -10,6 +11,8 @@ internal import NIOFoundationCompat
 package struct JSONBody {
     private var fields: [String: JSONValue]
     private let place: String
+    /// Of the bytes as they came.
+    private(set) var digest = ""
 
     package init(_ fields: [String: JSONValue], place: String = "") { (self.fields, self.place) = (fields, place) }
 
@@ -18,9 +21,10 @@ package struct JSONBody {
         guard let type = request.headers[.contentType]?.split(separator: ";").first,
             type.trimmingCharacters(in: .whitespaces).lowercased() == "application/json"
         else { throw Problem(.unsupportedMediaType, "unsupportedMediaType", "The body must be application/json.") }
-        let buffer: ByteBuffer
-        do { buffer = try await request.body.collect(upTo: limit) } catch is NIOTooManyBytesError {
-            throw Problem(.contentTooLarge, "contentTooLarge", "The body is larger than \(limit) bytes.")
+        let buffer = try await Self.read(request, limit: limit)
+        // The decoder's time grows with the third power of the depth.
+        guard JSONDepth.isAtMost(Self.mostDepth, buffer.readableBytesView) else {
+            throw Problem.badRequest("The body is nested more than \(Self.mostDepth) levels deep.")
         }
         do {
             guard case .object(let fields) = try JSONDecoder().decode(JSONValue.self, from: Data(buffer: buffer)) else {
@@ -28,6 +32,34 @@ package struct JSONBody {
             }
             self.init(fields)
         } catch is DecodingError { throw Problem.badRequest("The body is not JSON.") }
+        digest = AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: buffer))))
+    }
+
+    private static let mostDepth = 16
+    /// A body that has not arrived by then is given up.
+    private static let time = Duration.seconds(30)
+
+    private static func read(_ request: Request, limit: Int) async throws -> ByteBuffer {
+        do {
+            return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
+                group.addTask { try await request.body.collect(upTo: limit) }
+                group.addTask {
+                    try await Task.sleep(for: time)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                guard let buffer = try await group.next() ?? nil else {
+                    throw Problem(
+                        .requestTimeout,
+                        "requestTimeout",
+                        "The body did not arrive within \(time.components.seconds) s."
+                    )
+                }
+                return buffer
+            }
+        } catch is NIOTooManyBytesError {
+            throw Problem(.contentTooLarge, "contentTooLarge", "The body is larger than \(limit) bytes.")
+        }
     }
 
     /// The field, decoded and taken out; nil where it is missing or null.
@@ -43,6 +75,19 @@ package struct JSONBody {
             throw Problem(.unprocessableContent, "missingField", "\(place)\(name) is missing.")
         }
         return value
+    }
+
+    /// A text for people: at most so many bytes, and no control characters.
+    package mutating func text(_ name: String, upTo limit: Int) throws -> String? {
+        guard let text = try optional(name, String.self) else { return nil }
+        guard text.utf8.count <= limit else {
+            throw Problem(.unprocessableContent, "invalidField", "\(place)\(name) is longer than \(limit) bytes.")
+        }
+        let hidden: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
+        guard !text.unicodeScalars.contains(where: { hidden.contains($0.properties.generalCategory) }) else {
+            throw Problem(.unprocessableContent, "invalidField", "\(place)\(name) has control characters.")
+        }
+        return text
     }
 
     /// The objects of a list, each to be asked in turn.

@@ -18,6 +18,8 @@ package actor ChangeFeed {
     private var logs = DownloadLogs()
     private var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
     private var lastListener = 0
+    /// Listeners whose answer has not begun: one that is gone by then never begins.
+    private var unbegun: Set<Int> = []
     private var isFlushing = false
     private var isTicking = false
     private(set) var isEnding = false
@@ -165,9 +167,18 @@ package actor ChangeFeed {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         listeners[lastListener] = continuation
         if listeners.count == 1 { areTotalsOutdated = true }
+        let number = lastListener
+        unbegun.insert(number)
+        Task {
+            do { try await Task.sleep(for: .seconds(10)) } catch { logger.debug("cancelled: \(error)") }
+            if unbegun.remove(number) != nil { stopListening(number) }
+        }
         tickSoon()
-        return (lastListener, stream)
+        return (number, stream)
     }
+
+    /// The answer to a listener begins.
+    func began(_ number: Int) { unbegun.remove(number) }
 
     func stopListening(_ number: Int) {
         listeners.removeValue(forKey: number)?.finish()

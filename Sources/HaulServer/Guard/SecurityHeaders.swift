@@ -22,6 +22,11 @@ package struct SecurityHeaders: RouterMiddleware {
         } catch let problem as Problem {
             response = problem.response()
         }
+        if request.method == .head, response.status.code >= 400 {
+            // The fields of the answer to GET, without its content.
+            let length = response.body.contentLength
+            response.body = .init(contentLength: length) { writer in try await writer.finish(nil) }
+        }
         func add(_ name: String, _ value: String) {
             guard let name = HTTPField.Name(name), response.headers[name] == nil else { return }
             response.headers[name] = value

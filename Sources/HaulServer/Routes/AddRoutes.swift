@@ -34,11 +34,14 @@ struct AddRoutes {
         router.post("/api/v1/downloads") { request, _ in
             var body = try await JSONBody(request)
             guard let key = request.headers.text("Idempotency-Key") else { return try await add(&body) }
-            guard (1...255).contains(key.utf8.count) else { throw Problem.badRequest("Idempotency-Key is too long.") }
-            if let answer = answers.answer(key) { return answer }
-            let answer = try await add(&body)
-            answers.keep(answer, for: key)
-            return answer
+            guard (1...255).contains(key.utf8.count) else {
+                throw Problem.badRequest("Idempotency-Key must have 1 to 255 characters.")
+            }
+            let whole = body
+            return try await answers.answer(key, whole.digest) {
+                var body = whole
+                return try await add(&body)
+            }
         }
         router.post("/api/v1/probe") { request, _ in
             var body = try await JSONBody(request)
@@ -76,7 +79,6 @@ struct AddRoutes {
         }
         let start = Date()
         let results = await services.downloader.add(requests)
-        if common.isPaused { try await pause(results, addedSince: start) }
         var rest = results.makeIterator()
         var answer = Answer(items: [], rev: "")
         for wanted in wanted {
@@ -99,14 +101,6 @@ struct AddRoutes {
     /// Whether the download was there before. Its time of addition is kept to the millisecond.
     private static func existed(_ download: Download, _ start: Date) -> Bool {
         download.snapshot.addedAt < start - 0.001
-    }
-
-    /// Pauses those that are new, in one step.
-    private func pause(_ results: [Result<Download, DownloadError>], addedSince start: Date) async throws(Problem) {
-        let ids = results.compactMap { result in
-            if case .success(let download) = result, !Self.existed(download, start) { download.id } else { nil }
-        }
-        _ = try await problems { () throws(DownloadError) in try await services.downloader.pause(.ids(ids)) }
     }
 
     private func probe(_ body: inout JSONBody) async throws -> Response {
@@ -144,20 +138,5 @@ struct AddRoutes {
                 existing: existing.map { DownloadRow($0) }
             )
         } catch { return Probe(url: url, error: Problem(error)) }
-    }
-}
-
-/// Answers to requests that had an Idempotency-Key: the last 1,000 of this process. A repeated request gets the same answer, and
-/// nothing is added again.
-private final class IdempotentAnswers: Sendable {
-    private let kept = Mutex<(answers: [String: Response], keys: [String])>(([:], []))
-
-    func answer(_ key: String) -> Response? { kept.withLock { $0.answers[key] } }
-
-    func keep(_ answer: Response, for key: String) {
-        kept.withLock { kept in
-            if kept.answers.updateValue(answer, forKey: key) == nil { kept.keys.append(key) }
-            if kept.keys.count > 1000 { kept.answers[kept.keys.removeFirst()] = nil }
-        }
     }
 }

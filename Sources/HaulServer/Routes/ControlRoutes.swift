@@ -49,7 +49,7 @@ struct ControlRoutes {
     private func change(_ request: Request, _ context: ServerContext) async throws -> Response {
         let download = try await services.download(context)
         var body = try await JSONBody(request)
-        let name = try body.optional("name", String.self)
+        let name = try body.text("name", upTo: 1024)
         let priority = try body.optional("priority", Int.self)
         let bytesPerSecond = try body.optional("bytesPerSecond", Int64.self)
         let source = try source(&body)

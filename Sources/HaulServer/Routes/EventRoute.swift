@@ -53,6 +53,7 @@ struct EventRoute {
                 headers: headers,
                 body: .init { writer in
                     let feed = services.feed
+                    await feed.began(number)
                     var session: (name: String, stream: Int)?
                     if let name = context.session {
                         session = (

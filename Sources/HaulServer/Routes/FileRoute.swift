@@ -27,6 +27,10 @@ struct FileRoute {
         guard let snapshot, snapshot.state == .completed, let path = snapshot.path, state != .missing else {
             throw Problem(.conflict, "notFinished", "The download has no finished file.")
         }
+        // A folder on the way may have become a link since.
+        guard let real = AllowedFolders.resolved(path),
+            services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
+        else { throw Problem(.forbidden, "forbiddenFolder", "The file is no longer in a folder that is allowed.") }
         let file: OpenFile
         do { file = try await OpenFile(path) } catch {
             throw Problem(.conflict, "notFinished", "The file cannot be read: \(error)")

@@ -1,4 +1,5 @@
 import CHaulSystem
+import CHaulSystem
 import Foundation
 import HaulDesktop
 import HaulKit
@@ -16,7 +17,7 @@ struct Daemon {
     init(_ settings: ServeSettings, _ options: ServeOptions) { (self.settings, self.options) = (settings, options) }
 
     func run() async throws {
-        let server = settings.server
+        var server = settings.server
         let lock = try DaemonLock(folder: server.stateFolder)
         let supervisor = Supervisor()
         let level = settings.logLevel
@@ -31,6 +32,11 @@ struct Daemon {
             logger.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
         }
         signal(SIGXFSZ, SIG_IGN)
+        // Connections leave descriptors for downloads and the store.
+        var (limit, most): (Int64, Int64) = (0, 0)
+        if haul_descriptor_limits(&limit, &most) == 0 {
+            server.maxConnections = max(4, min(server.maxConnections, Int(clamping: limit / 3)))
+        }
         do {
             let running = Mutex<HaulServer?>(nil)
             let haul = try HaulServer(downloader, server, logger: logger) { listener in

@@ -74,6 +74,17 @@ struct ServeSettings {
                 )
             }
             switch value {
+            case .string, .integer:
+                guard !lists.contains(name) else {
+                    throw Complaint("\(path): \(name) must be a list of texts.", .usage)
+                }
+            case .array:
+                guard lists.contains(name) else {
+                    throw Complaint("\(path): \(name) must be a text or a number.", .usage)
+                }
+            default: break
+            }
+            switch value {
             case .string(let text): values[key(name)] = ConfigValue(.string(text), isSecret: false)
             case .integer(let number): values[key(name)] = ConfigValue(.string(String(number)), isSecret: false)
             case .array(let items):

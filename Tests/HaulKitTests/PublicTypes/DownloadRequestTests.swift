@@ -30,6 +30,7 @@ struct DownloadRequestTests {
         (request.failsOnChange, request.resumesUnverified) = (true, true)
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
         (request.key, request.group, request.owner) = ("k", "g", "o")
+        request.startsPaused = true
         (request.metadata, request.priority) = (DownloadRequest.Metadata(json: "{\"a\":1}"), -3)
         return request
     }

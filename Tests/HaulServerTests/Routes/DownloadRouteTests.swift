@@ -54,7 +54,73 @@ import Testing
         }
     }
 
+    /// Two equal requests at once are one.
+    @Test func aKeyThatIsUsedTwiceAtOnceAddsOnce() async throws {
+        try await ServerRig.run { rig, client in
+            let key: HTTPFields = [try #require(.init("Idempotency-Key")): "k2"]
+            let json = #"{"items": [{"url": "http://127.0.0.1:9/a"}], "paused": true, "onDuplicate": "addAnyway"}"#
+            async let first = client.call(.post, "/api/v1/downloads", rig, json: json, key)
+            async let second = client.call(.post, "/api/v1/downloads", rig, json: json, key)
+            let bodies = try await [first.body, second.body]
+            #expect(bodies[0] == bodies[1])
+            #expect(try await rig.downloader.count() == 1)
+            let other = json.replacing("/a", with: "/b")
+            let reused = try await client.call(.post, "/api/v1/downloads", rig, json: other, key)
+            #expect(reused.code == "idempotencyKeyReused")
+        }
+    }
+
+    /// Nothing is asked of the server of a download that is added paused, not even for a moment.
+    @Test func whatIsAddedPausedAsksNothing() async throws {
+        let server = try await TestServer.start { _ in .text("x") }
+        try await ServerRig.run { rig, client in
+            let items = (0..<200).map { #"{"url": "\#(server.url("/\($0)"))"}"# }.joined(separator: ",")
+            let json = #"{"items": [\#(items)], "paused": true}"#
+            let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(try answer.json["items"]?[199]?["download"]?["state"]?.text == "paused")
+            #expect(try await rig.downloader.list(.states([.paused])).count == 200)
+            let id = try #require(try answer.json["items"]?[0]?["download"]?["id"]?.text)
+            #expect(server.requests.isEmpty)
+            // Adding it again leaves it paused.
+            _ = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(server.requests.isEmpty)
+            _ = try await client.call(.post, "/api/v1/downloads/\(id)/resume", rig)
+            _ = try await rig.downloader.download(try #require(DownloadID(id)))?.result()
+            #expect(server.requests.count == 1)
+        }
+        await server.stop()
+    }
+
+    /// A body that would take the decoder minutes.
+    @Test(arguments: [17, 500, 30_000]) func aDeeplyNestedBodyIsRefusedAtOnce(_ depth: Int) async throws {
+        try await ServerRig.run { rig, client in
+            let json = #"{"a":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
+            let answer = try await client.call(.post, "/api/v1/downloads", rig, json: json)
+            #expect(answer.status == .badRequest)
+        }
+    }
+
+    @Test func bracketsInStringsAreNoDepth() {
+        #expect(JSONDepth.isAtMost(1, #"{"a":"[[[\"[["}"#.utf8))
+        #expect(!JSONDepth.isAtMost(1, #"{"a":"\\"[[}"#.utf8))
+        #expect(JSONDepth.isAtMost(2, "[[],[],[]]".utf8))
+    }
+
+    @Test func anErrorToHEADHasNoContent() async throws {
+        try await ServerRig.run { rig, client in
+            for path in ["/nothing", "/api/v1/downloads"] {
+                let signedOut = try await client.send(.head, path, [:])
+                let signedIn = try await client.call(.head, path, rig)
+                #expect(signedOut.body.readableBytes == 0 && signedIn.body.readableBytes == 0)
+                #expect(signedOut.status == .unauthorized)
+            }
+        }
+    }
+
     @Test(arguments: [
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "size": -1}]}"#, 422, "invalidField"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "name": "a\nb"}]}"#, 422, "invalidField"),
+        (#"{"items": [{"url": "http://127.0.0.1:9/a", "group": "a\u0000b"}]}"#, 422, "invalidField"),
         (#"{"items": [{"url": "http://127.0.0.1:9/a", "hook": "/bin/sh"}]}"#, 422, "unknownField"),
         (#"{"items": [{"url": "http://127.0.0.1:9/a"}], "hooks": []}"#, 422, "unknownField"),
         (#"{"items": [{"url": 5}]}"#, 422, "invalidField"), (#"{"items": "x"}"#, 422, "invalidField"),
