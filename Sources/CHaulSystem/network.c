@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -39,6 +40,24 @@ int haul_connect_local(const char *name, uint64_t length, int is_abstract) {
     if (fd < 0) return -1;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
     return connect(fd, (struct sockaddr *)&address, size) == 0 ? fd : close_failed(fd);
+}
+
+int haul_look_up(const char *name, void *context, void (*found)(void *context, const char *address)) {
+    struct addrinfo hints, *first = NULL;
+    memset(&hints, 0, sizeof hints);
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_protocol = IPPROTO_TCP;
+    int code = getaddrinfo(name, NULL, &hints, &first);
+    if (code != 0) return code;
+    for (struct addrinfo *next = first; next != NULL; next = next->ai_next) {
+        char text[NI_MAXHOST];
+        if (next->ai_family != AF_INET && next->ai_family != AF_INET6) continue;
+        if (getnameinfo(next->ai_addr, next->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) == 0) {
+            found(context, text);
+        }
+    }
+    freeaddrinfo(first);
+    return 0;
 }
 
 int haul_try_address(const uint8_t *bytes, int count) {

@@ -36,6 +36,10 @@ public actor Downloader {
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
         // Event loops end the process when no file descriptor is left.
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
+        let isTight = DescriptorBudget(
+            free: DescriptorLimit.free,
+            active: configuration.queue.maxConcurrentDownloads
+        ).isTight
         let transport = try HTTPTransport(
             .init(
                 connectTimeout: configuration.connections.connectTimeout,
@@ -44,10 +48,8 @@ public actor Downloader {
                 netrc: configuration.network.netrc,
                 userAgent: configuration.network.userAgent,
                 binding: configuration.network.binding,
-                isTight: DescriptorBudget(
-                    free: DescriptorLimit.free,
-                    active: configuration.queue.maxConcurrentDownloads
-                ).isTight
+                isTight: isTight,
+                names: NameResolver(limits: isTight ? .tight : .init())
             ),
             certificateAuthorities: configuration.network.certificateAuthorities
         )

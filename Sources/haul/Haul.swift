@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HaulKit
 
-@main
 struct Haul: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "haul",

@@ -55,6 +55,10 @@ int haul_connect_local(const char *name, uint64_t length, int is_abstract);
 // 0 if a socket can have this local address of 4 or 16 bytes; EADDRNOTAVAIL where no interface has it.
 int haul_try_address(const uint8_t *bytes, int count);
 
+// getaddrinfo(3) for TCP: calls `found` with each address in digits, an IPv6 one with its zone, in the order in which they are to be
+// tried. Waits for the servers of names, and cannot be interrupted. Returns 0 or an EAI_ code.
+int haul_look_up(const char *name, void *context, void (*found)(void *context, const char *address));
+
 // rtnetlink(7), Linux only; ENOSYS elsewhere. Opens a socket that is told of every change of links, addresses and routes. It
 // does not block and does not survive exec.
 int haul_netlink_open(void);

@@ -47,7 +47,9 @@ final class ConnectionBroker {
     private func takeIn() {
         for arrival in pool.takeArrivals() {
             switch arrival {
-            case .event(let event, let id): tasks[id]?.receive(event)
+            case .event(let event, let id):
+                guard let task = tasks[id], !waitsForTurn(task, after: event) else { continue }
+                task.receive(event)
             case .connectionGone(let host): gone(host)
             }
         }
@@ -57,7 +59,50 @@ final class ConnectionBroker {
     func gone(_ host: Origin) {
         pool.release(host)
         serve(host)
+        retryRefused()
         offerSlots { $0.hasSlot(host) }
+    }
+
+    // MARK: Hosts that serve others only
+
+    /// Lets a first connection wait that its host has closed without an answer while it serves other downloads: the machine takes it
+    /// for one that has found no connection slot yet.
+    private func waitsForTurn(_ task: DownloadTask, after event: DownloadMachine.Event) -> Bool {
+        switch event {
+        case .headReceived:
+            pool.refused.answered(task.id)
+            return false
+        case .connectionEnded(let id, .failed(let failure, _)):
+            guard failure.mayBeOfLimit, case .connecting(id, let request) = task.machine.state,
+                // Another source of the file is better than a wait.
+                task.machine.sources.isAlone
+            else { return false }
+            let host = task.source(of: request).origin
+            let now = environment.services.time.now()
+            let others = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
+            let waiter = ConnectionLimiter.Waiter(download: task.id, connection: id, question: request)
+            guard let wait = pool.refused.add(waiter, to: host, besides: others, at: now) else { return false }
+            task.close(id)
+            requestSlot(host)
+            if case .time(let time) = wait { retryRefused(after: time) }
+            return true
+        default: return false
+        }
+    }
+
+    private func retryRefused(after wait: Duration) {
+        _ = environment.spawner.start(self, after: wait, environment.services.time.sleep) { broker, _ in
+            broker.retryRefused()
+        }
+    }
+
+    private func retryRefused() {
+        while let (_, waiter) = pool.nextRefused() {
+            guard let task = tasks[waiter.download], case .connecting(waiter.connection, _) = task.machine.state else {
+                continue
+            }
+            open(waiter.connection, waiter.question, task)
+        }
     }
 
     /// Hosts may have more connections, or fewer.

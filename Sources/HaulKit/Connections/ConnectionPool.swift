@@ -13,6 +13,8 @@ final class ConnectionPool {
     private var limiter: ConnectionLimiter
     /// Connections that a host was seen to allow.
     private var learnedLimits: [Origin: Int]
+    /// First connections that wait since their host serves others only.
+    var refused = RefusedConnections()
     /// Downloads that found no slot for an additional connection; some may not want it any more.
     private(set) var waitingForSlot: Set<DownloadID> = []
     /// Those who wait for any connection to end.
@@ -36,6 +38,12 @@ final class ConnectionPool {
 
     /// Whether a host may have another connection.
     func hasSlot(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
+
+    /// A connection that its host refused and that is to be tried again, if any.
+    func nextRefused() -> (host: Origin, waiter: ConnectionLimiter.Waiter)? {
+        guard !refused.isEmpty else { return nil }
+        return refused.next(at: services.time.now()) { limiter.count($0) }
+    }
 
     /// Changes how many connections each host may have; open ones continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
@@ -81,7 +89,10 @@ final class ConnectionPool {
     func stopWaitingForRelease(_ number: Int) { releaseWaiters.removeValue(forKey: number)?.resume() }
 
     /// The download waits for no connection any more.
-    func forget(_ id: DownloadID) { limiter.forget(id) }
+    func forget(_ id: DownloadID) {
+        limiter.forget(id)
+        refused.forget(id)
+    }
 
     func waitForSlot(_ id: DownloadID) { waitingForSlot.insert(id) }
     func stopWaitingForSlot(_ id: DownloadID) { waitingForSlot.remove(id) }

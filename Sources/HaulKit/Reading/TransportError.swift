@@ -51,6 +51,15 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         return error
     }
 
+    /// Whether a host that has as many connections as it allows fails a further one like this.
+    var mayBeOfLimit: Bool {
+        guard report == nil, host == nil, proxy == nil else { return false }
+        return switch kind {
+        case .connectionRefused, .connectionLost, .malformedResponse, .connectTimeout, .responseTimeout: true
+        default: false
+        }
+    }
+
     /// The same failure of another host than the request's, which redirects led to.
     func at(_ host: String?) -> TransportError {
         var error = self

@@ -17,6 +17,8 @@ package struct TransportRequest: Sendable, Equatable {
     /// Somebody else than the user has chosen the URL: a Metalink, a server's `Link` field, a source provider. Only credentials
     /// that name its host go there.
     var isChosenByOthers = false
+    /// The download that it is for. One download has no more than a few names looked up at the same time.
+    var download: DownloadID?
     /// Those of the download, shared by its connections.
     var cookies: CookieJar?
 

@@ -42,4 +42,13 @@ extension DownloadMachine {
 
     /// How many of its connections go to a host.
     func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
+
+    /// How many of its connections to a host have brought bytes a short while ago.
+    func flowingConnections(to host: Origin, at now: Instant) -> Int {
+        transfer.active.values.count {
+            $0.origin == host && $0.isFlowing && now - $0.lastByte < Self.longestPauseOfProgress
+        }
+    }
+
+    private static let longestPauseOfProgress: Duration = .seconds(10)
 }

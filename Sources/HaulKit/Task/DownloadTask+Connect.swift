@@ -30,6 +30,7 @@ extension DownloadTask {
             condition: request.condition,
             allowsInsecureRedirects: record.request.allowsInsecureRedirects,
             isChosenByOthers: isMirror || record.isChosenByOthers(host),
+            download: self.id,
             cookies: jar
         )
         workers[id] = environment.pool.start(id, call, host, of: self.id)

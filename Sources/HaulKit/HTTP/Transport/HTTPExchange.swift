@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 internal import Synchronization
 
 /// One GET with its redirects.
@@ -12,6 +13,7 @@ final class HTTPExchange: Exchange {
     private struct State {
         var isCancelled = false
         var task: HTTPClient.Task<ResponseDelegate.Outcome>?
+        var lookup: NameResolver.WaiterID?
     }
     private let state = Mutex(State())
 
@@ -22,43 +24,90 @@ final class HTTPExchange: Exchange {
     }
 
     func cancel() {
-        let task = state.withLock { state in
+        let (task, lookup) = state.withLock { state in
             state.isCancelled = true
-            return state.task
+            return (state.task, state.lookup)
         }
+        if let lookup { options.names.cancel(lookup) }
         task?.cancel()
     }
 
     /// Asks, and follows where that leads; the receiver's `ended` is the last word. Everything after this call happens on the
     /// event loop of the connection: no task has to be woken for it.
-    func start(client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
+    func start(_ clients: HTTPClients) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
         let redirects = RedirectPolicy(
             request.url,
             target: request.target,
             allowsInsecure: request.allowsInsecureRedirects
         )
-        ask(Step(redirects: redirects), client)
+        ask(Step(redirects: redirects), clients)
     }
 
     /// One question on the way to the answer.
     private struct Step {
         var redirects: RedirectPolicy
-        /// The addresses to connect from that are left to try; nil to find them out.
-        var sources: ArraySlice<String>?
+        /// The ways to the server that are left to try; nil to find them out.
+        var ways: ArraySlice<Way>?
+        /// The address of the first way has served a connection.
+        var isProven = true
+        /// What the lookup of the name has taken of the time for connecting.
+        var lookupTime: Duration = .zero
+        /// Why no connection could be made in the ways before.
+        var failures: [TransportError] = []
+        /// All addresses have been tried at once, and the first way is to the one that was fastest.
+        var isRaced = false
         /// How often it was asked in vain over connections that had been kept.
         var repeats = 0
         /// How often it was asked again since the server wants to be told in another way who asks.
         var challenges = 0
     }
 
-    private func ask(_ step: Step, _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient) {
-        var step = step
+    private func ask(_ step: Step, _ clients: HTTPClients) {
         guard let address = HTTPURL(step.redirects.url.withoutUserInfo(), target: step.redirects.target) else {
             return receiver.ended(TransportError(.invalidURL))
         }
+        if let ways = step.ways { return send(step, to: address, ways, clients) }
+        let route = Route(to: address.url, options.proxies)
+        let sources: [String]
+        do throws(TransportError) { sources = try options.binding?.sources() ?? [] } catch {
+            return receiver.ended(error)
+        }
+        let name = route.nameToResolve(for: address.url)
+        let found: @Sendable (NameResolver.Answer) -> Void = { [self] answer in
+            let ways = Way.all(route, from: sources, to: name, answer.addresses)[...]
+            var step = step
+            (step.ways, step.isProven, step.lookupTime) = (ways, answer.isProven, answer.took)
+            send(step, to: address, ways, clients)
+        }
+        guard let name else { return found(.init(addresses: [], isProven: true)) }
+        if let known = options.names.known(name) { return found(known) }
+        // Receivers are told everything on an event loop.
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let id = options.names.resolve(name, for: request.download, within: options.connectTimeout) { [self] result in
+            loop.execute { [self] in
+                switch result {
+                case .success(let answer): found(answer)
+                case .failure(let error):
+                    let error = route.proxy.map { error.of($0) } ?? error
+                    receiver.ended(error.at(isElsewhere(step) ? address.url.host : nil))
+                }
+            }
+        }
+        let isCancelled = state.withLock { state in
+            state.lookup = id
+            return state.isCancelled
+        }
+        if isCancelled { options.names.cancel(id) }
+    }
+
+    /// Whether redirects led to this question.
+    private func isElsewhere(_ step: Step) -> Bool { step.redirects.url != request.url }
+
+    private func send(_ step: Step, to address: HTTPURL, _ ways: ArraySlice<Way>, _ clients: HTTPClients) {
+        guard let way = ways.first else { return receiver.ended(TransportError(.nameNotResolved)) }
+        let route = way.route
         let url = address.url
-        let route = Route(to: url, options.proxies)
         var headers = headers(step.redirects)
         let key = key(for: step.redirects, headers)
         let authorization = key.flatMap { options.authenticator.authorization($0, target: address.target) }
@@ -68,19 +117,19 @@ final class HTTPExchange: Exchange {
         if let authorization { headers.add(name: "Authorization", value: authorization.field) }
         route.add(to: &headers, for: address)
         let call: HTTPClient.Request
-        let left: ArraySlice<String>
         do {
-            left = try step.sources ?? options.binding?.sources()[...] ?? []
             call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
         } catch { return receiver.ended(TransportError(error)) }
-        step.sources = left
         let isFirst = step.challenges == 0
         let mayAskAgain = step.challenges < Self.mostChallenges
         let delegate = ResponseDelegate(
             url: step.redirects.url,
             requested: request.url,
             credentials: credentials,
-            receiver: receiver
+            receiver: receiver,
+            onConnection: { [options] in
+                if !step.isProven, let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
+            }
         ) { [request, options] head in
             if head.status == .proxyAuthenticationRequired, case .forward(let proxy) = route {
                 return .refused(.isNotLetIn(by: proxy))
@@ -103,42 +152,112 @@ final class HTTPExchange: Exchange {
             guard RedirectPolicy.isRedirect(status: Int(head.status.code)) else { return nil }
             return head.headers.first(name: "Location").map { .redirected(location: $0) }
         }
-        let way = HTTPTransport.Way(route: route, source: left.first)
-        let task = client(way).execute(request: call, delegate: delegate)
+        let task = clients.take(way).execute(request: call, delegate: delegate)
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
         }
         if isCancelled { task.cancel() }
         delegate.watch(task, stallTimeout: TimeAmount(options.stallTimeout))
-        task.futureResult.whenComplete { [self, step] result in
-            var next = step
+        watchConnecting(task, delegate, step, ways, port: route.port(for: url))
+        task.futureResult.whenComplete { [self] result in
+            clients.release(way, isSettled: delegate.isConnected || !Self.leavesAttempt(result))
             switch result.flatMapError({ error in delegate.outcome(after: error).map { .success($0) } ?? .failure(error)
             })
             {
             case .success(.delivered): receiver.ended(nil)
-            case .success(.redirected(let location)): follow(location, step.redirects, client)
+            case .success(.redirected(let location)): follow(location, step.redirects, clients)
             case .success(.refused(let error)): receiver.ended(error)
             case .success(.challenged):
+                var next = step
                 next.challenges += 1
-                ask(next, client)
+                ask(next, clients)
             case .failure(let error):
-                // Each one costs a kept connection, of which there are as many as connections were open at once.
-                if step.repeats < Self.mostRepeats(after: error) {
-                    next.repeats += 1
-                    return ask(next, client)
+                if let next = next(after: error, delegate, step, ways) { return ask(next, clients) }
+                let failure = failure(error, over: way, step, isConnected: delegate.isConnected)
+                if !delegate.isConnected, failure.isOfConnecting, let peer = way.peer {
+                    options.names.failed(peer.name)
                 }
-                if left.count > 1, TransportError.isOfOtherVersion(error) {
-                    next.sources = left.dropFirst()
-                    return ask(next, client)
-                }
-                let isRedirected = step.redirects.url != request.url
-                receiver.ended(
-                    TransportError(error, over: way, isConnected: delegate.hasSent).at(isRedirected ? url.host : nil)
-                )
+                receiver.ended(failure.at(isElsewhere(step) ? url.host : nil))
             }
         }
     }
+
+    /// What to say of a question that failed: where no way led to a connection, of all of them.
+    private func failure(_ error: any Error, over way: Way, _ step: Step, isConnected: Bool) -> TransportError {
+        let last = TransportError(error, over: way, isConnected: isConnected)
+        guard last.isOfConnecting || TransportError.isOfOtherVersion(error) else { return last }
+        return TransportError.told(of: step.failures + [last])
+    }
+
+    /// What to ask next where a question was not heard; nil where it failed.
+    private func next(after error: any Error, _ delegate: ResponseDelegate, _ step: Step, _ ways: ArraySlice<Way>)
+        -> Step?
+    {
+        var next = step
+        if let faster = error as? FasterAddress {
+            next.ways =
+                ways.filter { $0.peer?.address == faster.address }
+                + ways.filter { $0.peer?.address != faster.address }
+            (next.isProven, next.lookupTime) = (false, .zero)
+            next.isRaced = true
+            return next
+        }
+        // Each one costs a kept connection, of which there are as many as connections were open at once.
+        if step.repeats < Self.mostRepeats(after: error) {
+            next.repeats += 1
+            return next
+        }
+        let failure = TransportError(error, from: ways.first?.source)
+        guard !delegate.isConnected, ways.count > 1,
+            failure.isOfAddress || TransportError.isOfOtherVersion(error)
+        else { return nil }
+        next.ways = ways.dropFirst()
+        next.isProven = false
+        if failure.isOfAddress { next.failures.append(failure) }
+        return next
+    }
+
+    // MARK: Connecting
+
+    /// Ends a request that has no connection in time, of which the lookup of the name took some, and one to an address that is slow
+    /// to accept it while another one is not.
+    private func watchConnecting(
+        _ task: HTTPClient.Task<ResponseDelegate.Outcome>,
+        _ delegate: ResponseDelegate,
+        _ step: Step,
+        _ ways: ArraySlice<Way>,
+        port: Int
+    ) {
+        if step.lookupTime > .zero {
+            let left = max(.zero, options.connectTimeout - step.lookupTime)
+            let timer = task.eventLoop.scheduleTask(in: TimeAmount(left)) {
+                if delegate.abandon() { task.fail(reason: TransportError(.connectTimeout)) }
+            }
+            task.futureResult.whenComplete { _ in timer.cancel() }
+        }
+        guard !step.isProven, !step.isRaced, let way = ways.first, let peer = way.peer else { return }
+        let rivals = ways.filter { $0.source == way.source }.compactMap(\.peer?.address)
+        guard rivals.count > 1 else { return }
+        let limit = options.connectTimeout
+        let start = task.eventLoop.scheduleTask(in: TimeAmount(AddressRace.delay)) {
+            guard !delegate.isConnected else { return }
+            AddressRace.winner(of: rivals, port: port, from: way.source, within: limit).whenSuccess { winner in
+                guard let winner, winner != peer.address, delegate.abandon() else { return }
+                task.fail(reason: FasterAddress(address: winner))
+            }
+        }
+        task.futureResult.whenComplete { _ in start.cancel() }
+    }
+
+    /// Whether a request without a connection ended before the attempt to make one did.
+    private static func leavesAttempt<Success>(_ result: Result<Success, any Error>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return error is FasterAddress || (error as? HTTPClientError) == .cancelled
+            || TransportError(error).kind == .connectTimeout
+    }
+
+    private struct FasterAddress: Error { let address: ResolvedAddress }
 
     private static let mostChallenges = 3
 
@@ -153,12 +272,12 @@ final class HTTPExchange: Exchange {
     private func follow(
         _ location: String,
         _ before: RedirectPolicy,
-        _ client: @escaping @Sendable (HTTPTransport.Way) -> HTTPClient
+        _ clients: HTTPClients
     ) {
         var redirects = before
         do throws(TransportError) {
             try redirects.follow(location: location)
-            ask(Step(redirects: redirects), client)
+            ask(Step(redirects: redirects), clients)
         } catch { receiver.ended(error) }
     }
 

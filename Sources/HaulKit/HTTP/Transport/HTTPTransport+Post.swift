@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 internal import Synchronization
 
 /// Requests that tell rather than ask.
@@ -18,6 +19,7 @@ extension HTTPTransport: WebhookPoster {
         let route = Route(to: address.url, options.proxies)
         route.add(to: &headers, for: address)
         let receipt = Receipt()
+        let deadline = NIODeadline.now() + TimeAmount(limit)
         do {
             let request = try HTTPClient.Request(
                 url: route.address(of: address.url),
@@ -25,15 +27,14 @@ extension HTTPTransport: WebhookPoster {
                 headers: headers,
                 body: .bytes(body)
             )
-            let task = client(for: Way(route: route)).execute(
-                request: request,
-                delegate: receipt,
-                deadline: .now() + TimeAmount(limit)
-            )
-            try await withTaskCancellationHandler {
-                try await task.futureResult.get()
-            } onCancel: {
-                task.cancel()
+            var ways = try await ways(route, to: address.url, before: deadline)[...]
+            while let way = ways.popFirst() {
+                do {
+                    try await send(request, by: way, to: receipt, before: deadline)
+                    break
+                } catch {
+                    guard !receipt.isSent, !ways.isEmpty, TransportError(error).isOfAddress else { throw error }
+                }
             }
         } catch {
             // The head of the answer says all there is to know, whatever becomes of its body.
@@ -41,6 +42,46 @@ extension HTTPTransport: WebhookPoster {
             return .failed(TransportError(error))
         }
         return receipt.answer(now: now)
+    }
+
+    private func send(_ request: HTTPClient.Request, by way: Way, to receipt: Receipt, before deadline: NIODeadline)
+        async throws
+    {
+        let task = clients.take(way).execute(request: request, delegate: receipt, deadline: deadline)
+        // It may have run out of time while it was connecting.
+        defer { clients.release(way, isSettled: receipt.isSent) }
+        try await withTaskCancellationHandler {
+            try await task.futureResult.get()
+        } onCancel: {
+            task.cancel()
+        }
+        if let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
+    }
+
+    /// The ways to a host, the fastest of its addresses first.
+    private func ways(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [Way] {
+        guard let name = route.nameToResolve(for: url) else { return [Way(route: route)] }
+        let answer = try await resolve(name, before: deadline)
+        let ways = Way.all(route, from: [], to: name, answer.addresses)
+        guard !answer.isProven, ways.count > 1 else { return ways }
+        let left = Duration.nanoseconds(max(0, (deadline - .now()).nanoseconds))
+        let race = AddressRace.winner(of: answer.addresses, port: route.port(for: url), from: nil, within: left)
+        guard let winner = try await race.get() else { return ways }
+        return ways.filter { $0.peer?.address == winner } + ways.filter { $0.peer?.address != winner }
+    }
+
+    private func resolve(_ name: String, before deadline: NIODeadline) async throws -> NameResolver.Answer {
+        if let known = options.names.known(name) { return known }
+        let left = Duration.nanoseconds(max(0, (deadline - .now()).nanoseconds))
+        let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: NameResolver.Answer.self)
+        let id = options.names.resolve(name, for: nil, within: left) { result in
+            promise.completeWith(result.mapError { $0 })
+        }
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            options.names.cancel(id)
+        }
     }
 
     /// The head of an answer. Of the body only as much is read as keeps the connection.
@@ -58,6 +99,13 @@ extension HTTPTransport: WebhookPoster {
                 status: Int(head.status.code),
                 retryAfter: head.headers.retryAfter(now: now)
             )
+        }
+
+        private let sent = Atomic(false)
+        var isSent: Bool { sent.load(ordering: .relaxed) }
+
+        func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+            sent.store(true, ordering: .relaxed)
         }
 
         func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {

@@ -5,7 +5,6 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
-internal import Synchronization
 
 /// HTTP/1.1 over AsyncHTTPClient's delegate interface, where body bytes stay on their event loop.
 final class HTTPTransport: SourceReading {
@@ -21,20 +20,13 @@ final class HTTPTransport: SourceReading {
         /// There are so few descriptors that none may lie idle.
         var isTight = false
         let authenticator = Authenticator()
+        var names = NameResolver()
     }
 
     let schemes = HTTPURL.schemes
     let options: Options
-    private let tls: TLSConfiguration
-    /// What the library takes at birth.
-    struct Way: Sendable, Hashable {
-        var route: Route
-        /// The address to connect from; nil for whichever the system takes.
-        var source: String?
-    }
     /// One client a way out.
-    private let clients = Mutex<[Way: HTTPClient]>([:])
-    private let isShutDown = Atomic<Bool>(false)
+    let clients: HTTPClients
 
     /// - Throws: when the file of certificates cannot be read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
@@ -53,51 +45,25 @@ final class HTTPTransport: SourceReading {
                 )
             }
         }
-        self.tls = tls
-    }
-
-    deinit {
-        // A client that is not shut down traps; the callback form keeps it alive until it has ended.
-        for client in clients.withLock({ $0.values.map(\.self) }) { client.shutdown { _ in } }
+        clients = HTTPClients { [tls] way in Self.configuration(way, options, tls) }
     }
 
     func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
 
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
-        exchange.start { [self] way in client(for: way) }
+        exchange.start(clients)
         return exchange
     }
 
     func shutDown() async {
-        isShutDown.store(true, ordering: .relaxed)
-        let all = clients.withLock { clients in
-            defer { clients = [:] }
-            return clients.values.map(\.self)
-        }
-        for client in all {
-            await withCheckedContinuation { continuation in client.shutdown { _ in continuation.resume() } }
-        }
+        options.names.cancelAll()
+        await clients.shutDown()
     }
 
-    func client(for way: Way) -> HTTPClient {
-        clients.withLock { clients in
-            if let client = clients[way] { return client }
-            let client = HTTPClient(
-                eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-                configuration: configuration(way)
-            )
-            // A redirect that is answered at this moment: its request fails at once.
-            if isShutDown.load(ordering: .relaxed) {
-                client.shutdown { _ in }
-            } else {
-                clients[way] = client
-            }
-            return client
-        }
-    }
-
-    private func configuration(_ way: Way) -> HTTPClient.Configuration {
+    private static func configuration(_ way: Way, _ options: Options, _ tls: TLSConfiguration)
+        -> HTTPClient.Configuration
+    {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
             redirectConfiguration: .disallow,
@@ -119,15 +85,17 @@ final class HTTPTransport: SourceReading {
             ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
         }
         switch way.route {
-        case .direct: break
-        case .forward: break
+        case .direct, .forward:
+            // The name stays what certificates and the `Host` field are about.
+            if let peer = way.peer { configuration.dnsOverride = [peer.name: peer.address.text] }
         case .tunnel(let proxy) where proxy.kind == .http:
             configuration.proxy = .server(
-                host: proxy.host,
+                host: way.peer?.address.text ?? proxy.host,
                 port: proxy.port,
                 authorization: proxy.credentials.map { .basic(credentials: Data($0.utf8).base64EncodedString()) }
             )
-        case .tunnel(let proxy): configuration.proxy = .socksServer(host: proxy.host, port: proxy.port)
+        case .tunnel(let proxy):
+            configuration.proxy = .socksServer(host: way.peer?.address.text ?? proxy.host, port: proxy.port)
         }
         return configuration
     }

@@ -21,6 +21,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private let credentials: CredentialSource?
     private let receiver: any ResponseReceiver
     private let detour: @Sendable (HTTPResponseHead) -> Outcome?
+    private let onConnection: @Sendable () -> Void
     private struct State {
         /// What the answer leads to, if it is not for the receiver.
         var detour: Outcome?
@@ -29,7 +30,9 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         /// We are the ones who hold back: silence says nothing about the server.
         var isHoldingBack = false
         var hasHead = false
-        var hasSent = false
+        /// There is a connection, and the request is on its way.
+        var isConnected = false
+        var isAbandoned = false
         var watch: Scheduled<Void>?
         /// Ends the wait for the body of a redirect.
         var farewell: Scheduled<Void>?
@@ -43,19 +46,36 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
 
     /// - Parameters:
     ///   - credentials: where those of the request came from.
+    ///   - onConnection: called when there is a connection.
     ///   - detour: what an answer with this head leads to; nil where it is for the receiver.
     init(
         url: URL,
         requested: URL,
         credentials: CredentialSource?,
         receiver: any ResponseReceiver,
+        onConnection: @escaping @Sendable () -> Void,
         detour: @escaping @Sendable (HTTPResponseHead) -> Outcome?
     ) {
         self.url = url
         self.requested = requested
         self.credentials = credentials
         self.receiver = receiver
+        self.onConnection = onConnection
         self.detour = detour
+    }
+
+    // MARK: Connecting
+
+    /// Whether there has been a connection.
+    var isConnected: Bool { state.withLock(\.isConnected) }
+
+    /// - Returns: whether there is no connection yet, so that the request may be sent in another way.
+    func abandon() -> Bool {
+        state.withLock { state in
+            guard !state.isConnected, !state.hasEnded, !state.isAbandoned else { return false }
+            state.isAbandoned = true
+            return true
+        }
     }
 
     // MARK: Silence
@@ -98,13 +118,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         }
     }
 
-    /// Whether the request went out: the connection had been made.
-    var hasSent: Bool { state.withLock(\.hasSent) }
-
     // MARK: HTTPClientResponseDelegate
 
     func didSendRequestHead(task: HTTPClient.Task<Outcome>, _ head: HTTPRequestHead) {
-        state.withLock { $0.hasSent = true }
+        let isFirst = state.withLock { state in
+            defer { state.isConnected = true }
+            return !state.isConnected
+        }
+        if isFirst { onConnection() }
     }
 
     func didReceiveHead(task: HTTPClient.Task<Outcome>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {

@@ -46,6 +46,18 @@ extension TransportError {
         return !errnos.isEmpty && errnos.allSatisfy { $0 == EINVAL || $0 == EAFNOSUPPORT }
     }
 
+    /// Whether another address of the same host may do better.
+    var isOfAddress: Bool { kind == .connectionRefused || kind == .connectionFailed }
+
+    /// Whether no connection was made.
+    var isOfConnecting: Bool { isOfAddress || kind == .connectTimeout }
+
+    /// What to say of failures at several addresses of a host: a refusal says more than the rest.
+    static func told(of failures: [TransportError]) -> TransportError {
+        failures.first { $0.kind == .tooManyOpenFiles } ?? failures.first { $0.kind == .connectionRefused }
+            ?? failures.last ?? TransportError(.connectionFailed)
+    }
+
     /// What the attempts of a connection failed with; 0 for one that the system did not refuse.
     private static func errnos(_ error: any Error) -> [Int32] {
         guard let error = error as? NIOConnectionError else { return (error as? IOError).map { [$0.errnoCode] } ?? [] }
@@ -72,10 +84,7 @@ extension TransportError {
             // The system's resolver does not say that it lacked a socket.
             self.init(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved)
         } else {
-            // Several addresses may fail in several ways; a refusal says more than the rest.
-            self =
-                failures.first { $0.kind == .tooManyOpenFiles } ?? failures.first { $0.kind == .connectionRefused }
-                ?? failures.first ?? TransportError(.connectionFailed)
+            self = Self.told(of: failures)
         }
     }
 

@@ -7,7 +7,7 @@ extension TransportError {
     /// Reads what the client throws for a request that goes this way.
     ///
     /// - Parameter isConnected: the connection was made.
-    init(_ error: any Error, over way: HTTPTransport.Way, isConnected: Bool) {
+    init(_ error: any Error, over way: Way, isConnected: Bool) {
         self.init(error, from: way.source)
         guard let proxy = way.route.proxy else { return }
         let failure = Self.socksFailure(error) ?? handshakeFailure(error, way.route, isConnected)

@@ -97,4 +97,48 @@ struct RefusedConnectionTests {
             #expect((1...3).contains(refusals.value))
         }
     }
+
+    // MARK: Several downloads
+
+    /// The first of four downloads is served; what the others get meanwhile is no answer.
+    @Test(arguments: [Refusal.reset, .close])
+    func otherDownloadsWaitForTheirTurn(_ refusal: Refusal) async throws {
+        let refusals = CallCounter()
+        let resource = content.resource().paced(800_000)
+        try await DownloaderRig.run(
+            configure: { configuration in
+                // After the last byte, a server may need a moment before it serves the next one.
+                configuration.retry.attemptsBeforeFirstAnswer = 6
+                configuration.retry.cap = .milliseconds(100)
+            },
+            serving: { request in
+                guard request.othersInProgress >= 1 else { return resource.reply(to: request) }
+                refusals.next()
+                return refusal.reply
+            }
+        ) { rig in
+            let first = try await rig.downloader.add(rig.server.url("/0"), to: rig.folder)
+            await first.reaches(1000)
+            var downloads = [first]
+            for name in ["/1", "/2", "/3"] {
+                downloads.append(try await rig.downloader.add(rig.server.url(name), to: rig.folder))
+            }
+            for download in downloads { #expect(try content.matches(fileAt: await download.result().path)) }
+            // Without their turn, the attempts of the others would have ended long before the first download did.
+            #expect(refusals.value >= 3)
+        }
+    }
+
+    /// As many attempts as ever.
+    @Test func aHostThatServesNothingIsGivenUpAsEver() async throws {
+        let requests = CallCounter()
+        try await DownloaderRig.run(serving: { _ in
+            requests.next()
+            return TestReply([.reset])
+        }) { rig async throws in
+            #expect(try await rig.failure().code == .connectionLost)
+            // The first one and two more.
+            #expect(requests.value == 3)
+        }
+    }
 }

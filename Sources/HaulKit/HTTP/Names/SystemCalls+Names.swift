@@ -1,0 +1,21 @@
+internal import CHaulSystem
+
+extension SystemCalls {
+    /// The addresses of a host, in the order in which the system would have them tried (RFC 6724). Blocks for as long as the
+    /// servers of names need, or until the system gives up on them.
+    @Sendable static func lookUp(_ name: String) -> Result<[ResolvedAddress], TransportError> {
+        var found: [ResolvedAddress] = []
+        let code = withUnsafeMutablePointer(to: &found) { list in
+            haul_look_up(name, list) { list, text in
+                guard let list, let text else { return }
+                let address = ResolvedAddress(String(cString: text))
+                list.assumingMemoryBound(to: [ResolvedAddress].self).pointee.append(address)
+            }
+        }
+        guard code == 0, !found.isEmpty else {
+            // The system's resolver does not say that it lacked a socket.
+            return .failure(TransportError(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved))
+        }
+        return .success(found)
+    }
+}
