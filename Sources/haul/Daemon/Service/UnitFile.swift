@@ -17,7 +17,7 @@ enum UnitFile {
         [Service]
         Type=notify
         ExecStart=\(quoted(program)) serve
-        ExecReload=/bin/kill -HUP $MAINPID
+        ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
         Restart=on-failure
         RestartSec=2
         # Another daemon has the state folder, or a setting is wrong: neither ends by starting again.
