@@ -1,5 +1,4 @@
 import CHaulSystem
-import CHaulSystem
 import Foundation
 import HaulDesktop
 import HaulKit

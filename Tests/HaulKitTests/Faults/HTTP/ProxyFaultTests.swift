@@ -138,9 +138,11 @@ struct ProxyFaultTests {
     }
 
     /// RFC 1928 §6: what has to do with the server may pass, what the proxy does not do stays so.
-    @Test(arguments: [
-        (1, 3), (2, 1), (3, 3), (4, 3), (5, 3), (6, 3), (7, 1), (8, 1), (99, 3),
-    ] as [(UInt8, Int)])
+    @Test(
+        arguments: [
+            (1, 3), (2, 1), (3, 3), (4, 3), (5, 3), (6, 3), (7, 1), (8, 1), (99, 3),
+        ] as [(UInt8, Int)]
+    )
     func triesAgainWhatASOCKSProxyMayDoLater(_ reply: UInt8, _ attempts: Int) async throws {
         let proxy = try await TestProxy.start(.socks5, reply: reply)
         let setting = try ProxySettings.Proxy(proxy.url)
