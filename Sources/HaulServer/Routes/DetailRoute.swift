@@ -65,7 +65,10 @@ struct DetailRoute {
                 log: await services.feed.log(of: download.id),
                 rev: rev
             )
-            return JSONBody.response(Answer(row: DownloadRow(snapshot), details: details))
+            var row = DownloadRow(snapshot)
+            // Before its name is known, the folder is that of the request.
+            if row.folder == nil, case .folder(let path) = request.destination { row.folder = path }
+            return JSONBody.response(Answer(row: row, details: details))
         }
     }
 }

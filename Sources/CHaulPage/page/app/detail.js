@@ -299,7 +299,7 @@ export class Detail {
         const time = (text) => el("time", { datetime: text, text: moment(text) });
         const facts = [
             ["source", [el("span", { class: "wrap", text: visible(value.url) }), value.state === "completed" || offersLink(value) ? null : button(t("replaceSource"), { class: "link", onclick: () => this.#replaceSource() })]],
-            ["savedTo", [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })]],
+            ["savedTo", value.path ?? value.folder ? [el("span", { class: "wrap", text: visible(value.path ?? `${value.folder}/`) }), button(t("copyPath"), { class: "link", onclick: () => copyText(value.path ?? value.folder) })] : null],
             ["size", value.totalBytes === undefined ? null : [`${bytes(value.totalBytes)} `, el("span", { class: "muted", text: t("exactBytes", count(value.totalBytes)) })]],
             ["group", value.group ? visible(value.group) : null],
             ["proof", value.proof ? t(`proof.${value.proof}`) : null],
