@@ -38,10 +38,9 @@ serve: build
 build: requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
-test: test-requirements $(if $(FILTER),,page-requirements)
+test: test-requirements
 	@# Built first, so that the last line is the test runner's own summary.
 	@swift build --build-tests --quiet
-	@$(if $(FILTER),true,$(PAGE_TESTS))
 	@swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
 
 # The page in headless Chromium against a daemon of the debug build. HAUL_PAGE_SLOW=1 runs the long ones too, HAUL_PAGE_SHOTS=FOLDER

@@ -100,12 +100,14 @@ package actor ChangeFeed {
 
     /// Something changed that the downloader does not tell of: the order of the queue, a priority.
     package func markStale() {
+        areTotalsOutdated = true
         rows.markStale()
         flushSoon()
     }
 
     /// One row changed in a way that the downloader does not tell of.
     package func changed(_ snapshot: DownloadSnapshot) {
+        areTotalsOutdated = true
         apply(snapshot)
         flushSoon()
     }
