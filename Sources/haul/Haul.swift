@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HaulKit
 
+@main
 struct Haul: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "haul",

@@ -11,7 +11,7 @@ package enum DescriptorLimit {
     }
 
     /// How many more there may be.
-    package static var free: Int {
+    static var free: Int {
         let limit = now
         // Counting them all takes as long as there may be many; who may have thousands lacks none.
         let counted = min(limit, 4096)
