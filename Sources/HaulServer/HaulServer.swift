@@ -18,6 +18,7 @@ internal import Synchronization
 /// The server does not own the downloader: shut it down after ``run()`` has returned.
 public final class HaulServer: Service {
     private let services: Services
+    private let page = PageAssets()
     private let gate: Gate
     private let codes: OneTimeCodes
     private let token: AccessToken
@@ -30,8 +31,7 @@ public final class HaulServer: Service {
     ///
     /// - Parameters:
     ///   - onListening: called with the address, with the port that the system chose, when TCP connections are taken.
-    /// - Throws: ``ServerError`` when the token cannot be read or written, or a host that is not of this machine is to be
-    ///   listened at without being named as one.
+    /// - Throws: ``ServerError`` when the token cannot be read or written.
     public init(
         _ downloader: Downloader,
         _ configuration: ServerConfiguration,
@@ -44,7 +44,6 @@ public final class HaulServer: Service {
                 "The token \(configuration.stateFolder)/token could be read by others. Its mode is 0600 now."
             )
         }
-        let page = PageAssets()
         codes = OneTimeCodes()
         self.logger = logger
         self.onListening = onListening
@@ -81,7 +80,7 @@ public final class HaulServer: Service {
         let router = Router(context: ServerContext.self)
         router.add(middleware: SecurityHeaders())
         router.add(middleware: gate)
-        PageAssets().add(to: router)
+        page.add(to: router)
         HealthRoutes(services: services).add(to: router)
         SessionRoutes(gate: gate, codes: codes) { [weak self] in
             self.flatMap { server in server.listener.withLock { $0 }.map(server.signInLink) }

@@ -11,8 +11,10 @@ internal import NIOFoundationCompat
 package struct JSONBody {
     private var fields: [String: JSONValue]
     private let place: String
+    /// As they came; empty for an object within a body.
+    private var bytes = ByteBuffer()
     /// Of the bytes as they came.
-    private(set) var digest = ""
+    var digest: String { AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: bytes)))) }
 
     package init(_ fields: [String: JSONValue], place: String = "") { (self.fields, self.place) = (fields, place) }
 
@@ -32,7 +34,7 @@ package struct JSONBody {
             }
             self.init(fields)
         } catch is DecodingError { throw Problem.badRequest("The body is not JSON.") }
-        digest = AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: buffer))))
+        bytes = buffer
     }
 
     private static let mostDepth = 16

@@ -204,7 +204,7 @@ package actor ChangeFeed {
     func revision(of position: String) -> UInt64? {
         let parts = position.split(separator: "-", maxSplits: 1)
         guard parts.count == 2, parts[0] == boot, let revision = UInt64(parts[1]) else { return nil }
-        return rows.delta(since: revision) == nil ? nil : revision
+        return rows.isKnown(revision) ? revision : nil
     }
 
     /// What changed after a revision, encoded once for all listeners that have seen the same.

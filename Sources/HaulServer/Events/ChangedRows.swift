@@ -80,9 +80,12 @@ package struct ChangedRows: Sendable {
     /// The value of a field as it was last told.
     package func value(_ name: String, of id: DownloadID) -> JSONValue? { rows[id]?.fields[name]?.value }
 
+    /// Whether everything that changed after a revision is still known.
+    package func isKnown(_ since: UInt64) -> Bool { since >= oldest && since <= revision }
+
     /// What changed after a revision; nil when that is too long ago, or not of this feed.
     package func delta(since: UInt64) -> Delta? {
-        guard since >= oldest, since <= revision else { return nil }
+        guard isKnown(since) else { return nil }
         var delta = Delta()
         for entry in order.reversed() {
             guard entry.revision > since else { break }

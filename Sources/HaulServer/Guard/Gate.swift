@@ -32,9 +32,7 @@ package struct Gate: RouterMiddleware {
             if problem.code == "hostNotAllowed" || problem.code == "originNotAllowed" {
                 logger.notice("refused: \(problem.detail) \(problem.suggestion ?? "")")
             }
-            return problem.response()
-        } catch let error as HTTPError {
-            return error.problem.response()
+            throw problem
         }
     }
 

@@ -2,7 +2,6 @@ internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
-internal import Synchronization
 
 /// Adding downloads, one or many, and looking at links before.
 struct AddRoutes {

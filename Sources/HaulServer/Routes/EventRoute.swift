@@ -118,20 +118,14 @@ struct EventRoute {
             for frame in try await snapshot(hello.rev) { try await write(frame) }
         }
         var totals: UInt64 = 0
-        let pings = AsyncStream<Void> { continuation in
-            let task = Task {
-                while !Task.isCancelled {
-                    do { try await Task.sleep(for: Self.ping) } catch { return }
-                    continuation.yield()
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             // A ping is written only between frames: both go through one task, and what it waits for is whichever comes first.
             let (merged, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
             group.addTask {
-                for await _ in pings { continuation.yield(true) }
+                while true {
+                    try await Task.sleep(for: Self.ping)
+                    continuation.yield(true)
+                }
             }
             group.addTask {
                 for await _ in wakes { continuation.yield(false) }

@@ -21,7 +21,7 @@ struct SessionRoutes {
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
         }
         router.post("/api/v1/session/codes") { _, context in
-            // Whoever has a cookie could make it last for ever.
+            // A session that could mint links would never expire.
             guard context.isLocal else {
                 throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
             }
