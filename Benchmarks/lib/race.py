@@ -13,6 +13,8 @@ def race(bench, title, label, commands, check, rounds=None, before=None, aims=No
     Haul aims at (name → at most); `stays` is `Bench.folder`'s. Returns what `results` keeps. `label` is the short title,
     for the chart.
     """
+    if bench.options.against:
+        commands, aims = beside_other(commands, os.path.abspath(bench.options.against)), {}
     names = [name for name in commands if not (bench.options.without_haul and name.startswith("haul"))]
     rounds = rounds or bench.options.rounds
     runs = {name: [] for name in names}
@@ -28,6 +30,12 @@ def race(bench, title, label, commands, check, rounds=None, before=None, aims=No
         walls = ", ".join(f"{name} {runs[name][-1]['wall']:.3f} s" for name in names)
         print(f"  {turn + 1}: {walls}", file=sys.stderr)
     return {"kind": "race", "title": title, "label": label, "rounds": rounds, "runs": runs, "aims": aims or {}}
+
+
+def beside_other(commands, binary):
+    """The first command, and the same one by another haul."""
+    name, command = next(iter(commands.items()))
+    return {name: command, "other " + name: [binary, *command[1:]]}
 
 
 def out_is(original):
