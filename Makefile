@@ -38,9 +38,10 @@ serve: build
 build: requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
-test: test-requirements
-	@# Built first, so that the last line is the test runner's own summary.
+test: test-requirements $(if $(FILTER),,page-requirements)
+	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
 	@swift build --build-tests --quiet
+	@$(if $(FILTER),:,$(PAGE_TESTS))
 	@swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
 
 # The page in headless Chromium against a daemon of the debug build. HAUL_PAGE_SLOW=1 runs the long ones too, HAUL_PAGE_SHOTS=FOLDER
@@ -98,7 +99,7 @@ test-requirements: requirements
 	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi
 
 page-requirements: requirements
-	@Scripts/require chromium chromium-driver python3-selenium python3-pytest nginx-light
+	@Scripts/require chromium chromium-driver python3-selenium python3-pytest python3-pip nginx-light
 	@# The rules of axe-core, which Debian does not have.
 	@test -d $(AXE) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(AXE) axe-playwright-python==0.1.8
 

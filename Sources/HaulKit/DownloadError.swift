@@ -12,6 +12,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         case invalidDestination
         /// The connection failed: DNS, connecting, a connection that broke, a timeout, TLS, or the proxy.
         case nameNotResolved, connectionFailed, connectionLost, timedOut, tlsFailed, proxyFailed
+        /// The server is at an address that ``Downloader/Configuration/Network/deniedAddresses`` has.
+        case addressDenied
         /// The server's answer cannot be followed: more than 10 redirects or a loop, a redirect from https to http, or
         /// an answer that is not proper HTTP.
         case tooManyRedirects, insecureRedirect, malformedResponse

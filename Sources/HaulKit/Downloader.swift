@@ -48,6 +48,7 @@ public actor Downloader {
                 netrc: configuration.network.netrc,
                 userAgent: configuration.network.userAgent,
                 binding: configuration.network.binding,
+                deniedAddresses: configuration.network.deniedAddresses,
                 isTight: isTight,
                 names: NameResolver(limits: isTight ? .tight : .init())
             ),

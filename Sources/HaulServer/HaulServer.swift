@@ -150,10 +150,12 @@ public final class HaulServer: Service {
     ) -> Application<RouterResponder<ServerContext>> {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
+        let unheard = UnheardConnections(most: max(4, services.configuration.maxConnections / 4))
         return Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
+                    additionalChannelHandlers: [ConnectionRules.Installer(unheard)],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10,

@@ -35,8 +35,7 @@ enum ExitStatus: Int32 {
         case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination: self = .usage
         case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
-            .tooManyRedirects,
-            .insecureRedirect, .malformedResponse:
+            .addressDenied, .tooManyRedirects, .insecureRedirect, .malformedResponse:
             self = .network
         case .diskFull, .diskFailed, .permissionDenied, .readOnly, .nameTooLong, .tooManyOpenFiles: self = .disk
         case .checksumMismatch: self = .checksum

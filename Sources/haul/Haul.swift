@@ -31,7 +31,7 @@ struct Haul: AsyncParsableCommand {
         StandardStreams.prepare()
         Interruption.watch()
         do {
-            var command = try await asyncParseAsRoot()
+            var command = try await parsed()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -39,6 +39,14 @@ struct Haul: AsyncParsableCommand {
             }
             leave(with: nil)
         } catch { leave(with: error) }
+    }
+
+    /// `haul get` is read without the tree of all commands, which takes longer to build than a small file to download.
+    private static func parsed() async throws -> any ParsableCommand {
+        let arguments = CommandLine.arguments.dropFirst()
+        // Help, and what is wrong with arguments, come from the tree.
+        if arguments.first == "get", let get = try? Get.parseAsRoot(Array(arguments.dropFirst())) { return get }
+        return try await asyncParseAsRoot()
     }
 
     /// Ends the process after its output has been written.

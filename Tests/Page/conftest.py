@@ -34,9 +34,10 @@ class Daemon:
             [BINARY, "serve", "--listen", "127.0.0.1:%d" % self.port, "-d", str(self.folder / "downloads")],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
+        # It listens. A link is printed to terminals only.
         line = self.process.stdout.readline()
-        assert line.startswith("Open http://127.0.0.1:"), line
-        self.link = line.split()[1]
+        assert "haul open" in line, line
+        self.link = subprocess.run([BINARY, "open"], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         self.port = int(self.link.split(":")[2].split("/")[0])
         self.base = "http://127.0.0.1:%d/" % self.port
         self.token = next(self.folder.rglob("token")).read_text().strip()

@@ -42,9 +42,6 @@ def test_phone_width(page, api, source):
     page.d.back()
     until(lambda: not page.find("#detail").is_displayed(), "back closes it")
     page.js("document.activeElement.blur()")
-    # A press that follows Back within a few hundredths of a second is not one of a person.
-    page.settle()
-    time.sleep(1)
     touch(page, *centre(page, page.row(name).find_element(By.CSS_SELECTOR, ".cell-main")), hold=0.8)
     until(lambda: page.find("#bulk").is_displayed() and "1 selected" in page.find("#bulk").text, "select mode")
     page.settle()

@@ -27,6 +27,11 @@ extension Downloader.Configuration {
         }
         /// Interface or local address to connect from; `nil` lets the system route. Default: `nil`.
         public var binding: NetworkBinding?
+        /// Addresses that downloads may not connect to, at redirects and mirrors too: a server that downloads what strangers name should
+        /// deny ``AddressBlock/nonPublic``. What a name stands for is looked at for each connection. A proxy looks names up
+        /// itself, so behind one only URLs with such an address are refused; webhooks are not concerned. A download that leads
+        /// there fails with ``DownloadError/Code/addressDenied``. Default: none.
+        public var deniedAddresses: [AddressBlock] = []
         /// Proxies for `http` and `https` URLs. Default: none; ``ProxySettings/environment(_:)`` reads the usual
         /// variables.
         public var proxies = ProxySettings.direct

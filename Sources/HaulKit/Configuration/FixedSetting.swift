@@ -12,6 +12,8 @@ extension Downloader.Configuration {
         case meter = "network.meter"
         /// ``Network/binding``.
         case binding = "network.binding"
+        /// ``Network/deniedAddresses``.
+        case deniedAddresses = "network.deniedAddresses"
         /// ``Network/proxies``.
         case proxies = "network.proxies"
         /// ``Network/netrc``.
@@ -65,6 +67,7 @@ extension Downloader.Configuration {
         case .monitor: keep(\.network.assignedMonitor, of: other)
         case .meter: keep(\.network.assignedMeter, of: other)
         case .binding: keep(\.network.binding, of: other)
+        case .deniedAddresses: keep(\.network.deniedAddresses, of: other)
         case .proxies: keep(\.network.proxies, of: other)
         case .netrc: keep(\.network.assignedNetrc, of: other)
         case .cookies: keep(\.network.cookies, of: other)

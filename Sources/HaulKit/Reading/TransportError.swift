@@ -5,6 +5,8 @@ package struct TransportError: Error, Sendable, Hashable, Codable {
         case invalidURL
         /// The interface or local address to connect from is not there; the detail is a sentence.
         case bindingFailed
+        /// The server is at an address that no connection may be made to; the detail names it.
+        case addressDenied
         case nameNotResolved, connectionRefused, connectionFailed
         /// The process may have no further socket.
         case tooManyOpenFiles

@@ -25,6 +25,12 @@ enum RetryClassifier {
             decision(true, .connectionFailed, "The network that connections are to go out through cannot be used.")
         case .nameNotResolved:  // Wi-Fi that is just coming back fails like this
             decision(true, .nameNotResolved, "The name \(host) could not be found. Check the spelling and the network.")
+        case .addressDenied:  // the settings do not change by waiting
+            decision(
+                false,
+                .addressDenied,
+                "\(host) has an address that downloads may not connect to here. The settings allow others only."
+            )
         case .connectionRefused:  // a server that restarts
             decision(
                 true,

@@ -67,6 +67,12 @@ struct ConfigurationRoutes {
             live: false,
             description: "Folders that downloads may be saved in. Set them where haul serve is started: --root."
         )
+        settings["deniedAddresses"] = Entry(
+            value: .array(configuration.network.deniedAddresses.map { .string($0.description) }),
+            live: false,
+            description:
+                "Addresses that downloads may not connect to. Set them where haul serve is started: --deny-address."
+        )
         return Answer(settings: settings)
     }
 }

@@ -86,10 +86,11 @@ struct Daemon {
             )
         } catch { logger.warning("\((error as? Complaint)?.sentence ?? "\(error)")") }
         logger.notice("Haul \(Downloader.version) listens at http://\(listener)/")
-        // Only to the terminal of the user who started it: a log is no place for it, even for a code that works once.
-        if isatty(STDOUT_FILENO) == 1 || ProcessInfo.processInfo.environment["JOURNAL_STREAM"] == nil {
-            Output.result("Open \(haul.signInLink(listener))")
-        }
+        // Only to the terminal of the user who started it: a file is no place for it, even for a code that works once.
+        Output.result(
+            isatty(STDOUT_FILENO) == 1
+                ? "Open \(haul.signInLink(listener))" : "haul open prints a link that signs the page in."
+        )
     }
 
     private func prepareFolders() throws {
@@ -142,6 +143,7 @@ struct Daemon {
         configuration.useDesktopServices()
         configuration.queue.maxConcurrentDownloads = settings.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)
+        configuration.network.deniedAddresses = settings.deniedAddresses
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         configuration.telemetry.logger = logger
         let loops = try DescriptorLimit.prepare(
@@ -170,8 +172,9 @@ struct Daemon {
             logger.notice("The settings were read again.")
             if new.server.listener != settings.server.listener || new.server.socketPath != settings.server.socketPath
                 || new.server.folder != settings.server.folder || new.logLevel != settings.logLevel
+                || new.deniedAddresses != settings.deniedAddresses
             {
-                logger.warning("listen, socket, directory and log-level apply after a new start.")
+                logger.warning("listen, socket, directory, deny-address and log-level apply after a new start.")
             }
         } catch {
             logger.error("The settings stay as they were: \((error as? Complaint)?.sentence ?? "\(error)")")

@@ -69,6 +69,14 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "IP address of a proxy of which X-Forwarded-Proto is believed. May be given several times.")
     var trustProxy: [String] = []
 
+    @Option(
+        help: """
+            Addresses that downloads may not connect to: 'private' (loopback, private and link-local networks), an IP address or a \
+            block (10.0.0.0/8). May be given several times (default: none).
+            """
+    )
+    var denyAddress: [String] = []
+
     @Option(name: [.customShort("j"), .long], help: "Downloads at once (default: 3).")
     var jobs: Int?
 

@@ -9,14 +9,17 @@ struct ServeSettings {
     /// Name, value and source of each, for `--print-config`.
     private(set) var lines: [String] = []
     var server: ServerConfiguration
+    /// That downloads may not connect to.
+    var deniedAddresses: [AddressBlock] = []
     var jobs: Int
     var logLevel: Logger.Level
 
     private static let names = [
-        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "jobs", "max-streams", "log-level",
+        "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "deny-address", "jobs", "max-streams",
+        "log-level",
         "state-dir",
     ]
-    private static let lists: Set<String> = ["root", "allow-host", "trust-proxy"]
+    private static let lists: Set<String> = ["root", "allow-host", "trust-proxy", "deny-address"]
 
     static func read(_ options: ServeOptions) async throws -> ServeSettings {
         let file = options.config ?? XDG.configuration + "/serve.json"
@@ -44,6 +47,7 @@ struct ServeSettings {
         set("root", options.root)
         set("allow-host", options.allowHost)
         set("trust-proxy", options.trustProxy)
+        set("deny-address", options.denyAddress)
         set("jobs", options.jobs.map(String.init))
         set("max-streams", options.maxStreams.map(String.init))
         set("log-level", options.logLevel)
@@ -139,6 +143,7 @@ struct ServeSettings {
         server.roots = try list("root").map(Self.absolute)
         server.allowedHosts = Set(list("allow-host").map { $0.lowercased() })
         server.trustedProxies = Set(list("trust-proxy"))
+        deniedAddresses = try list("deny-address").flatMap(Self.blocks)
         guard let jobs = Int(text("jobs", "3")), (1...1000).contains(jobs) else {
             throw Complaint("--jobs must be a number from 1 to 1000.", .usage)
         }
@@ -155,6 +160,17 @@ struct ServeSettings {
         }
         self.logLevel = logLevel
         self.lines = lines
+    }
+
+    private static func blocks(_ text: String) throws -> [AddressBlock] {
+        if text == "private" { return AddressBlock.nonPublic }
+        guard let block = AddressBlock(text) else {
+            throw Complaint(
+                "--deny-address must be 'private', an IP address or a block such as 10.0.0.0/8, not \(text).",
+                .usage
+            )
+        }
+        return [block]
     }
 
     private static func readerKey(_ name: String) -> ConfigKey {

@@ -118,8 +118,21 @@ struct DaemonProcessTests {
         }
         let result = await rig.stop(daemon)
         for text in [adding.output, adding.errors, result.output, result.errors] { #expect(!text.contains(token)) }
-        // Codes are for the terminal and for standard output, and never in the log.
-        #expect(!result.errors.contains("#code="))
+        // Codes are for a terminal.
+        #expect(!result.errors.contains("#code=") && !result.output.contains("#code="))
+        await server.stop()
+    }
+
+    @Test func noConnectionIsMadeToADeniedAddress() async throws {
+        let server = try await TestServer.start(serving: ["/file.bin": FileResource(Array("abc".utf8))])
+        let daemon = try await rig.start(["--deny-address", "private"])
+        let url = server.url("/file.bin").replacing("127.0.0.1", with: "localhost")
+        let result = try await rig.run("add", "--watch", url)
+        #expect(result.status == 3 && result.errors.contains("may not connect"), "\(result.errors)")
+        #expect(server.requests.isEmpty)
+        await rig.stop(daemon)
+        let wrong = try await rig.run("serve", "--deny-address", "lan")
+        #expect(wrong.status == 64 && wrong.errors.contains("10.0.0.0/8"))
         await server.stop()
     }
 

@@ -6,7 +6,8 @@ struct RetryClassifierTests {
     private static let table: [(TransportError.Kind, retries: Bool, DownloadError.Code)] = [
         (.invalidURL, false, .invalidURL), (.bindingFailed, true, .connectionFailed),
         (.nameNotResolved, true, .nameNotResolved),
-        (.connectionRefused, true, .connectionFailed), (.connectionFailed, true, .connectionFailed),
+        (.addressDenied, false, .addressDenied), (.connectionRefused, true, .connectionFailed),
+        (.connectionFailed, true, .connectionFailed),
         (.connectTimeout, true, .timedOut), (.responseTimeout, true, .timedOut), (.stalled, true, .timedOut),
         (.connectionLost, true, .connectionLost), (.tlsRefused, false, .tlsFailed),
         (.proxyFailed, true, .proxyFailed),

@@ -67,6 +67,8 @@ export function startPointer(grid, open) {
         element.focus({ preventScroll: true });
     });
     element.addEventListener("dblclick", (event) => {
+        // Two taps of a finger that follow each other soon are a double click too, whatever came between them.
+        if (touch) return;
         const view = grid.viewAt(event.target);
         if (view?.id && !event.target.closest("button, .cell-pick")) open(view.id);
     });

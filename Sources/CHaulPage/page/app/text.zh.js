@@ -334,6 +334,7 @@ export const zh = {
     "error.tlsFailed": "无法建立安全连接。",
     "error.proxyFailed": "代理服务器出错。",
     "error.tooManyRedirects": "重定向次数过多。",
+    "error.addressDenied": "设置不允许下载连接到该服务器的地址。",
     "error.insecureRedirect": "服务器从 https 重定向到了 http。",
     "error.malformedResponse": "服务器的响应不是有效的 HTTP。",
     "error.refusedByServer": "服务器拒绝了请求。",

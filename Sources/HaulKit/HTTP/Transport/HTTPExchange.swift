@@ -73,9 +73,20 @@ final class HTTPExchange: Exchange {
         do throws(TransportError) { sources = try options.binding?.sources() ?? [] } catch {
             return receiver.ended(error)
         }
+        if let host = address.url.host, let denial = options.deniedAddresses.denial(of: host) {
+            return receiver.ended(denial.at(isElsewhere(step) ? host : nil))
+        }
         let name = route.nameToResolve(for: address.url)
         let found: @Sendable (NameResolver.Answer) -> Void = { [self] answer in
-            let ways = Way.all(route, from: sources, to: name, answer.addresses)[...]
+            let addresses: [ResolvedAddress]
+            do throws(TransportError) {
+                // A proxy's own address is the user's setting.
+                addresses =
+                    route == .direct ? try options.deniedAddresses.allowed(answer.addresses) : answer.addresses
+            } catch {
+                return receiver.ended(error.at(isElsewhere(step) ? address.url.host : nil))
+            }
+            let ways = Way.all(route, from: sources, to: name, addresses)[...]
             var step = step
             (step.ways, step.isProven, step.lookupTime) = (ways, answer.isProven, answer.took)
             send(step, to: address, ways, clients)

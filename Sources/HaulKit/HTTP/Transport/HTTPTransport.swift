@@ -17,6 +17,8 @@ final class HTTPTransport: SourceReading {
         var userAgent: String
         /// Connections have a local address of its; see ``NetworkBinding``.
         var binding: NetworkBinding?
+        /// Not those of proxies and webhooks, which the user has set.
+        var deniedAddresses: [AddressBlock] = []
         /// There are so few descriptors that none may lie idle.
         var isTight = false
         let authenticator = Authenticator()

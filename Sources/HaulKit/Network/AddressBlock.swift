@@ -1,0 +1,84 @@
+/// Addresses that begin with the same bits: one address, or a network in the notation of RFC 4632, `10.0.0.0/8`.
+public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
+    private let address: IPAddress
+    private let bits: Int
+
+    /// Reads an IPv4 or IPv6 address, or one with the number of bits that count; `nil` for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
+        var bits = address.bytes.count * 8
+        if parts.count == 2 {
+            guard let read = Int(parts[1]), (0...bits).contains(read) else { return nil }
+            bits = read
+        }
+        (self.address, self.bits) = (address, bits)
+    }
+
+    /// A literal of this file, which is a valid one.
+    private init(known text: String) {
+        guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no block of addresses") }
+        self = block
+    }
+
+    /// The address and the number of bits, `10.0.0.0/8`.
+    public var description: String { "\(address)/\(bits)" }
+
+    /// The addresses that lead to no public server: loopback, private and link-local networks, multicast, and what is set aside for
+    /// documentation and tests. Source: the IANA registries of special-purpose addresses (RFC 6890).
+    public static let nonPublic: [AddressBlock] = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
+        "240.0.0.0/4",
+        "::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/32", "2001:db8::/32", "fc00::/7", "fe80::/10",
+        "fec0::/10", "ff00::/8",
+    ].map(AddressBlock.init(known:))
+
+    /// Whether the block has the address, or the IPv4 address that is reached by it.
+    func contains(_ address: IPAddress) -> Bool {
+        matches(address) || address.embedded.map(matches) == true
+    }
+
+    private func matches(_ other: IPAddress) -> Bool {
+        guard other.bytes.count == address.bytes.count else { return false }
+        let (whole, rest) = (bits / 8, bits % 8)
+        guard other.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
+        guard rest > 0 else { return true }
+        return (other.bytes[whole] ^ address.bytes[whole]) >> (8 - rest) == 0
+    }
+}
+
+extension IPAddress {
+    /// The IPv4 address that an IPv6 one stands for: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056).
+    fileprivate var embedded: IPAddress? {
+        guard !isVersion4 else { return nil }
+        let start = bytes.prefix(12)
+        if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
+        let zeros = [UInt8](repeating: 0, count: 10)
+        let isEmbedding =
+            start.elementsEqual(zeros + [0xff, 0xff]) || start.elementsEqual(zeros + [0, 0])
+            || start.elementsEqual([0x00, 0x64, 0xff, 0x9b] + zeros.prefix(8))
+        return isEmbedding ? IPAddress(bytes: Array(bytes[12...])) : nil
+    }
+}
+
+extension [AddressBlock] {
+    /// Those of the addresses that are in none of the blocks.
+    ///
+    /// - Throws: ``TransportError`` that names an address and its block, when there were addresses and none is left.
+    func allowed(_ addresses: [ResolvedAddress]) throws(TransportError) -> [ResolvedAddress] {
+        guard !isEmpty, let first = addresses.first else { return addresses }
+        let left = addresses.filter { denial(of: $0.text) == nil }
+        if left.isEmpty, let denial = denial(of: first.text) { throw denial }
+        return left
+    }
+
+    /// Why no connection may be made to the address; nil where one may be.
+    ///
+    /// - Parameter text: an address in digits, perhaps with a zone; anything else is a name, which says nothing.
+    func denial(of text: String) -> TransportError? {
+        let digits = text.prefix { $0 != "%" }
+        guard !isEmpty, let address = IPAddress(String(digits)) else { return nil }
+        return first { $0.contains(address) }.map { TransportError(.addressDenied, "\(address) is in \($0)") }
+    }
+}

@@ -1,0 +1,79 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import HaulServer
+
+struct ConnectionRulesTests {
+    private func connection(_ unheard: UnheardConnections = UnheardConnections(most: 2)) throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(HTTPResponseEncoder())
+        try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(HTTPRequestDecoder()))
+        try channel.pipeline.syncOperations.addHandler(ConnectionRules.Installer(unheard))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+        return channel
+    }
+
+    private func send(_ text: String, to channel: EmbeddedChannel) throws {
+        try channel.writeInbound(ByteBuffer(string: text.replacing("\n", with: "\r\n")))
+    }
+
+    private func head(_ channel: EmbeddedChannel) throws -> HTTPRequestHead? {
+        while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
+            if case .head(let head) = part { return head }
+        }
+        return nil
+    }
+
+    @Test func aConnectionThatSendsNoHeadIsClosed() throws {
+        let channel = try connection()
+        try send("GET / HTTP/1.1\nHost: localhost\n", to: channel)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(19))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(!channel.isActive)
+    }
+
+    @Test func oneThatSentAHeadStays() throws {
+        let channel = try connection()
+        try send("POST / HTTP/1.1\nHost: localhost\nContent-Length: 9\n\n", to: channel)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+        #expect(channel.isActive)
+        #expect(try head(channel)?.headers["Connection"] == [])
+        try send("123456789", to: channel)
+        _ = try channel.finish()
+    }
+
+    @Test func theOldestGivesWayWhereTooManySendNothing() throws {
+        let unheard = UnheardConnections(most: 2)
+        let talking = try connection(unheard)
+        try send("GET / HTTP/1.1\nHost: localhost\n\n", to: talking)
+        let silent = try (0..<10).map { _ in try connection(unheard) }
+        #expect(talking.isActive)
+        #expect(silent.map(\.isActive) == Array(repeating: false, count: 8) + [true, true])
+        #expect(unheard.count == 2)
+        for channel in silent.suffix(2) + [talking] { _ = try channel.finish() }
+        #expect(unheard.count == 0)
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.0\n\n", ["close"]), ("GET / HTTP/1.0\nConnection: keep-alive\n\n", ["keep-alive"]),
+    ])
+    func aConnectionOfHTTP10IsClosedUnlessItAsksToBeKept(_ text: String, _ field: [String]) throws {
+        let channel = try connection()
+        try send(text, to: channel)
+        #expect(try head(channel)?.headers["Connection"] == field)
+        _ = try channel.finish()
+    }
+
+    @Test func aClientThatWaitsForContinueGetsIt() throws {
+        let channel = try connection()
+        try send("POST / HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 3\n\n", to: channel)
+        let answer = try #require(try channel.readOutbound(as: ByteBuffer.self))
+        #expect(String(buffer: answer) == "HTTP/1.1 100 Continue\r\n\r\n")
+        try send("abc", to: channel)
+        #expect(try head(channel)?.method == .POST)
+        _ = try channel.finish()
+    }
+}
