@@ -49,7 +49,7 @@ class Daemon:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(300)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -54,7 +54,7 @@ def test_removes_with_undo(page, api, source):
     page.focus()
     page.keys(Keys.DELETE)
     until(lambda: "Removed" in page.find(".toast").text, "toast")
-    until(lambda: len(api.rows()) == 2, "removed", 12)
+    until(lambda: len(api.rows()) == 2, "removed")
     until(lambda: sorted(page.names()) == ["r0.bin", "r2.bin"], "list")
 
 
@@ -66,7 +66,7 @@ def test_sends_a_pending_removal_when_the_page_is_left(page, api, source):
     page.keys(Keys.DELETE)
     until(lambda: page.all(".toast"), "toast")
     page.d.get(api.base + "icon.svg")
-    until(lambda: api.rows() == [], "removed", 5)
+    until(lambda: api.rows() == [], "removed")
 
 
 def test_asks_before_deleting_files(page, api, source):
@@ -84,7 +84,7 @@ def test_asks_before_deleting_files(page, api, source):
     page.chord(Keys.SHIFT, Keys.DELETE)
     until(lambda: page.all("dialog"), "question")
     page.keys(Keys.ENTER)
-    until(lambda: api.rows() == [], "removed", 12)
+    until(lambda: api.rows() == [], "removed")
 
 
 def test_selects_many_and_acts_on_all(page, api, source):
@@ -140,7 +140,7 @@ def test_searches_and_clears(page, api, source):
     page.keys("/")
     page.keys("p", "e", "a")
     until(lambda: page.names() == ["pear.bin"], "match")
-    until(lambda: "1 download found" in page.find("#status").get_attribute("textContent"), "announced", 8)
+    until(lambda: "1 download found" in page.find("#status").get_attribute("textContent"), "announced")
     page.keys("x", "x")
     until(lambda: "No download matches" in page.find("#empty").text, "no match")
     page.axe("no match")

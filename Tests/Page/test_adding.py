@@ -23,9 +23,9 @@ def test_adds_a_link_and_shows_it_to_completion(page, api, source):
     page.find("#add-links").send_keys(Keys.CONTROL + Keys.ENTER)
     page.row("first.bin")
     page.until_state("first.bin", "transferring", "connecting", "completed")
-    page.until_state("first.bin", "completed", seconds=40)
+    page.until_state("first.bin", "completed")
     assert api.row("first.bin")["state"] == "completed"
-    until(lambda: "finished" in page.find("#status").get_attribute("textContent"), "announced", 12)
+    until(lambda: "finished" in page.find("#status").get_attribute("textContent"), "announced")
     assert page.js("return document.querySelector('.row .bar').hidden")
 
 
@@ -47,7 +47,7 @@ def test_looks_at_links_and_adds_the_chosen_ones(page, api, source):
     links = [small(source, "a.zip", 100_000), small(source, "b.png", 200_000), small(source, "there.txt"), source + "gone.bin?fail=404"]
     page.find("#add-links").send_keys("\n".join(links))
     page.find(".add-links-foot button").click()
-    until(lambda: len(page.all(".chooser tbody tr")) == 4, "four links", 30)
+    until(lambda: len(page.all(".chooser tbody tr")) == 4, "four links")
     rows = page.all(".chooser tbody tr")
     assert "a.zip" in rows[0].text and "100" in rows[0].text
     assert "In the list" in rows[2].text
@@ -88,7 +88,7 @@ def test_adds_with_group_priority_paused_folder_and_headers(page, api, source):
     assert (row["state"], row["group"], row["priority"]) == ("paused", "Tests", 1)
     detail = api("GET", "downloads/" + row["id"])
     assert set(k.lower() for k in detail["headers"]) == {"referer", "x-test"}
-    until(lambda: any("Tests" in b.text for b in page.all(".rail-groups .rail-item")), "group in the rail", 8)
+    until(lambda: any("Tests" in b.text for b in page.all(".rail-groups .rail-item")), "group in the rail")
     page.list("Tests")
     assert page.names() == ["options.bin"]
 

@@ -19,15 +19,15 @@ def test_shows_a_banner_while_the_connection_is_lost_and_heals(page, api, source
     page.open()
     page.row("before.bin")
     proxy.break_off()
-    until(lambda: page.find("#banner").is_displayed(), "banner", 10)
+    until(lambda: page.find("#banner").is_displayed(), "banner")
     assert page.names() == ["before.bin"], "old data stays"
     assert not page.all("dialog")
-    until(lambda: "lost" in page.find("#alert").get_attribute("textContent"), "alert", 10)
+    until(lambda: "lost" in page.find("#alert").get_attribute("textContent"), "alert")
     page.axe("lost")
     page.shot("lost")
     api.add(big(source, "meanwhile.bin"), paused=True)
     proxy.heal()
-    until(lambda: not page.find("#banner").is_displayed(), "healed", 40)
+    until(lambda: not page.find("#banner").is_displayed(), "healed")
     until(lambda: "meanwhile.bin" in page.names(), "what happened meanwhile")
     page.row("before.bin").click()
     page.focus()
@@ -60,15 +60,15 @@ def test_heals_when_the_daemon_was_killed_and_every_download_ends(page, own_daem
     page.open()
     until(lambda: any(r["state"] == "transferring" and r["receivedBytes"] > 200_000 for r in api.rows()), "bytes")
     own_daemon.kill()
-    until(lambda: page.find("#banner").is_displayed(), "banner", 20)
+    until(lambda: page.find("#banner").is_displayed(), "banner")
     own_daemon.start()
-    until(lambda: not page.find("#banner").is_displayed(), "healed", 60)
-    until(lambda: all(r["state"] == "completed" for r in api.rows()), "all complete", 60)
+    until(lambda: not page.find("#banner").is_displayed(), "healed")
+    until(lambda: all(r["state"] == "completed" for r in api.rows()), "all complete")
     assert len(api.rows()) == 43
     for n in range(3):
         data = (own_daemon.folder / "downloads" / ("killed-%d.bin" % n)).read_bytes()
         assert len(data) == 4_000_000
-    until(lambda: page.state("killed-0.bin") == "completed" or "killed-0.bin" not in page.names(), "the page knows", 20)
+    until(lambda: page.state("killed-0.bin") == "completed" or "killed-0.bin" not in page.names(), "the page knows")
 
 
 def test_opens_one_stream_for_two_tabs(page, api, source):

@@ -56,7 +56,7 @@ def test_settings_change_the_daemon_and_the_theme(page, api):
     page.find("input[value=dark]").click()
     assert page.js("return getComputedStyle(document.documentElement).colorScheme") == "dark"
     page.keys(Keys.ESCAPE)
-    until(lambda: "2.5" in page.find("#limit").text, "limit in the header", 8)
+    until(lambda: "2.5" in page.find("#limit").text, "limit in the header")
     page.find("#limit").click()
     until(lambda: page.all(".menu"), "menu")
     [i for i in page.all(".menu-item") if "No limit" in i.text][0].click()
@@ -98,7 +98,7 @@ def test_acts_on_a_whole_list(page, api, source):
     assert not [i for i in page.all(".menu-item") if "Pause all" in i.text]
     [i for i in page.all(".menu-item") if "Remove all" in i.text][0].click()
     until(lambda: page.find("#empty").is_displayed(), "hidden")
-    until(lambda: len(api.rows()) == 3, "removed", 12)
+    until(lambda: len(api.rows()) == 3, "removed")
 
 
 def test_both_languages_have_the_same_texts_and_modules_are_preloaded(page):
@@ -144,10 +144,10 @@ def test_closes_the_stream_while_all_tabs_are_hidden(page, api):
     page.d.switch_to.new_window("tab")
     time.sleep(25)
     assert proxy.streams == 1
-    until(lambda: proxy.streams == 0, "closed", 15)
+    until(lambda: proxy.streams == 0, "closed")
     page.d.close()
     page.d.switch_to.window(tab)
-    until(lambda: proxy.streams == 1, "opened again", 5)
+    until(lambda: proxy.streams == 1, "opened again")
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_gives_up_a_silent_stream(page, api, source):
     proxy.mute = True
     time.sleep(30)
     proxy.mute = False
-    until(lambda: sum("/events" in line for line in proxy.lines) > opened, "opened again", 60)
+    until(lambda: sum("/events" in line for line in proxy.lines) > opened, "opened again")
 
 
 def test_works_below_a_sub_path_behind_a_proxy(driver, api, daemon, source, tmp_path):
