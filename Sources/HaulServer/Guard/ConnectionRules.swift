@@ -2,7 +2,8 @@ internal import NIOCore
 internal import NIOHTTP1
 
 /// What the HTTP library leaves to do for each connection: the first head must come in time (``UnheardConnections``), a client that
-/// waits for `100 Continue` gets it (RFC 9110 §10.1.1), and one of HTTP/1.0 has its connection closed (RFC 9112 §9.3).
+/// waits for `100 Continue` gets it (RFC 9110 §10.1.1), one of HTTP/1.0 has its connection closed (RFC 9112 §9.3), and a target in
+/// absolute form, which only proxies are asked by, names no path: the library would drop the host in it.
 final class ConnectionRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -32,6 +33,7 @@ final class ConnectionRules: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         isHeard()
+        if !head.uri.hasPrefix("/") { head.uri = "*" }
         if head.version != .http1_1 {
             if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         } else if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
