@@ -89,7 +89,8 @@ struct Daemon {
         // Only to the terminal of the user who started it: a file is no place for it, even for a code that works once.
         Output.result(
             isatty(STDOUT_FILENO) == 1
-                ? "Open \(haul.signInLink(listener))" : "haul open prints a link that signs the page in."
+                ? "Open \(haul.signInLink(listener))"
+                : "The page is at http://\(listener)/. haul open prints a link that signs it in."
         )
     }
 
