@@ -178,12 +178,15 @@ def until(test, what):
 
 # MARK: Browser
 
-def new_browser(lang="en", width=1280, height=800):
+def new_browser(lang="en", width=1280, height=800, trace=None):
     o = webdriver.ChromeOptions()
     for a in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update",
               "--disable-sync", f"--lang={lang}", f"--window-size={width},{height}", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]:
         o.add_argument(a)
     o.add_experimental_option("prefs", {"intl.accept_languages": lang})
+    if trace:
+        # Its events are in the performance log, in parts.
+        o.add_experimental_option("perfLoggingPrefs", {"traceCategories": trace})
     o.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"):
         if os.path.exists(path):
