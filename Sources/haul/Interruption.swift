@@ -12,7 +12,6 @@ enum Interruption {
         var count = 0
         var isWatching = false
         var stage = Stage.opening
-        var onHangup: (@Sendable () async -> Void)?
         /// Whether the thread waits for signals.
         var isAwaiting = false
         var others: [Int32: @Sendable () -> Void] = [:]
@@ -53,12 +52,8 @@ enum Interruption {
         state.withLock { $0.stage = .running(stop: stop) }
     }
 
-    /// From now on SIGHUP calls this, and does not stop.
-    static func onHangup(_ body: @escaping @Sendable () async -> Void) {
-        state.withLock { $0.onHangup = body }
-    }
-
-    /// From now on another signal calls this, on the thread that waits for signals, in place of what it does by itself.
+    /// From now on a signal calls this, on the thread that waits for signals, in place of what it does by itself. Of SIGHUP too, and
+    /// where `nohup` made the process ignore it.
     static func handle(_ signal: Int32, _ body: @escaping @Sendable () -> Void) {
         let isAwaiting = state.withLock { state in
             state.others[signal] = body
@@ -73,10 +68,6 @@ enum Interruption {
     }
 
     private static func take(_ signal: Int32) {
-        if signal == SIGHUP, let body = state.withLock({ $0.onHangup }) {
-            Task { await body() }
-            return
-        }
         if let body = state.withLock({ $0.others[signal] }) {
             body()
             return

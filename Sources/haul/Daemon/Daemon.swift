@@ -52,7 +52,7 @@ struct Daemon {
                 supervisor.tell("STOPPING=1")
                 await group.triggerGracefulShutdown()
             }
-            Interruption.onHangup { await reload(haul, downloader, supervisor, logger) }
+            Interruption.handle(SIGHUP) { Task { await reload(haul, downloader, supervisor, logger) } }
             let watchdog = Task { await watch(downloader, supervisor) }
             defer { watchdog.cancel() }
             try await group.run()
