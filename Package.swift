@@ -98,7 +98,7 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            "CHaulSystem", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings

@@ -63,7 +63,9 @@ struct TraceCommandTests {
             resource.ending = .stall
         }
         let url = server.url("/file.bin?token=\(Self.secret)")
-        let running = try haul.start(["get", "--json", "--connections", "1", "--trace", "interrupted.trace", url])
+        let running = try haul.start([
+            "get", "--json", "--timeout", "9000", "--connections", "1", "--trace", "interrupted.trace", url,
+        ])
         try await until(folder("file.bin.haulpart"), beginsWith: 400_000, of: Self.content)
         running.send(SIGINT)
         #expect(await running.result().status == 130)

@@ -12,7 +12,12 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
             guard let read = Int(parts[1]), (0...bits).contains(read) else { return nil }
             bits = read
         }
-        (self.address, self.bits) = (address, bits)
+        // Nothing is reached by the mapped form that is not reached by the IPv4 address in it.
+        if address.isMapped, bits >= 96, let inner = address.embedded {
+            (self.address, self.bits) = (inner, bits - 96)
+        } else {
+            (self.address, self.bits) = (address, bits)
+        }
     }
 
     /// A literal of this file, which is a valid one.
@@ -34,10 +39,8 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
         "fec0::/10", "ff00::/8",
     ].map(AddressBlock.init(known:))
 
-    /// Whether the block has the address, or the IPv4 address that is reached by it.
-    func contains(_ address: IPAddress) -> Bool {
-        matches(address) || address.embedded.map(matches) == true
-    }
+    /// Whether the block has the address, or another one that is reached by it.
+    func contains(_ address: IPAddress) -> Bool { address.reached.contains(where: matches) }
 
     private func matches(_ other: IPAddress) -> Bool {
         guard other.bytes.count == address.bytes.count else { return false }
@@ -49,14 +52,26 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension IPAddress {
+    /// Its own, the IPv4 address that it stands for, and of the unspecified ones loopback, which the system connects to in their place.
+    fileprivate var reached: [IPAddress] {
+        let own = [self] + (embedded.map { [$0] } ?? [])
+        guard own.contains(where: { $0.bytes.allSatisfy { $0 == 0 } }) else { return own }
+        return own + ["127.0.0.1", "::1"].compactMap { IPAddress($0) }
+    }
+
+    fileprivate var isMapped: Bool {
+        !isVersion4 && bytes.prefix(12).elementsEqual([UInt8](repeating: 0, count: 10) + [0xff, 0xff])
+    }
+
     /// The IPv4 address that an IPv6 one stands for: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056).
     fileprivate var embedded: IPAddress? {
-        guard !isVersion4 else { return nil }
+        // ::1 is loopback, and stands for nothing.
+        guard !isVersion4, !isLoopback else { return nil }
         let start = bytes.prefix(12)
         if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
-        let zeros = [UInt8](repeating: 0, count: 10)
+        let zeros = [UInt8](repeating: 0, count: 12)
         let isEmbedding =
-            start.elementsEqual(zeros + [0xff, 0xff]) || start.elementsEqual(zeros + [0, 0])
+            isMapped || start.elementsEqual(zeros)
             || start.elementsEqual([0x00, 0x64, 0xff, 0x9b] + zeros.prefix(8))
         return isEmbedding ? IPAddress(bytes: Array(bytes[12...])) : nil
     }
@@ -77,8 +92,17 @@ extension [AddressBlock] {
     ///
     /// - Parameter text: an address in digits, perhaps with a zone; anything else is a name, which says nothing.
     func denial(of text: String) -> TransportError? {
-        let digits = text.prefix { $0 != "%" }
-        guard !isEmpty, let address = IPAddress(String(digits)) else { return nil }
+        guard !isEmpty, let address = IPAddress(String(text.prefix { $0 != "%" })) else { return nil }
         return first { $0.contains(address) }.map { TransportError(.addressDenied, "\(address) is in \($0)") }
+    }
+
+    /// The same for a host that a proxy will look up: other spellings of an address, and `localhost` (RFC 6761 §6.3), are known without
+    /// a lookup.
+    func denial(ofProxied host: String) -> TransportError? {
+        guard !isEmpty else { return nil }
+        var name = host.lowercased()
+        while name.hasSuffix(".") { name.removeLast() }
+        if NetworkStatus.isThisMachine(name) { return denial(of: "127.0.0.1") ?? denial(of: "::1") }
+        return denial(of: IPAddress(numeric: name)?.description ?? name)
     }
 }

@@ -24,6 +24,13 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Reads an IPv4 address in any notation that the system takes for one: `127.1`, `0x7f000001`, `2130706433`.
+    init?(numeric text: String) {
+        var address = in_addr()
+        guard !text.utf8.contains(0), inet_aton(text, &address) != 0 else { return nil }
+        bytes = Swift.withUnsafeBytes(of: address.s_addr) { Array($0) }
+    }
+
     var isVersion4: Bool { bytes.count == 4 }
 
     /// 127.0.0.0/8 and ::1.

@@ -52,14 +52,13 @@ struct AddOptions {
 struct ItemReader {
     private let common: AddOptions
     private let folders: AllowedFolders
+    private static let mostMirrors = 64
 
     init(_ common: AddOptions, _ folders: AllowedFolders) { (self.common, self.folders) = (common, folders) }
 
     /// - Throws: ``Problem`` for fields of a wrong name or type.
     func request(_ item: inout JSONBody) throws -> Result<DownloadRequest, Problem> {
-        guard let url = try item.text("url", upTo: 64 << 10) else {
-            throw Problem(.unprocessableContent, "missingField", "url is missing in an item.")
-        }
+        let url = try item.required("url", String.self)
         let name = try item.text("name", upTo: 1024)
         let folder = try item.optional("folder", String.self)
         let group = try item.text("group", upTo: 200)
@@ -77,6 +76,14 @@ struct ItemReader {
                 "size and bytesPerSecond of an item must not be negative."
             )
         }
+        guard mirrors.count <= Self.mostMirrors else {
+            throw Problem(
+                .unprocessableContent,
+                "invalidField",
+                "mirrors of an item has more than \(Self.mostMirrors) URLs."
+            )
+        }
+        if let problem = JSONBody.problem(of: url, "The URL", upTo: 64 << 10) { return .failure(problem) }
         do {
             var request = try made(url, folder)
             common.apply(to: &request)

@@ -73,6 +73,13 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         value.isFinite ? Int64(min(max(0, value.rounded()), 9e15)) : 0
     }
 
+    /// The names of the fields that a row may lack.
+    static let optional = [
+        "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt",
+        "endedAt",
+        "proof",
+    ]
+
     /// The fields by name, as they are encoded; absent ones have no entry.
     package var fields: [String: JSONValue] {
         var fields: [String: JSONValue] = [

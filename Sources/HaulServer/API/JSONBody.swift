@@ -82,14 +82,20 @@ package struct JSONBody {
     /// A text for people: at most so many bytes, and no control characters.
     package mutating func text(_ name: String, upTo limit: Int) throws -> String? {
         guard let text = try optional(name, String.self) else { return nil }
+        if let problem = Self.problem(of: text, "\(place)\(name)", upTo: limit) { throw problem }
+        return text
+    }
+
+    /// What is wrong with a text for people; nil where nothing is.
+    package static func problem(of text: String, _ name: String, upTo limit: Int) -> Problem? {
         guard text.utf8.count <= limit else {
-            throw Problem(.unprocessableContent, "invalidField", "\(place)\(name) is longer than \(limit) bytes.")
+            return Problem(.unprocessableContent, "invalidField", "\(name) is longer than \(limit) bytes.")
         }
         let hidden: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
-        guard !text.unicodeScalars.contains(where: { hidden.contains($0.properties.generalCategory) }) else {
-            throw Problem(.unprocessableContent, "invalidField", "\(place)\(name) has control characters.")
+        guard text.unicodeScalars.contains(where: { hidden.contains($0.properties.generalCategory) }) else {
+            return nil
         }
-        return text
+        return Problem(.unprocessableContent, "invalidField", "\(name) has control characters.")
     }
 
     /// The objects of a list, each to be asked in turn.

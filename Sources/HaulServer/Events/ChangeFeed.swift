@@ -10,7 +10,7 @@ package actor ChangeFeed {
     nonisolated let boot: String
     private let downloader: Downloader
     private let logger: Logger
-    private var rows = ChangedRows()
+    private var rows = ChangedRows(optional: DownloadRow.optional)
     private var times: [DownloadID: (left: TimeLeft, at: Date)] = [:]
     private var running: Set<DownloadID> = []
     /// The latest progress of each download, until the next tick.

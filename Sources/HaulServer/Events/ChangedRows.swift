@@ -31,9 +31,11 @@ package struct ChangedRows: Sendable {
     /// The oldest revision from which a delta is complete.
     private var oldest: UInt64
     private let limit: Int
+    /// Names of fields that a row may lack.
+    private let optional: [String]
 
-    package init(revision: UInt64 = 1, limit: Int = 4000) {
-        (self.revision, self.limit) = (revision, limit)
+    package init(revision: UInt64 = 1, limit: Int = 4000, optional: [String] = []) {
+        (self.revision, self.limit, self.optional) = (revision, limit, optional)
         oldest = revision
     }
 
@@ -90,11 +92,10 @@ package struct ChangedRows: Sendable {
         for entry in order.reversed() {
             guard entry.revision > since else { break }
             guard let row = rows[entry.id], row.revision == entry.revision else { continue }
-            let isWhole = row.known > since
             var fields: [String: JSONValue] = [:]
-            for (name, field) in row.fields where field.revision > since && !(isWhole && field.value == .null) {
-                fields[name] = field.value
-            }
+            // Whoever knows an older row from a list, or from before it was forgotten here, must not keep what it lacks now.
+            if row.known > since { for name in optional { fields[name] = .null } }
+            for (name, field) in row.fields where field.revision > since { fields[name] = field.value }
             delta.rows[entry.id.description] = fields
         }
         for entry in removals.reversed() {

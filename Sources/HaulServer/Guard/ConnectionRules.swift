@@ -1,12 +1,14 @@
+internal import DequeModule
 internal import NIOCore
 internal import NIOHTTP1
 
 /// What the HTTP library leaves to do for each connection: the first head must come in time (``UnheardConnections``), a client that
 /// waits for `100 Continue` gets it (RFC 9110 §10.1.1), one of HTTP/1.0 has its connection closed (RFC 9112 §9.3), and a target in
 /// absolute form, which only proxies are asked by, names no path: the library would drop the host in it.
-final class ConnectionRules: ChannelInboundHandler, RemovableChannelHandler {
+final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     private static let timeToFirstHead: TimeAmount = .seconds(20)
@@ -14,6 +16,9 @@ final class ConnectionRules: ChannelInboundHandler, RemovableChannelHandler {
     private let unheard: UnheardConnections
     private var number: Int?
     private var timer: Scheduled<Void>?
+    /// The requests without a whole answer, the one that is being answered first: whether their clients wait for `100 Continue`, which
+    /// must not come before the answer to the request before.
+    private var unanswered = Deque<Bool>()
 
     init(_ unheard: UnheardConnections) { self.unheard = unheard }
 
@@ -34,13 +39,25 @@ final class ConnectionRules: ChannelInboundHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         isHeard()
         if !head.uri.hasPrefix("/") { head.uri = "*" }
-        if head.version != .http1_1 {
-            if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        } else if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-            let answer = HTTPResponseHead(version: .http1_1, status: .continue)
-            context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
-        }
+        let isOld = head.version != .http1_1
+        if isOld, !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        unanswered.append(!isOld && head.headers["Expect"].contains { $0.lowercased() == "100-continue" })
+        if unanswered.count == 1 { letContinue(context) }
         context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        context.write(data, promise: promise)
+        guard case .end = unwrapOutboundIn(data) else { return }
+        _ = unanswered.popFirst()
+        letContinue(context)
+    }
+
+    /// Tells the client of the request that is to be answered next to send its body, where it waits for that.
+    private func letContinue(_ context: ChannelHandlerContext) {
+        guard unanswered.first == true else { return }
+        let answer = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
     }
 
     private func isHeard() {

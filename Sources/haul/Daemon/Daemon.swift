@@ -119,8 +119,10 @@ struct Daemon {
                     throw Complaint("\(socket) exists and is no socket.", .fileExists)
                 }
                 let descriptor = haul_connect_local(socket, UInt64(socket.utf8.count), 0)
-                guard descriptor < 0 else {
-                    Foundation.close(descriptor)
+                // A daemon that is stopped takes no connection, and still owns its socket: only a refusal says that nobody listens.
+                let isStale = descriptor < 0 && errno == ECONNREFUSED
+                if descriptor >= 0 { Foundation.close(descriptor) }
+                guard isStale else {
                     throw Complaint(
                         "A daemon with another state folder listens at \(socket). Name another socket with --socket.",
                         .inUse

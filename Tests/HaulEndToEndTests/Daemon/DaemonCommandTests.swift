@@ -77,6 +77,18 @@ struct DaemonCommandTests {
         await server.stop()
     }
 
+    @Test func anOddLineOfAListDoesNotHoldUpTheOthers() async throws {
+        let server = try await server()
+        let daemon = try await rig.start()
+        let lines = [server.url("/file.bin?1"), server.url("/odd\u{1B}[2J"), server.url("/file.bin?3")]
+        try lines.joined(separator: "\n").write(toFile: rig.haul.folder("list"), atomically: true, encoding: .utf8)
+        let result = try await rig.run("add", "-q", "-i", "list")
+        #expect(result.status == 64 && result.errors.contains("2"), "\(result.errors)")
+        #expect(result.output.split(separator: "\n").count == 2)
+        await rig.stop(daemon)
+        await server.stop()
+    }
+
     @Test func pausesResumesCancelsAndRemoves() async throws {
         let hold = BodyHold(after: 500_000)
         let server = try await server(hold)

@@ -1,3 +1,4 @@
+import CHaulSystem
 import Foundation
 import HaulTesting
 import Testing
@@ -28,6 +29,18 @@ struct DaemonProcessTests {
         let third = try await rig.run("serve", "--listen", "off", "--state-dir", other.path, "--socket", rig.socket)
         #expect(third.status == 7 && third.errors.contains(rig.socket))
         #expect(try await rig.run("list").status == 0)
+        // Nor when the first takes no connections for the moment, and there is no room left to wait for it.
+        daemon.send(SIGSTOP)
+        var waiting: [Int32] = []
+        defer { waiting.forEach { _ = close($0) } }
+        while true {
+            let descriptor = haul_connect_local(rig.socket, UInt64(rig.socket.utf8.count), 0)
+            guard descriptor >= 0 else { break }
+            waiting.append(descriptor)
+        }
+        let fourth = try await rig.run("serve", "--listen", "off", "--state-dir", other.path, "--socket", rig.socket)
+        #expect(fourth.status == 7 && FileManager.default.fileExists(atPath: rig.socket))
+        daemon.send(SIGCONT)
         await rig.stop(daemon)
     }
 

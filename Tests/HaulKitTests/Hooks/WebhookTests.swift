@@ -18,8 +18,8 @@ struct WebhookTests {
         let server = try await TestServer.start(tls: tls, handler: handler)
         let transport = try HTTPTransport(
             .init(
-                connectTimeout: .seconds(10),
-                stallTimeout: .seconds(10),
+                connectTimeout: .seconds(3600),
+                stallTimeout: .seconds(3600),
                 proxies: .direct,
                 netrc: nil,
                 userAgent: "haul/test"
@@ -28,6 +28,8 @@ struct WebhookTests {
         )
         var configuration = Downloader.Configuration(stateFolder: "/nowhere")
         configuration.hooks.limits.webhookRetry.base = .milliseconds(1)
+        // No machine is that busy.
+        configuration.hooks.limits.webhookTime = .seconds(3600)
         change(&configuration.hooks.limits)
         let url = try #require(URL(string: server.url("/hook?token=1").replacing("://", with: "://ada:pw@")))
         configuration.hooks.actions = [.webhook(url, secret: "secret", on: [.started, .completed, .allCompleted])]
@@ -65,6 +67,8 @@ struct WebhookTests {
 
     @Test func triesAgainAtLastWithinItsBound() async throws {
         try await run(
+            // Longer than any machine takes for three attempts.
+            limits: { $0.finalRetryTime = .seconds(86_400) },
             receiving: { $0.requestNumber < 3 ? .empty(503, "Service Unavailable") : .empty(200, "OK") }
         ) { runner, server in
             runner.tell(try .sample(.started))

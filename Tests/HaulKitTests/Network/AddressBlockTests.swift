@@ -8,6 +8,9 @@ struct AddressBlockTests {
         ("127.0.0.1", "127.0.0.1"), ("0.0.0.0/0", "8.8.8.8"), ("fe80::/10", "febf::1"), ("::1", "::1"),
         ("fc00::/7", "fdff::"),
         // NAT64, 6to4 and compatible addresses reach the IPv4 one in them.
+        // The system connects to loopback where an address is unspecified.
+        ("127.0.0.0/8", "0.0.0.0"), ("127.0.0.1", "::"), ("::1", "0.0.0.0"), ("127.0.0.0/8", "::ffff:0.0.0.0"),
+        ("::ffff:10.0.0.0/104", "10.1.1.1"), ("::ffff:10.0.0.0/104", "::ffff:10.1.1.1"),
         ("10.0.0.0/8", "64:ff9b::a01:203"), ("10.0.0.0/8", "2002:a01:203::1"), ("127.0.0.0/8", "::127.0.0.1"),
     ])
     func hasAnAddress(_ block: String, _ address: String) throws {
@@ -16,7 +19,8 @@ struct AddressBlockTests {
 
     @Test(arguments: [
         ("10.0.0.0/8", "11.0.0.1"), ("192.168.1.0/25", "192.168.1.128"), ("127.0.0.1", "127.0.0.2"),
-        ("fe80::/10", "fec0::1"), ("::1", "::2"), ("10.0.0.0/8", "a00::"), ("0.0.0.0/0", "2a00::1"),
+        ("fe80::/10", "fec0::1"), ("::1", "::2"), ("0.0.0.0/8", "::1"), ("10.0.0.0/8", "a00::"),
+        ("0.0.0.0/0", "2a00::1"),
         ("10.0.0.0/8", "64:ff9b::b01:203"),
     ])
     func doesNotHaveAnother(_ block: String, _ address: String) throws {
@@ -41,6 +45,19 @@ struct AddressBlockTests {
     func isPublic(_ text: String) throws {
         let address = try #require(IPAddress(text))
         #expect(!AddressBlock.nonPublic.contains { $0.contains(address) })
+    }
+
+    @Test(arguments: [
+        "127.1", "0x7f.1", "2130706433", "017700000001", "127.0.0.1.", "localhost", "a.LOCALHOST.", "::1", "0",
+    ])
+    func isSpelledInManyWaysForAProxy(_ host: String) {
+        #expect(AddressBlock.nonPublic.denial(ofProxied: host)?.kind == .addressDenied)
+        #expect([AddressBlock]().denial(ofProxied: host) == nil)
+    }
+
+    @Test(arguments: ["files.example", "1.1.1.1", "localhost.example", "0x1.example", "16843009"])
+    func isNoneOfAHostForAProxy(_ host: String) {
+        #expect(AddressBlock.nonPublic.denial(ofProxied: host) == nil)
     }
 
     @Test func leavesTheAddressesThatAreAllowed() throws {

@@ -46,6 +46,23 @@ import Testing
         #expect(delta.rows.isEmpty && delta.removed == [a.description])
     }
 
+    /// Of a row that was forgotten here, a listener may know fields that it has lost since.
+    @Test func aRowThatWasForgottenIsToldWithWhatItLacks() throws {
+        var rows = ChangedRows(limit: 3, optional: ["error"])
+        rows.update(a, ["state": "waiting", "error": "e"])
+        var known: [String: [String: JSONValue]] = [:]
+        apply(try #require(rows.delta(since: rows.revision - 1)), to: &known)
+        var seen = rows.revision
+        for _ in 0..<5 {
+            rows.update(DownloadID(), ["state": "completed"])
+            apply(try #require(rows.delta(since: seen)), to: &known)
+            seen = rows.revision
+        }
+        rows.update(a, ["state": "completed"])
+        apply(try #require(rows.delta(since: seen)), to: &known)
+        #expect(known[a.description] == ["state": "completed"])
+    }
+
     @Test func listsThatMustBeReadAgainAreToldOnce() throws {
         var rows = ChangedRows()
         let seen = rows.revision

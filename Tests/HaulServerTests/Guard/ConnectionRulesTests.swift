@@ -74,6 +74,15 @@ struct ConnectionRulesTests {
         #expect(String(buffer: answer) == "HTTP/1.1 100 Continue\r\n\r\n")
         try send("abc", to: channel)
         #expect(try head(channel)?.method == .POST)
+        // Of one that came before its turn, after the answer to the one before.
+        try send("POST / HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 0\n\n", to: channel)
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        let fields: HTTPHeaders = ["Content-Length": "0"]
+        channel.write(HTTPServerResponsePart.head(.init(version: .http1_1, status: .ok, headers: fields)), promise: nil)
+        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+        var answers = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { answers += String(buffer: bytes) }
+        #expect(answers == "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
         _ = try channel.finish()
     }
 }

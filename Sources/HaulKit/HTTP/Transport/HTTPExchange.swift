@@ -73,7 +73,10 @@ final class HTTPExchange: Exchange {
         do throws(TransportError) { sources = try options.binding?.sources() ?? [] } catch {
             return receiver.ended(error)
         }
-        if let host = address.url.host, let denial = options.deniedAddresses.denial(of: host) {
+        let denied = options.deniedAddresses
+        if let host = address.url.host,
+            let denial = route == .direct ? denied.denial(of: host) : denied.denial(ofProxied: host)
+        {
             return receiver.ended(denial.at(isElsewhere(step) ? host : nil))
         }
         let name = route.nameToResolve(for: address.url)
