@@ -98,7 +98,8 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "CHaulSystem", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader", "ListMirror",
+            "CHaulSystem", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader",
+            "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings

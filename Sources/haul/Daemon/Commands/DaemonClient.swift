@@ -86,6 +86,11 @@ struct DaemonClient: Sendable {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
         }
+        let notice = Task {
+            do { try await Task.sleep(for: .seconds(5)) } catch { return }
+            Output.error("The daemon has not answered yet. Waiting for it; Ctrl-C ends this command and nothing else.")
+        }
+        defer { notice.cancel() }
         do {
             let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
             let data = Data(try await response.body.collect(upTo: Self.limit).readableBytesView)
