@@ -198,7 +198,9 @@ package actor ChangeFeed {
     package var revision: UInt64 { rows.revision }
 
     /// `<boot>-<revision>`, for `since` and Last-Event-ID.
-    package var position: String { "\(boot)-\(rows.revision)" }
+    package var position: String { position(of: rows.revision) }
+
+    nonisolated func position(of revision: UInt64) -> String { "\(boot)-\(revision)" }
 
     /// The revision of a position; nil for one of another process, or one that is too long ago.
     func revision(of position: String) -> UInt64? {

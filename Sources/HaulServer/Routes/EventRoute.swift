@@ -8,6 +8,7 @@ internal import NIOCore
 /// The stream of events of `GET /api/v1/events`.
 struct EventRoute {
     let services: Services
+    private let snapshots = SharedSnapshot()
     static let ping = Duration.seconds(15)
     /// A reader that takes nothing for this long is given up.
     static let writeTime = Duration.seconds(10)
@@ -29,6 +30,8 @@ struct EventRoute {
     private struct Bye: Encodable {
         var reason: String
     }
+
+    init(services: Services) { self.services = services }
 
     func add(to router: Router<ServerContext>) {
         router.get("/api/v1/events") { request, context in
@@ -103,8 +106,10 @@ struct EventRoute {
             try await writer.write(frame)
             await clock.end()
         }
+        let shared = position == nil ? try await snapshots.frames { try await snapshot() } : nil
         var seen = await feed.revision
-        let hello = Hello(boot: feed.boot, rev: await feed.position, now: Timestamp.text(Date()))
+        if let shared { seen = shared.revision }
+        let hello = Hello(boot: feed.boot, rev: feed.position(of: seen), now: Timestamp.text(Date()))
         var first = ByteBuffer(string: "retry: 2000\n")
         first.writeImmutableBuffer(EventFrame.frame("hello", hello, id: hello.rev))
         try await write(first)
@@ -114,8 +119,8 @@ struct EventRoute {
             } else {
                 try await write(EventFrame.frame("reset", Nothing(), id: hello.rev))
             }
-        } else {
-            for frame in try await snapshot(hello.rev) { try await write(frame) }
+        } else if let shared {
+            for frame in shared.frames { try await write(frame) }
         }
         var totals: UInt64 = 0
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -157,8 +162,11 @@ struct EventRoute {
     }
 
     /// Unfinished downloads first, then the newest 200 finished ones, at most 2,000 rows in parts of 500.
-    private func snapshot(_ rev: String) async throws -> [ByteBuffer] {
+    private func snapshot() async throws -> SharedSnapshot.Frames {
         let downloader = services.downloader
+        // Before the rows are read: what changes meanwhile is told again.
+        let revision = await services.feed.revision
+        let rev = services.feed.position(of: revision)
         let (rows, total) = try await problems { () throws(DownloadError) in
             let states = Set(DownloadSnapshot.State.allCases).subtracting([.completed, .cancelled])
             var rows = try await downloader.list(DownloadFilter(states: Totals.active, order: .queue, limit: 1800))
@@ -174,11 +182,16 @@ struct EventRoute {
             return (rows, try await downloader.count())
         }
         let parts = max(1, (rows.count + 499) / 500)
-        return (0..<parts).map { part in
+        let frames = (0..<parts).map { part in
             let slice = rows[min(rows.count, part * 500)..<min(rows.count, (part + 1) * 500)]
             let body = Snapshot(rows: slice.map { DownloadRow($0) }, part: part + 1, of: parts, total: total)
             return EventFrame.frame("snapshot", body, id: rev)
         }
+        Task { [snapshots] in
+            do { try await Task.sleep(for: .seconds(2)) } catch { services.logger.debug("cancelled: \(error)") }
+            await snapshots.forgetOld()
+        }
+        return .init(revision: revision, frames: frames, madeAt: .now)
     }
 }
 
