@@ -34,6 +34,9 @@ struct TLSFaultTests {
         }
     }
 
+    /// Its own, and where the handshake takes more than a moment, the bare one that tries the other addresses of the name.
+    private static let ofOneAttempt = 2
+
     @Test func refusesAnUntrustedCertificateAtOnce() async throws {
         let connections = CallCounter()
         let resource = content.resource()
@@ -47,7 +50,7 @@ struct TLSFaultTests {
         ) { rig in
             let error = try await rig.failure()
             #expect(error.code == .tlsFailed)
-            #expect(connections.value == 1)
+            #expect(connections.value <= Self.ofOneAttempt)
             #expect(rig.server.requests.isEmpty)
             #expect(try rig.names().isEmpty)
         }
@@ -66,7 +69,7 @@ struct TLSFaultTests {
             serving: { resource.reply(to: $0) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .tlsFailed)
-            #expect(connections.value == 1)
+            #expect(connections.value <= Self.ofOneAttempt)
             #expect(rig.server.requests.isEmpty)
         }
     }
