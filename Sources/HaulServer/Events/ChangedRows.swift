@@ -93,7 +93,7 @@ package struct ChangedRows: Sendable {
             guard entry.revision > since else { break }
             guard let row = rows[entry.id], row.revision == entry.revision else { continue }
             var fields: [String: JSONValue] = [:]
-            // Whoever knows an older row from a list, or from before it was forgotten here, must not keep what it lacks now.
+            // A listener may hold an older version of this row, with fields that are absent now: clear them.
             if row.known > since { for name in optional { fields[name] = .null } }
             for (name, field) in row.fields where field.revision > since { fields[name] = field.value }
             delta.rows[entry.id.description] = fields

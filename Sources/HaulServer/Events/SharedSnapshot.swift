@@ -17,7 +17,7 @@ actor SharedSnapshot {
     /// - Parameter make: called when there is none that is new enough, once for all that wait.
     func frames(_ make: @escaping @Sendable () async throws -> Frames) async throws -> Frames {
         if let last, .now - last.madeAt < Self.lifetime { return last }
-        // Nobody's end ends the task, which others wait for too.
+        // A task of its own: a listener that leaves does not cancel it for the others that wait.
         let task = present ?? Task { try await make() }
         present = task
         defer { present = nil }

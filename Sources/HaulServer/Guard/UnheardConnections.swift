@@ -1,13 +1,12 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Connections that have not sent the head of a request yet. Only so many may be open: whoever opens hundreds and sends nothing
-/// would keep all others out, and a client that has something to ask does so at once. The oldest one gives way.
+/// Connections that have not sent the head of a request yet. Their number is limited, so that a client that opens
+/// hundreds of them does not block the port. Beyond the limit the oldest one is closed.
 final class UnheardConnections: Sendable {
     private struct State {
+        /// By number, the oldest with the lowest.
         var connections: [Int: any Channel] = [:]
-        /// Ascending; some have been heard or are closed.
-        var order: [Int] = []
         var last = 0
     }
     private let state = Mutex(State())
@@ -20,13 +19,10 @@ final class UnheardConnections: Sendable {
         let (number, surplus) = state.withLock { state -> (Int, (any Channel)?) in
             state.last += 1
             state.connections[state.last] = channel
-            state.order.append(state.last)
-            var surplus: (any Channel)?
-            if state.connections.count > most, let oldest = state.order.first(where: { state.connections[$0] != nil }) {
-                surplus = state.connections.removeValue(forKey: oldest)
+            guard state.connections.count > most, let oldest = state.connections.keys.min() else {
+                return (state.last, nil)
             }
-            if state.order.count > 2 * most { state.order.removeAll { state.connections[$0] == nil } }
-            return (state.last, surplus)
+            return (state.last, state.connections.removeValue(forKey: oldest))
         }
         surplus?.close(promise: nil)
         return number

@@ -119,7 +119,7 @@ struct Daemon {
                     throw Complaint("\(socket) exists and is no socket.", .fileExists)
                 }
                 let descriptor = haul_connect_local(socket, UInt64(socket.utf8.count), 0)
-                // A daemon that is stopped takes no connection, and still owns its socket: only a refusal says that nobody listens.
+                // A stopped daemon with a full backlog accepts no connection but still listens. Only ECONNREFUSED means a stale socket.
                 let isStale = descriptor < 0 && errno == ECONNREFUSED
                 if descriptor >= 0 { Foundation.close(descriptor) }
                 guard isStale else {
