@@ -55,8 +55,7 @@ struct ColumnTexts {
 
     /// `yyyy-MM-dd HH:mm:ss.SSS` in UTC, without asking the library's slow formatter more than once a second.
     mutating func of(_ date: Date) -> String? {
-        // A moment that was read back may be a little less than its millisecond.
-        let milliseconds = (date.timeIntervalSince1970 * 1000 + 0.001).rounded(.down)
+        let milliseconds = date.milliseconds
         // Beyond the years of four digits the library knows best.
         guard milliseconds >= 0, milliseconds < 253_402_300_800_000 else {
             return String.fromDatabaseValue(date.databaseValue)

@@ -1,12 +1,13 @@
 package import Foundation
+internal import HaulKit
 
 /// Moments in JSON: RFC 3339, UTC, with milliseconds.
 package enum Timestamp {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     package static func text(_ date: Date) -> String {
-        // Down to the millisecond, as the store keeps moments: before and after they were stored they read the same.
-        let milliseconds = (date.timeIntervalSince1970 * 1000 + 0.001).rounded(.down)
+        // As the store keeps moments: before and after they were stored they read the same.
+        let milliseconds = date.milliseconds
         guard abs(milliseconds) < 1e14 else { return date.formatted(style) }
         let second = (milliseconds / 1000).rounded(.down)
         let rest = String(Int(milliseconds - second * 1000))
