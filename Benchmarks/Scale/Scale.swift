@@ -30,8 +30,11 @@ import HaulKit
         return configuration
     }
 
-    private static func requests(_ base: URL, _ count: Int, _ folder: String) -> [DownloadRequest] {
-        (0..<count).map { number in
+    /// What has a million URLs does not hold them all at once.
+    private static let addedTogether = 10_000
+
+    private static func requests(_ base: URL, _ range: Range<Int>, _ folder: String) -> [DownloadRequest] {
+        range.map { number in
             var request = DownloadRequest(
                 base.appendingPathComponent("waiting/file\(number)"),
                 to: .file(path: "\(folder)/out/file\(number)")
@@ -49,22 +52,15 @@ import HaulKit
         }
         let configuration = configuration(folder)
         var downloader = try await Downloader(configuration)
-        var all = requests(base, count, folder)
-        var handles: [Download] = []
-        await measure("add") {
-            for result in await downloader.add(all) {
-                if case .success(let download) = result { handles.append(download) }
-            }
-        }
-        print("added\t\(handles.count)")
-        all = []
+        var added = 0
+        await measure("add") { added = await add(count, to: downloader, base, folder) }
+        print("added\t\(added)")
         print("memory after adding, MiB\t\(residentMiB())")
         try await pages(downloader, measure)
         try await measure("pause all") { try await downloader.pause(.all) }
         print("paused\t\(try await downloader.count(DownloadFilter(states: [.paused])))")
         try await measure("resume all") { try await downloader.resume(.all) }
         await downloader.shutDown()
-        handles = []
         try await measure("open again") { downloader = try await Downloader(configuration) }
         print(
             "waiting or running\t\(try await downloader.count(DownloadFilter(states: [.queued, .connecting, .transferring, .waiting, .verifying])))"
@@ -73,6 +69,15 @@ import HaulKit
         print("memory at the end, MiB\t\(residentMiB())")
         print("most memory, MiB\t\(residentMiB("VmHWM"))")
         await downloader.shutDown()
+    }
+
+    private static func add(_ count: Int, to downloader: Downloader, _ base: URL, _ folder: String) async -> Int {
+        var added = 0
+        for first in stride(from: 0, to: count, by: addedTogether) {
+            let range = first..<min(count, first + addedTogether)
+            for case .success in await downloader.add(requests(base, range, folder)) { added += 1 }
+        }
+        return added
     }
 
     private static func pages(
@@ -106,7 +111,7 @@ import HaulKit
             request.priority = 1
             active.append(try await downloader.add(request))
         }
-        _ = await downloader.add(requests(base, count, folder))
+        _ = await add(count, to: downloader, base, folder)
         try await Task.sleep(for: .seconds(3))
         let before = cpuSeconds()
         try await Task.sleep(for: .seconds(20))
@@ -126,7 +131,7 @@ import HaulKit
         print("present\t\(present)")
         // Keys make one download of what is added again.
         if present < count {
-            var all = requests(base, count, folder)
+            var all = requests(base, 0..<count, folder)
             for number in all.indices { all[number].key = "\(number)" }
             for result in await downloader.add(all) { _ = try result.get() }
         }

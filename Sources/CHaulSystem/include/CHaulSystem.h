@@ -8,6 +8,9 @@
 
 // Linux 6.14: write, and drop the pages from the cache once they are on disk. iov is a `struct iovec *`.
 int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
+// Opens the file of a descriptor once more for writing with O_DIRECT, where the file system says (Linux 6.1) that `block` bytes are
+// a multiple of what it needs; ENOTSUP elsewhere.
+int haul_open_direct(int fd, uint32_t block);
 int haul_rename_noreplace(const char *from, const char *to);
 // Lets the allocator of this process keep what is freed: a list of small files allocates and frees the same few megabytes
 // thousands of times, and each trip to the system costs as much as a file. For programs, not for libraries.

@@ -56,6 +56,22 @@ enum SystemCalls {
         return try retrying { pwritev(descriptor, vectors.baseAddress, Int32(vectors.count), off_t(offset)) }
     }
 
+    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+        try retrying { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
+    }
+
+    /// Opens a file that is open already once more, to write blocks of it from memory to the disk.
+    ///
+    /// - Throws: also where blocks of this size, in memory that is aligned to it, may not be enough.
+    static func openDirect(_ descriptor: Int32, blockSize: UInt32) throws(Errno) -> Int32 {
+        try retrying { haul_open_direct(descriptor, blockSize) }
+    }
+
+    /// The call cannot be made on this file at all.
+    static func isUnsupported(_ error: Errno) -> Bool { unsupported.contains(error.code) }
+
+    static func isOfSpace(_ error: Errno) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(error.code) }
+
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
         -> Int
     {

@@ -61,6 +61,8 @@ final class SegmentSink: Sendable {
     private static let mostOutstanding = 2
     /// Small reads are copied together into buffers of about this size.
     private static let joinedSize = 65536
+    /// Where batches end while bytes come fast: blocks that are written whole need no other copy (`PosixFile`).
+    private static let blockSize: Int64 = 4096
     /// The first bytes are written soon, so that there is a first mark soon; later ones in time for the next tick.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
@@ -101,15 +103,12 @@ final class SegmentSink: Sendable {
                 Self.passOnAll(&state)
                 Self.append(bytes, to: &state)
             } else {
-                // More than one piece may come before anybody waits.
-                if isInMemory, state.held.readableBytes == 0 {
-                    state.held = bytes
-                } else {
-                    state.held.writeImmutableBuffer(bytes)
-                }
+                hold(bytes, &state)
                 passOn(&state, on: eventLoop)
             }
-            if state.batchBytes >= batchSize || isInMemory { submit(&state) }
+            if state.batchBytes >= batchSize || isInMemory {
+                submit(&state, keepingPartOfBlock: !isEnough && !isInMemory)
+            }
             if isEnough { return .enough }
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
             // Also while the disk is behind: once it has caught up nothing more may come for a long time.
@@ -118,6 +117,15 @@ final class SegmentSink: Sendable {
             let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
             state.waiter = waiter
             return .wait(waiter.futureResult)
+        }
+    }
+
+    /// More than one piece may come before anybody waits; they are copied together then.
+    private func hold(_ bytes: ByteBuffer, _ state: inout State) {
+        if state.held.readableBytes == 0 {
+            state.held = bytes
+        } else {
+            state.held.writeImmutableBuffer(bytes)
         }
     }
 
@@ -263,13 +271,16 @@ final class SegmentSink: Sendable {
     /// True when the overlap came whole, or none was expected.
     var hasComparedAll: Bool { state.withLock { $0.expected.isEmpty } }
 
-    private func submit(_ state: inout State) {
+    /// - Parameter keepsPartOfBlock: more is to come at once, and the next batch may begin where a block of the file does.
+    private func submit(_ state: inout State, keepingPartOfBlock keepsPartOfBlock: Bool = false) {
         guard !state.batch.isEmpty, !state.isShut else { return }
+        let rest = keepsPartOfBlock ? Self.takePartOfBlock(&state) : nil
         let batch = state.batch
         let offset = state.offset
         state.offset += Int64(state.batchBytes)
         state.batch.removeAll(keepingCapacity: true)
         state.batchBytes = 0
+        if let rest { Self.append(rest, to: &state) }
         if let result = part.writeInMemory(batch, at: offset) {
             if case .failure(let failure) = result { state.failure = state.failure ?? failure }
             return
@@ -277,6 +288,19 @@ final class SegmentSink: Sendable {
         state.outstanding += 1
         state.hasFlushed = true
         part.write(batch, at: offset) { failure in self.written(failure) }
+    }
+
+    /// Removes what the batch has beyond the last whole block of the file, as a copy: a piece of a buffer would keep all of it.
+    private static func takePartOfBlock(_ state: inout State) -> ByteBuffer? {
+        let count = Int((state.offset + Int64(state.batchBytes)) % blockSize)
+        guard count > 0, var last = state.batch.popLast() else { return nil }
+        guard last.readableBytes > count, let whole = last.readSlice(length: last.readableBytes - count) else {
+            state.batch.append(last)
+            return nil
+        }
+        state.batch.append(whole)
+        state.batchBytes -= count
+        return ByteBuffer(bytes: last.readableBytesView)
     }
 
     private func written(_ failure: DiskError?) {

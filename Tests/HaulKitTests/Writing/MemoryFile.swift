@@ -9,6 +9,7 @@ final class MemoryFile: DiskFile {
     private struct State {
         var bytes: [UInt8]
         var writesLeft: Int?
+        var writes: [Range<Int64>] = []
     }
     private let state: Mutex<State>
     private let beforeWrite: @Sendable () -> Void
@@ -19,6 +20,8 @@ final class MemoryFile: DiskFile {
     }
 
     var bytes: [UInt8] { state.withLock { $0.bytes } }
+    /// In the order in which they came.
+    var writes: [Range<Int64>] { state.withLock { $0.writes } }
 
     func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
         beforeWrite()
@@ -29,6 +32,7 @@ final class MemoryFile: DiskFile {
             }
             let new = buffers.flatMap { Array($0.readableBytesView) }
             let end = Int(offset) + new.count
+            state.writes.append(offset..<Int64(end))
             if state.bytes.count < end { state.bytes += Array(repeating: 0, count: end - state.bytes.count) }
             state.bytes.replaceSubrange(Int(offset)..<end, with: new)
             return false

@@ -23,6 +23,28 @@ struct SegmentSinkTests {
         return intake
     }
 
+    @Test(arguments: [0, 100, 4096])
+    func batchesOfAFastStreamEndWhereBlocksOfTheFileDo(offset: Int) async throws {
+        let body = someBytes(1_000_000, seed: 3)
+        let file = MemoryFile(Array(body.prefix(offset)))
+        let sink = SegmentSink(
+            part(file, written: Int64(offset)),
+            at: Int64(offset),
+            limit: nil,
+            expecting: [],
+            batchSize: 100_000
+        )
+        for start in stride(from: offset, to: body.count, by: 60_000) {
+            _ = try await take(Array(body[start..<min(body.count, start + 60_000)]), sink)
+        }
+        #expect(await finish(sink) == nil)
+        #expect(file.bytes == body)
+        // A busy machine may let the timer come first, which writes whatever there is.
+        let full = file.writes.dropLast().filter { $0.count >= 60_000 }
+        #expect(full.count >= 4)
+        #expect(full.count { $0.upperBound % 4096 == 0 } >= full.count - 1, "\(file.writes)")
+    }
+
     @Test(arguments: 0..<12 as Range<UInt64>)
     func writesTheBodyWhateverItsPieces(_ seed: UInt64) async throws {
         let body = someBytes(300_000, seed: seed)

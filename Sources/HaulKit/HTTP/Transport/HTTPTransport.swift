@@ -85,6 +85,7 @@ final class HTTPTransport: SourceReading {
         configuration.localAddress = way.source
         configuration.http1_1ConnectionDebugInitializer = { channel in
             ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
+                .flatMap { ReadSizes.set(on: channel) }
         }
         switch way.route {
         case .direct, .forward:

@@ -1,0 +1,59 @@
+internal import CHaulSystem
+internal import Synchronization
+
+/// Writes whole blocks of a file from memory to the disk (`O_DIRECT`), through a second descriptor and from a buffer that lies
+/// as the disk needs it.
+///
+/// The page cache would cost a page to allocate, a copy into cold memory and the work of emptying it again, for bytes that
+/// nobody reads soon. The copy into this buffer, which stays in the processor's cache, costs a fraction of that.
+final class DirectWriter: Sendable {
+    /// Offsets and lengths are multiples of it; no disk asks for more.
+    static let blockSize: Int64 = 4096
+
+    private let descriptor: Int32
+    /// Unsafe since the compiler cannot see that only the holder of the lock touches what it points to.
+    private nonisolated(unsafe) let buffer: UnsafeMutableRawBufferPointer
+    private let isRefused = Mutex(false)
+
+    private static let bufferSize = 512 << 10
+
+    /// - Returns: nil where the file system cannot, or does not say what it needs.
+    init?(beside descriptor: Int32) {
+        do throws(SystemCalls.Errno) {
+            self.descriptor = try SystemCalls.openDirect(descriptor, blockSize: UInt32(Self.blockSize))
+        } catch { return nil }
+        buffer = .allocate(byteCount: Self.bufferSize, alignment: Int(Self.blockSize))
+    }
+
+    deinit {
+        SystemCalls.close(descriptor)
+        buffer.deallocate()
+    }
+
+    /// Writes the front of `vectors` at `offset`, which must be a multiple of the block size, and takes it off them.
+    ///
+    /// - Returns: how much that was: all whole blocks, or less where the file system refuses or is full.
+    func write(_ vectors: inout IOVectors, at offset: Int64) throws(SystemCalls.Errno) -> Int {
+        var written = 0
+        var failure: SystemCalls.Errno?
+        isRefused.withLock { isRefused in
+            while !isRefused, vectors.count >= Self.blockSize {
+                let count = vectors.copyFirst(into: buffer) & ~Int(Self.blockSize - 1)
+                do throws(SystemCalls.Errno) {
+                    let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                    let taken = try SystemCalls.write(descriptor, bytes, at: offset + Int64(written))
+                    vectors.removeFirst(taken)
+                    written += taken
+                    guard taken == count else { return }
+                } catch {
+                    isRefused = SystemCalls.isUnsupported(error)
+                    // Some of it may fit still, which the page cache knows.
+                    if !isRefused, !SystemCalls.isOfSpace(error) { failure = error }
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+        return written
+    }
+}

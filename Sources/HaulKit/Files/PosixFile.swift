@@ -1,0 +1,146 @@
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+
+/// A file descriptor that closes with its last reference.
+final class PosixFile: DiskFile {
+    let path: String
+    let descriptor: Int32
+    private let bypassesCache: Atomic<Bool>
+    private enum Direct {
+        case untried
+        case found(DirectWriter)
+        case impossible
+    }
+    private let direct = Mutex(Direct.untried)
+
+    /// - Parameter hasUncachedWrites: whether to try the kernel's write that leaves nothing in the page cache; older ones have none.
+    init(_ path: String, flags: Int32, mode: mode_t = 0o644, hasUncachedWrites: Bool = true) throws(DiskError) {
+        bypassesCache = Atomic(hasUncachedWrites)
+        do {
+            self.descriptor = try SystemCalls.open(path, flags, mode: mode)
+        } catch { throw DiskError(errno: error.code, call: "open", path: path) }
+        self.path = path
+    }
+
+    /// Opens a regular file, or what a symbolic link to one leads to, only for reading.
+    static func reading(_ path: String) throws(DiskError) -> PosixFile {
+        // Opening a pipe would wait for somebody to write into it.
+        let file = try PosixFile(path, flags: O_RDONLY | O_NONBLOCK)
+        guard try file.status().kind == .file else { throw DiskError(.notAFile, call: "read", path: path) }
+        return file
+    }
+
+    deinit { SystemCalls.close(descriptor) }
+
+    func write(_ buffers: [ByteBuffer], at offset: Int64) throws(DiskError) {
+        let result = IOVectors.withMemory(of: buffers) { vectors in
+            Result { () throws(SystemCalls.Errno) in try write(&vectors, at: offset) }
+        }
+        do {
+            try result.get()
+        } catch { throw DiskError(errno: error.code, call: "pwritev", path: path) }
+    }
+
+    /// What is large does not stay in the page cache. Where the kernel has no write for that, whole blocks go past it.
+    private func write(_ vectors: inout IOVectors, at start: Int64) throws(SystemCalls.Errno) {
+        // A small write would start the disk at once, which the cache can put off until there is more.
+        let isSmall = vectors.count < Self.leastUncached
+        guard vectors.count >= Self.leastDirect, !bypassesCache.load(ordering: .relaxed), let direct = directWriter()
+        else { return try writeThroughCache(&vectors, vectors.count, at: start, keeping: isSmall) }
+        var offset = start
+        let head = Int(-start & (DirectWriter.blockSize - 1))
+        try writeThroughCache(&vectors, head, at: offset, keeping: true)
+        offset += Int64(head)
+        offset += Int64(try direct.write(&vectors, at: offset))
+        try writeThroughCache(&vectors, vectors.count, at: offset, keeping: vectors.count < Self.leastUncached)
+    }
+
+    private static let leastUncached = 128 << 10
+    private static let leastDirect = 256 << 10
+
+    private func directWriter() -> DirectWriter? {
+        direct.withLock { direct in
+            if case .untried = direct { direct = DirectWriter(beside: descriptor).map { .found($0) } ?? .impossible }
+            if case .found(let writer) = direct { return writer }
+            return nil
+        }
+    }
+
+    private func writeThroughCache(_ vectors: inout IOVectors, _ count: Int, at start: Int64, keeping isKept: Bool)
+        throws(SystemCalls.Errno)
+    {
+        var offset = start
+        let end = start + Int64(count)
+        while offset < end {
+            var bypass = !isKept && bypassesCache.load(ordering: .relaxed)
+            let before = bypass
+            let written = try vectors.withFirst(Int(end - offset)) { vectors throws(SystemCalls.Errno) in
+                try SystemCalls.write(descriptor, vectors, at: offset, bypassingCache: &bypass)
+            }
+            if before != bypass { bypassesCache.store(bypass, ordering: .relaxed) }
+            offset += Int64(written)
+            vectors.removeFirst(written)
+        }
+    }
+
+    func read(at offset: Int64, count: Int) throws(DiskError) -> [UInt8] {
+        var failure: SystemCalls.Errno?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = 0
+            do throws(SystemCalls.Errno) {
+                while filled < count {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                    let got = try SystemCalls.read(descriptor, into: rest, at: offset + Int64(filled))
+                    if got == 0 { break }
+                    filled += got
+                }
+            } catch { failure = error }
+        }
+        if let failure { throw DiskError(errno: failure.code, call: "pread", path: path) }
+        return bytes
+    }
+
+    func sync() throws(DiskError) {
+        try call("fdatasync") { () throws(SystemCalls.Errno) in try SystemCalls.sync(descriptor) }
+    }
+
+    func reserve(_ length: Int64) throws(DiskError) {
+        try call("fallocate") { () throws(SystemCalls.Errno) in try SystemCalls.reserve(descriptor, length) }
+    }
+
+    func truncate(_ length: Int64) throws(DiskError) {
+        try call("ftruncate") { () throws(SystemCalls.Errno) in try SystemCalls.truncate(descriptor, length) }
+    }
+
+    func setModificationTime(_ nanoseconds: Int64) throws(DiskError) {
+        try call("futimens") { () throws(SystemCalls.Errno) in
+            try SystemCalls.setModificationTime(descriptor, nanoseconds)
+        }
+    }
+
+    func status() throws(DiskError) -> FileStatus {
+        try call("fstat") { () throws(SystemCalls.Errno) in try SystemCalls.status(descriptor) }
+    }
+
+    func size() throws(DiskError) -> Int64 {
+        try call("fstat") { () throws(SystemCalls.Errno) in try SystemCalls.size(descriptor) }
+    }
+
+    func lock() throws(DiskError) -> Bool {
+        try call("flock") { () throws(SystemCalls.Errno) in try SystemCalls.lock(descriptor) }
+    }
+
+    func unlock() { SystemCalls.unlock(descriptor) }
+
+    /// Takes a lock that others may share; false when somebody has the exclusive one.
+    func lockShared() throws(DiskError) -> Bool {
+        try call("flock") { () throws(SystemCalls.Errno) in try SystemCalls.lock(descriptor, shared: true) }
+    }
+
+    private func call<Value>(_ name: String, _ body: () throws(SystemCalls.Errno) -> Value) throws(DiskError) -> Value {
+        do {
+            return try body()
+        } catch { throw DiskError(errno: error.code, call: name, path: path) }
+    }
+}

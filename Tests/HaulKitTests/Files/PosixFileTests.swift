@@ -1,0 +1,80 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import HaulKit
+@testable import HaulTesting
+
+/// Writes of all sizes and places, through the page cache and past it.
+struct PosixFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func file(hasUncachedWrites: Bool) throws -> PosixFile {
+        try PosixFile(folder("f"), flags: O_RDWR | O_CREAT | O_EXCL, hasUncachedWrites: hasUncachedWrites)
+    }
+
+    /// Pieces of some bytes, as buffers of different sizes.
+    private func buffers(_ bytes: ArraySlice<UInt8>, _ random: inout SplitMix64) -> [ByteBuffer] {
+        var (rest, buffers) = (bytes, [ByteBuffer]())
+        while !rest.isEmpty {
+            let count = min(rest.count, Int.random(in: 1...[10, 5000, 70_000, 600_000].randomElement(using: &random)!, using: &random))
+            buffers.append(ByteBuffer(bytes: rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        return buffers
+    }
+
+    @Test(arguments: 0..<10 as Range<UInt64>, [true, false])
+    func theFileHasWhatWasWrittenWhereverItBegins(seed: UInt64, hasUncachedWrites: Bool) throws {
+        var random = SplitMix64(seed: seed)
+        let bytes = someBytes(3_000_000, seed: seed)
+        let file = try file(hasUncachedWrites: hasUncachedWrites)
+        var starts = [0, bytes.count]
+        for _ in 0..<7 {
+            let start = Int.random(in: 0..<bytes.count, using: &random)
+            starts.append(seed.isMultiple(of: 2) ? start & ~4095 : start)
+        }
+        starts.sort()
+        // Connections write at several places in turn.
+        for (start, end) in zip(starts, starts.dropFirst()).shuffled(using: &random) {
+            try file.write(buffers(bytes[start..<end], &random), at: Int64(start))
+        }
+        #expect(try file.read(at: 0, count: bytes.count + 1) == bytes)
+        try file.sync()
+        #expect(try Array(Data(contentsOf: URL(fileURLWithPath: folder("f")))) == bytes)
+    }
+
+    @Test func whatGoesPastTheCacheReplacesWhatTheCacheHas() throws {
+        let file = try file(hasUncachedWrites: false)
+        let (old, new) = (someBytes(1_000_000, seed: 1), someBytes(600_000, seed: 2))
+        try file.write([ByteBuffer(bytes: old)], at: 0)
+        #expect(try file.read(at: 0, count: old.count) == old)
+        try file.write([ByteBuffer(bytes: new)], at: 100_001)
+        #expect(try file.read(at: 0, count: old.count) == old[..<100_001] + new + old[700_001...])
+    }
+
+    @Test func writesOfWholeBlocksNeedNoCache() throws {
+        let file = try file(hasUncachedWrites: true)
+        guard let writer = DirectWriter(beside: file.descriptor) else {
+            // The file system of the temporary folder has no direct writes.
+            return
+        }
+        let bytes = someBytes(1_300_000, seed: 4)
+        var random = SplitMix64(seed: 4)
+        let (written, rest) = try IOVectors.withMemory(of: buffers(bytes[...], &random)) { vectors in
+            Result { () throws(SystemCalls.Errno) in (try writer.write(&vectors, at: 8192), vectors.count) }
+        }.get()
+        #expect(written == bytes.count & ~4095)
+        #expect(rest == bytes.count - written)
+        #expect(try file.read(at: 8192, count: written) == Array(bytes[..<written]))
+    }
+
+    @Test func fillsADiskToItsLastByte() throws {
+        // A limit of the file's size stands for a full disk: both take a part, and then nothing.
+        let file = try PosixFile("/dev/full", flags: O_WRONLY, hasUncachedWrites: false)
+        let error = #expect(throws: DiskError.self) { try file.write([ByteBuffer(bytes: someBytes(500_000, seed: 1))], at: 0) }
+        #expect(error?.kind == .full)
+    }
+}
