@@ -143,7 +143,7 @@ public actor Downloader {
             services,
             spawner,
             SpaceMonitor(configuration, services),
-            ConnectionPool(services, limiter, learnedLimits: try await store.hostLimits(at: time.date())),
+            ConnectionPool(services, limiter, hosts: try await store.knownHosts(at: time.date())),
             RunConditionMonitor(configuration, time: time),
             Notifications(hubs, broadcast, hooks, IdleWatch(), spawner, services),
             DownloaderMetrics(configuration.storage.name, configuration.telemetry.metrics ?? MetricsSystem.factory)

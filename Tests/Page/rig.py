@@ -22,8 +22,9 @@ def free_port():
 # MARK: Servers
 
 class Source(BaseHTTPRequestHandler):
-    """Serves /NAME?size=BYTES&rate=BYTES_PER_SECOND&fail=STATUS with ranges."""
+    """Serves /NAME?size=BYTES&rate=BYTES_PER_SECOND&fail=STATUS&hold=BYTES with ranges; nothing beyond `hold` before the release."""
     protocol_version = "HTTP/1.1"
+    released = threading.Event()
 
     def log_message(self, *a):
         pass
@@ -58,6 +59,8 @@ class Source(BaseHTTPRequestHandler):
         try:
             while sent <= last - first:
                 n = min(chunk, last - first + 1 - sent)
+                if first + sent + n > int(q.get("hold", size)):
+                    self.released.wait()
                 self.wfile.write(b"line of the file\n" * (n // 17) + b"x" * (n % 17))
                 sent += n
                 wait = start + sent / rate - time.time()

@@ -2,7 +2,7 @@
 import json, os, re, subprocess, time, urllib.parse, urllib.request
 
 import pytest
-from rig import Client, Page, Proxy, big, free_port, new_browser, small, until
+from rig import Client, Page, Proxy, Source, big, free_port, new_browser, small, until
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_input import PointerInput
@@ -55,11 +55,13 @@ def test_heals_when_the_daemon_was_killed_and_every_download_ends(page, own_daem
     api = Client(own_daemon.base, own_daemon.token)
     page.base, page.token = own_daemon.base, own_daemon.token
     page.allowed += [r"ERR_", r"Failed to load resource"]
-    urls = [big(source, "killed-%d.bin" % n, rate=1_000_000, size=4_000_000) for n in range(3)]
+    Source.released.clear()
+    urls = [big(source, "killed-%d.bin" % n, rate=1_000_000, size=4_000_000) + "&hold=2000000" for n in range(3)]
     api.add(*urls, *[small(source, "small-%d.bin" % n) for n in range(40)])
     page.open()
     until(lambda: any(r["state"] == "transferring" and r["receivedBytes"] > 200_000 for r in api.rows()), "bytes")
     own_daemon.kill()
+    Source.released.set()
     until(lambda: page.find("#banner").is_displayed(), "banner")
     own_daemon.start()
     until(lambda: not page.find("#banner").is_displayed(), "healed")

@@ -16,6 +16,8 @@ struct ConnectionController: Sendable, Equatable {
     /// What has landed in the last two seconds, oldest first.
     private var recent: [Sample] = []
     private var climbWait = Self.firstClimbWait
+    /// The most connections that clearly brought more than half as many did.
+    private(set) var worthwhile = 1
     /// Whether the link was seen to lie idle between two bursts of the server.
     private var isBursting = false
 
@@ -195,6 +197,7 @@ struct ConnectionController: Sendable, Equatable {
         let isProven = gain >= needed * 5 / 3 || (gain >= needed && window.duration >= Self.windows.gain)
         if isProven {
             phase = .growing
+            worthwhile = max(worthwhile, target)
             return decide(window, isWorthMore: isWorthMore, at: now)
         }
         if window.isIdling, target < most, isWorthMore {

@@ -3,7 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The connections of all downloads: how many each host may have, what hosts were seen to allow, and the workers that are open.
+/// The connections of all downloads: how many each host may have, what is known of hosts, and the workers that are open.
 ///
 /// Confined to the actor of its downloader.
 final class ConnectionPool {
@@ -11,8 +11,9 @@ final class ConnectionPool {
 
     private let services: EngineServices
     private var limiter: ConnectionLimiter
-    /// Connections that a host was seen to allow.
-    private var learnedLimits: [Origin: Int]
+    private var hosts: [Origin: KnownHost]
+    /// When connections were last seen to be worth it.
+    private var worthSeenAt: [Origin: Instant]
     /// First connections that wait since their host serves others only.
     var refused = RefusedConnections()
     /// Downloads that found no slot for an additional connection; some may not want it any more.
@@ -25,10 +26,12 @@ final class ConnectionPool {
     /// Called on an event loop when there is something in the mailbox; see ``takeArrivals()``.
     var onArrival: @Sendable () -> Void = {}
 
-    init(_ services: EngineServices, _ limiter: ConnectionLimiter, learnedLimits: [Origin: Int]) {
+    init(_ services: EngineServices, _ limiter: ConnectionLimiter, hosts: [Origin: KnownHost]) {
         self.services = services
         self.limiter = limiter
-        self.learnedLimits = learnedLimits
+        self.hosts = hosts
+        let now = services.time.now()
+        worthSeenAt = hosts.mapValues { _ in now }
     }
 
     // MARK: Connection slots
@@ -99,15 +102,21 @@ final class ConnectionPool {
 
     // MARK: What hosts allow
 
-    /// What a host was last seen to allow; nil where it refused nothing.
-    func learnedLimit(of host: Origin) -> Int? { learnedLimits[host] }
+    func known(_ host: Origin) -> KnownHost {
+        guard var known = hosts[host] else { return KnownHost() }
+        if let seenAt = worthSeenAt[host], services.time.now() - seenAt > .seconds(HostFact.worthwhile.lifetime) {
+            known.worthwhile = nil
+        }
+        return known
+    }
 
-    /// A host refused additional connections: later downloads, of other processes too, begin with what it allowed.
-    func learn(_ limit: Int, of host: Origin) {
-        learnedLimits[host] = limit
+    /// Later downloads, of other processes too, begin with what was seen.
+    func learn(_ fact: HostFact, _ count: Int, of host: Origin) {
+        fact.set(count, of: &hosts[host, default: KnownHost()])
+        if fact == .worthwhile { worthSeenAt[host] = services.time.now() }
         let (store, logger, date) = (services.store, services.logger, services.time.date())
         Task.detached {
-            do throws(DownloadError) { try await store.recordLimit(limit, of: host, at: date) } catch {
+            do throws(DownloadError) { try await store.record(fact, count, of: host, at: date) } catch {
                 logger.debug("store: \(error)")
             }
         }

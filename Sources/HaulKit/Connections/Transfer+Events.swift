@@ -10,6 +10,7 @@ extension Transfer {
         if !plan.isComplete {
             if !isHeldBack {
                 let flowing = active.values.count { $0.isFlowing }
+                let worthwhile = controller.worthwhile
                 controller.tick(
                     received: persisted.count,
                     flowing: flowing,
@@ -17,6 +18,8 @@ extension Transfer {
                     missing: plan.total - persisted.count,
                     at: now
                 )
+                // Fewer are soon found again.
+                if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
                 actions += replaceLaggards(&sources, at: now)
             }
             actions += schedule(&sources, at: now)

@@ -98,7 +98,7 @@ struct Transfer: Sendable, Equatable {
         _ terms: Terms,
         _ persisted: PersistedRanges,
         _ sources: SourceSelector,
-        knownLimit: Int?,
+        host: KnownHost,
         at now: Instant
     ) {
         self.terms = terms
@@ -119,9 +119,9 @@ struct Transfer: Sendable, Equatable {
         hostIsFull = false
         controller = ConnectionController(
             ceiling: canShare ? terms.limits.connections : 1,
-            start: canShare ? terms.limits.start : 1,
+            start: canShare ? max(terms.limits.start, start(at: host, persisted)) : 1,
             // What the host refused before an interruption it refuses after it.
-            knownLimit: controller.learnedLimit ?? knownLimit
+            knownLimit: controller.learnedLimit ?? host.limit
         )
         guard let total = terms.resource.total else { return }
         var plan = SegmentPlan(
@@ -139,6 +139,10 @@ struct Transfer: Sendable, Equatable {
         } else {
             pieces?.resume()
         }
+    }
+
+    private func start(at host: KnownHost, _ persisted: PersistedRanges) -> Int {
+        terms.resource.total.map { host.start(missing: $0 - persisted.count) } ?? 1
     }
 
     /// The home source brought these bytes while the length was not known, and so no plan.

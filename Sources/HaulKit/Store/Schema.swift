@@ -134,6 +134,13 @@ enum Schema {
                     """
             )
         }
+        migrator.registerMigration("8: connections that were worth it") { database in
+            try database.create(table: "hostWorth") { table in
+                table.primaryKey("origin", .text)
+                table.column("connections", .integer).notNull()
+                table.column("seenAt", .datetime).notNull()
+            }
+        }
         return migrator
     }
 }

@@ -77,7 +77,7 @@ extension DownloadMachine {
             ),
             persisted,
             sources,
-            knownLimit: knownLimit,
+            host: host,
             at: now
         )
         transfer.isHomeForeign = isFromOtherPlace

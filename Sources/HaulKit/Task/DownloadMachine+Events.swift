@@ -10,8 +10,8 @@ extension DownloadMachine {
             transfer.isHeldBack = surroundings.isHeldBack
         }
         switch event {
-        case .hostKnown(let limit, let expiry):
-            knownLimit = limit
+        case .hostKnown(let known, let expiry):
+            host = known ?? KnownHost()
             if let expiry { link.setExpiry(expiresAt: expiry, at: now) }
             return []
         case .reconfigured(let retry, let waitsForSpace, let limits):

@@ -13,8 +13,8 @@ extension DownloadMachine {
         var url: URL
         /// Nil where unknown.
         var expiresAt: Instant?
-        /// Connections that its host was seen to allow, by other downloads.
-        var knownLimit: Int?
+        /// What other downloads have learned of its host.
+        var host: KnownHost?
     }
 
     // MARK: Asking
@@ -146,7 +146,7 @@ extension DownloadMachine {
         // What is known was known from here, while there was only one link.
         if !link.isMissing, resource?.place == nil { resource?.place = settings.url.place }
         (settings.url, settings.target) = (fresh.url, nil)
-        knownLimit = fresh.knownLimit
+        host = fresh.host ?? KnownHost()
         link.renew(expiresAt: fresh.expiresAt, at: now)
         sources.replaceLink(fresh.url, isSamePlace: isSamePlace)
         transfer.linkReplaced(isForeign: isFromOtherPlace, at: now)

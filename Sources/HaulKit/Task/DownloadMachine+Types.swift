@@ -72,8 +72,8 @@ extension DownloadMachine {
 
     enum Event: Sendable, Equatable, Codable {
         case slotGranted
-        /// What is known before a run: connections that the host was seen to allow, and when the link expires.
-        case hostKnown(limit: Int?, linkExpiresAt: Instant?)
+        /// What is known before a run: what other downloads have learned of the host, and when the link expires.
+        case hostKnown(KnownHost?, linkExpiresAt: Instant?)
         /// What the download is to be was changed between two runs; while it runs nothing changes.
         case retargeted(Settings, isFromReplacedSource: Bool)
         /// The configuration was changed: what it says of attempts, disk space and connections.
@@ -163,6 +163,8 @@ extension DownloadMachine {
         case forget(Range<Int64>)
         /// The host showed that it allows no more connections than this.
         case learnLimit(Int)
+        /// So many connections to the host clearly brought more than half as many did.
+        case learnWorth(Int)
         /// Sync and record how far the bytes have come.
         case checkpoint
         case startTimer(TimerID, after: Duration)

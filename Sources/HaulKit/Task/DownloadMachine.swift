@@ -37,8 +37,8 @@ struct DownloadMachine: Sendable, Equatable {
     var transfer = Transfer()
     /// What is compared before a resume where no strong name vouches for the version.
     var comparison: VersionComparison
-    /// Connections that the host was seen to allow.
-    var knownLimit: Int?
+    /// What other downloads have learned of the host.
+    var host = KnownHost()
     var timers = 0
     /// Where its random numbers begin.
     let seed: UInt64

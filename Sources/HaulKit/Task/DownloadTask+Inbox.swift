@@ -71,8 +71,8 @@ extension DownloadTask {
     func start() {
         // It goes on where it was, once its wait is over.
         if case .backingOff = machine.state { return }
-        let limit = environment.pool.learnedLimit(of: Origin(machine.settings.url))
-        send(.hostKnown(limit: limit, linkExpiresAt: linkExpiry))
+        let host = environment.pool.known(Origin(machine.settings.url))
+        send(.hostKnown(host, linkExpiresAt: linkExpiry))
         environment.metrics.start()
         send(.slotGranted)
     }

@@ -25,7 +25,8 @@ extension DownloadTask {
             uncheckedPieces.append(index)
             checkPieces()
         case .forget(let range): forget(range)
-        case .learnLimit(let limit): environment.pool.learn(limit, of: Origin(machine.sources.url))
+        case .learnLimit(let limit): environment.pool.learn(.limit, limit, of: Origin(machine.sources.url))
+        case .learnWorth(let count): environment.pool.learn(.worthwhile, count, of: Origin(machine.sources.url))
         case .checkpoint:
             step { task, _ in await task.syncAtRest() }
             step { task, _ in await task.commitAtRest() }

@@ -101,7 +101,7 @@ extension DownloadTask {
         return .init(
             url: source.url,
             expiresAt: record.linkExpiresAt.map { instant($0, date) },
-            knownLimit: environment.pool.learnedLimit(of: Origin(source.url))
+            host: environment.pool.known(Origin(source.url))
         )
     }
 

@@ -25,7 +25,7 @@ struct TransferDripTests {
             terms,
             persisted,
             sources,
-            knownLimit: nil,
+            host: KnownHost(),
             at: now
         )
         transfer.connectionSlots = [Origin(Self.url): 8]

@@ -22,7 +22,7 @@ struct TransferPieceTests {
             terms,
             PersistedRanges(written: ByteSet(), synced: ByteSet()),
             sources,
-            knownLimit: nil,
+            host: KnownHost(),
             at: .start
         )
     }

@@ -48,7 +48,9 @@ struct OddRowTests {
         done.finishedAt = Date(timeIntervalSince1970: 4)
         let persisted = PersistedRanges(written: 5, synced: 5)
         try await store.commit([(waiting, nil), (begun, persisted), (done, nil)])
-        try await store.recordLimit(4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
+        for fact in HostFact.allCases {
+            try await store.record(fact, 4, of: Origin(try #require(URL(string: "https://a.example"))), at: Date())
+        }
         await store.close()
         return [waiting, begun, done]
     }
@@ -79,7 +81,7 @@ struct OddRowTests {
 
     /// Asks the store everything that it can be asked.
     private func askEverything(_ store: DownloadStore, _ records: [DownloadRecord]) async throws {
-        _ = try await store.hostLimits(at: Date())
+        _ = try await store.knownHosts(at: Date())
         #expect(try await store.lastPosition() < .max / 2)
         _ = try await store.unfinishedPublications()
         _ = try await store.queueItems(.all)
@@ -103,7 +105,7 @@ struct OddRowTests {
         }
     }
 
-    @Test(arguments: ["download", "progress", "host"])
+    @Test(arguments: ["download", "progress", "host", "hostWorth"])
     func noValueOfAnyColumnEndsTheProcessOrHidesAnotherRow(table: String) async throws {
         var turn = 0
         for column in try await fill().isEmpty ? [] : columns(table) {
@@ -113,7 +115,7 @@ struct OddRowTests {
                 turn += 1
                 for record in [records[table == "download" ? turn % 3 : 1]] {
                     let key = table == "download" ? "id" : table == "progress" ? "downloadID" : "origin"
-                    let place = table == "host" ? "1" : "\(key) = '\(record.id)'"
+                    let place = table.hasPrefix("host") ? "1" : "\(key) = '\(record.id)'"
                     try edit("UPDATE \(table) SET \(column) = ? WHERE \(place)", [value])
                     let store = try store { _ in }
                     await #expect(throws: Never.self, "\(table).\(column) = \(name)") {

@@ -215,7 +215,7 @@ struct MachineSourceTests {
 
     @Test func asksBeforeItOpensAConnectionOverALinkThatHasExpired() {
         var driver = driver()
-        _ = driver.machine.handle(.hostKnown(limit: nil, linkExpiresAt: driver.now), at: driver.now)
+        _ = driver.machine.handle(.hostKnown(nil, linkExpiresAt: driver.now), at: driver.now)
         driver.send(.slotGranted)
         #expect(driver.send(.recovered(nil)) == [.askForSource(driver.ask, .expiring), .report])
     }

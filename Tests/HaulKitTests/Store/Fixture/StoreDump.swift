@@ -74,7 +74,7 @@ struct StoreDump: Codable, Equatable {
 
     init(_ store: DownloadStore, at date: Date) async throws {
         downloads = try await store.all().compactMap(Download.init)
-        let limits = try await store.hostLimits(at: date)
+        let limits = try await store.knownHosts(at: date).compactMapValues(\.limit)
         hostLimits = Dictionary(uniqueKeysWithValues: limits.map { ($0.key.text, $0.value) })
         groups = try await store.groups().map { "\($0)" }.sorted()
     }

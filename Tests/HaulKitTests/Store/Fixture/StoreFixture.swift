@@ -29,8 +29,8 @@ struct StoreFixture {
             movingRoot: Self.files
         )
         try await store.commit(try Downloads().all)
-        try await store.recordLimit(4, of: Origin(link("https://files.example")), at: Self.date)
-        try await store.recordLimit(2, of: Origin(link("http://slow.example:8080")), at: Self.date)
+        try await store.record(.limit, 4, of: Origin(link("https://files.example")), at: Self.date)
+        try await store.record(.limit, 2, of: Origin(link("http://slow.example:8080")), at: Self.date)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let dump = try encoder.encode(try await StoreDump(store, at: Self.date))

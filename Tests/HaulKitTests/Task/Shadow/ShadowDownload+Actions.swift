@@ -35,6 +35,8 @@ extension ShadowDownload {
             store.persisted = file.persisted
         case .learnLimit(let limit):
             if limit < 1 { complain("learns that the host allows \(limit) connections") }
+        case .learnWorth(let count):
+            if count < 2 { complain("learns that \(count) connections are worth it") }
         case .checkpoint: steps.append(.checkpoint)
         case .startTimer(let id, let wait):
             if timer != nil { complain("starts a timer while one runs") }

@@ -1,0 +1,18 @@
+/// What earlier downloads have learned of a host's connections.
+struct KnownHost: Sendable, Equatable, Codable {
+    /// The most that it was seen to allow; nil where it refused none.
+    var limit: Int?
+    /// The most that clearly brought more than half as many did; nil where that was not seen lately.
+    var worthwhile: Int?
+
+    /// Connections that begin a large file there.
+    private static let mostAtOnce = 4
+    /// A smaller file is done before the number of its connections matters.
+    private static let leastBytes: Int64 = 32 << 20
+
+    /// How many to begin with, of which no more is proven than that twice as many were of use to another file.
+    func start(missing bytes: Int64) -> Int {
+        guard let worthwhile, bytes >= Self.leastBytes else { return 1 }
+        return max(1, min(worthwhile / 2, Self.mostAtOnce))
+    }
+}
