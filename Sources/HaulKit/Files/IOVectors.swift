@@ -73,7 +73,8 @@ struct IOVectors {
     func copyFirst(into memory: UnsafeMutableRawBufferPointer) -> Int {
         var filled = 0
         for vector in vectors[next...] where filled < memory.count {
-            let bytes = UnsafeRawBufferPointer(start: vector.iov_base, count: min(vector.iov_len, memory.count - filled))
+            let count = min(vector.iov_len, memory.count - filled)
+            let bytes = UnsafeRawBufferPointer(start: vector.iov_base, count: count)
             UnsafeMutableRawBufferPointer(rebasing: memory[filled...]).copyMemory(from: bytes)
             filled += bytes.count
         }

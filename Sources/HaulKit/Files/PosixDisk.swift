@@ -1,6 +1,4 @@
 internal import Foundation
-internal import NIOCore
-internal import Synchronization
 
 /// The real file system.
 struct PosixDisk: Disk {

@@ -5,7 +5,9 @@ import Testing
 @testable import HaulKit
 
 struct IOVectorsTests {
-    private let buffers = [ByteBuffer(string: "abc"), ByteBuffer(string: ""), ByteBuffer(string: "defgh"), ByteBuffer(string: "i")]
+    private let buffers = [
+        ByteBuffer(string: "abc"), ByteBuffer(string: ""), ByteBuffer(string: "defgh"), ByteBuffer(string: "i"),
+    ]
 
     private func text(_ vectors: UnsafeBufferPointer<iovec>) -> String {
         vectors.map { String(decoding: UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len), as: UTF8.self) }
