@@ -3,8 +3,6 @@ internal import GRDB
 
 /// The text of a value in its column: what the library would write and reads, without its encoders where there are many.
 struct ColumnTexts {
-    /// The second of the last date that was written, and its text up to the dot.
-    private var second: (number: Int64, text: String)?
     private let encoder = ProgressRecord.databaseJSONEncoder(for: "")
 
     func json(_ value: some Encodable) throws -> String {
@@ -50,25 +48,6 @@ struct ColumnTexts {
         text += ",\"size\":"
         text += String(status.size)
         text += "}"
-        return text
-    }
-
-    /// `yyyy-MM-dd HH:mm:ss.SSS` in UTC, without asking the library's slow formatter more than once a second.
-    mutating func of(_ date: Date) -> String? {
-        let milliseconds = date.milliseconds
-        // Beyond the years of four digits the library knows best.
-        guard milliseconds >= 0, milliseconds < 253_402_300_800_000 else {
-            return String.fromDatabaseValue(date.databaseValue)
-        }
-        let (whole, rest) = Int64(milliseconds).quotientAndRemainder(dividingBy: 1000)
-        if second?.number != whole {
-            let date = Date(timeIntervalSince1970: Double(whole))
-            guard let text = String.fromDatabaseValue(date.databaseValue) else { return nil }
-            second = (whole, String(text.dropLast(3)))
-        }
-        var text = second?.text ?? ""
-        text += rest < 10 ? "00" : rest < 100 ? "0" : ""
-        text += String(rest)
         return text
     }
 

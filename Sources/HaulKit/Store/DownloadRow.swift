@@ -55,7 +55,7 @@ struct DownloadRow {
         statement.bind(record.folder)
         statement.bind(record.file)
         statement.bind(try text(request.options))
-        statement.bind(texts.of(record.createdAt))
+        statement.bind(StoreDate.text(record.createdAt))
         statement.bind(request.key)
         statement.bind(request.group)
         statement.bind(request.owner)
@@ -79,14 +79,14 @@ struct DownloadRow {
         statement.bind(record.finished.map { texts.of($0) })
         statement.bind(try record.error.map { try texts.json($0) })
         statement.bind(record.ownerNumber)
-        statement.bind(record.startedAt.flatMap { texts.of($0) })
-        statement.bind(record.finishedAt.flatMap { texts.of($0) })
+        statement.bind(record.startedAt.flatMap(StoreDate.text))
+        statement.bind(record.finishedAt.flatMap(StoreDate.text))
         statement.bind(Int64(record.request.priority))
         statement.bind(record.position)
         statement.bind(record.total)
         statement.bind(record.hold?.rawValue)
         statement.bind(record.proof?.rawValue)
-        statement.bind(record.linkExpiresAt.flatMap { texts.of($0) })
+        statement.bind(record.linkExpiresAt.flatMap(StoreDate.text))
     }
 
     private mutating func text(_ value: DownloadRequest) throws -> String {

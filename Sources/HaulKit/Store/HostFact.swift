@@ -45,11 +45,11 @@ extension DownloadStore {
                         INSERT INTO \(fact.table) (origin, connections, seenAt) VALUES (?, ?, ?)
                         ON CONFLICT (origin) DO UPDATE SET connections = excluded.connections, seenAt = excluded.seenAt
                         """,
-                    arguments: [host.text, count, date]
+                    arguments: [host.text, count, StoreDate.text(date)]
                 )
                 try database.execute(
                     sql: "DELETE FROM \(fact.table) WHERE seenAt < ?",
-                    arguments: [date.addingTimeInterval(-fact.lifetime)]
+                    arguments: [StoreDate.text(date.addingTimeInterval(-fact.lifetime))]
                 )
             }
         }
@@ -63,7 +63,7 @@ extension DownloadStore {
                 for fact in HostFact.allCases {
                     let rows = try Row.fetchAll(
                         database.cachedStatement(sql: "SELECT * FROM \(fact.table) WHERE seenAt >= ?"),
-                        arguments: [date.addingTimeInterval(-fact.lifetime)]
+                        arguments: [StoreDate.text(date.addingTimeInterval(-fact.lifetime))]
                     )
                     // What cannot be read is not known; the store may have been edited by hand.
                     for record in rows.compactMap({ try? HostFact.Record(row: $0) }) {

@@ -71,7 +71,7 @@ struct StoreCondition: Sendable {
     private static func list(_ values: [String]) -> String { "[" + values.map(quoted).joined(separator: ",") + "]" }
 
     private mutating func add(_ range: Range<Date>, _ column: String) {
-        let texts = [range.lowerBound, range.upperBound].map { String.fromDatabaseValue($0.databaseValue) ?? "" }
+        let texts = [range.lowerBound, range.upperBound].map { StoreDate.text($0) ?? "" }
         add("\(column) >= ? AND \(column) < ?", texts[0], texts[1])
     }
 

@@ -102,7 +102,7 @@ struct StoreFile {
     static func inMemory() throws(DownloadError) -> StoreFile {
         do {
             let queue = try DatabaseQueue()
-            try Schema.migrator.migrate(queue)
+            try Schema.prepare(queue) { try $0.migrate(queue) }
             return StoreFile(queue)
         } catch { throw Self.error(error, ":memory:") }
     }
@@ -148,18 +148,14 @@ struct StoreFile {
             try database.execute(sql: "PRAGMA wal_autocheckpoint = 8000")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
-        let migrator = Schema.migrator
-        if try queue.read(migrator.hasBeenSuperseded) {
+        if try queue.read(Schema.migrator.hasBeenSuperseded) {
             throw DownloadError(
                 .storeFailed,
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
             )
         }
-        if try !queue.read(migrator.hasCompletedMigrations) {
-            // A new store has no users that could know less of it.
-            let isNew = try queue.read { try migrator.appliedMigrations($0).isEmpty }
-            if isNew { try migrator.migrate(queue) } else { try migrate(migrator, queue) }
-        }
+        // A new store has no users that could know less of it.
+        try Schema.prepare(queue) { try migrate($0, queue) }
         return queue
     }
 

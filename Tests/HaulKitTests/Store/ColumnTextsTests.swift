@@ -48,20 +48,4 @@ struct ColumnTextsTests {
         let text = ColumnTexts().of(status)
         #expect(try JSONDecoder().decode(FileStatus.self, from: Data(text.utf8)) == status)
     }
-
-    @Test(arguments: [0, 0.001, 0.0499, 1.5, 1.999, 951_868_799.999, 1_700_000_000.123, 253_402_300_000.5, -1.25])
-    func writesADateAsTheLibraryDoes(_ seconds: Double) {
-        var texts = ColumnTexts()
-        for offset in [0, 0.25, -0.25, 1, 0] {
-            let date = Date(timeIntervalSince1970: seconds + offset)
-            guard let text = texts.of(date), let library = String.fromDatabaseValue(date.databaseValue) else {
-                Issue.record("no text for \(seconds)")
-                continue
-            }
-            // A millisecond may be rounded either way.
-            let read = Date.fromDatabaseValue(text.databaseValue)
-            #expect(text.utf8.count == library.utf8.count)
-            #expect(abs((read ?? .distantPast).timeIntervalSince(date)) < 0.002, "\(text) for \(library)")
-        }
-    }
 }

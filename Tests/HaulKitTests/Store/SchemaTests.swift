@@ -38,6 +38,31 @@ struct SchemaTests {
         try queue.close()
     }
 
+    private func tables(_ queue: DatabaseQueue) throws -> [String] {
+        try queue.read { database in
+            let names = try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations ORDER BY identifier")
+            let tables = try Row.fetchAll(
+                database,
+                sql:
+                    "SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1"
+            )
+            return names + tables.map { $0[0] as String }
+        }
+    }
+
+    @Test func aNewStoreHasWhatTheMigrationsMake() throws {
+        let (migrated, new) = (try DatabaseQueue(), try DatabaseQueue())
+        try Schema.migrator.migrate(migrated)
+        var wasMigrated = false
+        try Schema.prepare(new) { _ in wasMigrated = true }
+        #expect(try tables(new) == tables(migrated))
+        #expect(try tables(new).count > 20)
+        #expect(!wasMigrated)
+        #expect(try new.read(Schema.migrator.hasCompletedMigrations))
+        try Schema.prepare(new) { _ in wasMigrated = true }
+        #expect(!wasMigrated)
+    }
+
     private func store() throws -> DownloadStore {
         try DownloadStore(folder: folder("state"), name: "test", isExclusive: false, bootID: "boot 1")
     }

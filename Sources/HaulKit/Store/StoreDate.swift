@@ -1,0 +1,47 @@
+internal import Foundation
+internal import GRDB
+
+/// Dates as the store has them, `yyyy-MM-dd HH:mm:ss.SSS` in UTC. The library writes the same by a formatter that first loads the
+/// calendars and languages of the world, for longer than a small download takes.
+enum StoreDate {
+    /// - Returns: nil for a date that has no text.
+    static func text(_ date: Date) -> String? {
+        let milliseconds = date.milliseconds
+        // Beyond the years of four digits the library knows best.
+        guard milliseconds >= 0, milliseconds < 253_402_300_800_000 else {
+            return String.fromDatabaseValue(date.databaseValue)
+        }
+        let (second, rest) = Int(milliseconds).quotientAndRemainder(dividingBy: 1000)
+        let (day, time) = second.quotientAndRemainder(dividingBy: 86400)
+        let (year, month, dayOfMonth) = calendarDate(day)
+        var text = ""
+        text.reserveCapacity(23)
+        append(year, 4, to: &text)
+        append(month, 2, after: "-", to: &text)
+        append(dayOfMonth, 2, after: "-", to: &text)
+        append(time / 3600, 2, after: " ", to: &text)
+        append(time / 60 % 60, 2, after: ":", to: &text)
+        append(time % 60, 2, after: ":", to: &text)
+        append(rest, 3, after: ".", to: &text)
+        return text
+    }
+
+    private static func append(_ number: Int, _ digits: Int, after separator: String = "", to text: inout String) {
+        text += separator
+        let written = String(number)
+        for _ in written.utf8.count..<max(digits, written.utf8.count) { text += "0" }
+        text += written
+    }
+
+    /// The date of a day, counted from 1 January 1970. Years begin in March here, so that the odd day comes last.
+    private static func calendarDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
+        let sinceYearZero = day + 719_468
+        let (era, dayOfEra) = sinceYearZero.quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+        let isNextYear = month >= 10
+        return (era * 400 + yearOfEra + (isNextYear ? 1 : 0), isNextYear ? month - 9 : month + 3, dayOfMonth)
+    }
+}
