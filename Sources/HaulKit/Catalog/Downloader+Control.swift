@@ -99,7 +99,7 @@ extension Downloader {
             let groups = try await downloader.notifications.listenedGroups(rest)
             let ids = try await downloader.store.ids(rest)
             // None of them may get a slot while the store is being told.
-            for id in ids { downloader.scheduler.queue.leave(id) }
+            downloader.scheduler.leave(ids)
             do throws(DownloadError) {
                 try await downloader.store.pause(rest)
             } catch {
@@ -174,7 +174,7 @@ extension Downloader {
         await tellAll(.cancelRequested, present)
         let groups = try await notifications.listenedGroups(unfinished)
         let ids = try await store.ids(unfinished)
-        for id in ids { scheduler.queue.leave(id) }
+        scheduler.leave(ids)
         space.forget(ids)
         space.invalidateUsage()
         let removed = try await store.removeRows(unfinished, isListed: broadcast.isHeard)

@@ -157,6 +157,15 @@ final class Scheduler {
         )
     }
 
+    /// None of these downloads waits or runs any more.
+    func leave(_ ids: [DownloadID]) {
+        // To send home each of a hundred thousand takes as long as to tell the store; to send home all of them takes nothing.
+        if ids.count >= queue.waitingCount, ids.count(where: { queue.waits($0) }) == queue.waitingCount {
+            queue.removeAllWaiting()
+        }
+        for id in ids { queue.leave(id) }
+    }
+
     // MARK: Out of memory
 
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.

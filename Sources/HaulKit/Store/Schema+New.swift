@@ -32,7 +32,6 @@ extension Schema {
         "written" TEXT NOT NULL, "synced" TEXT NOT NULL, "bootID" TEXT NOT NULL, "received" INTEGER NOT NULL DEFAULT 0);
         CREATE TABLE "host" ("origin" TEXT PRIMARY KEY NOT NULL, "connections" INTEGER NOT NULL, \
         "seenAt" DATETIME NOT NULL);
-        CREATE INDEX "download_on_status_order" ON "download"("status", "priority", "position");
         CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued';
         CREATE INDEX download_on_file ON download (file)
         WHERE file IS NOT NULL;
@@ -45,5 +44,6 @@ extension Schema {
         CREATE TABLE "setting" ("name" TEXT PRIMARY KEY NOT NULL, "value" TEXT NOT NULL);
         CREATE TABLE "hostWorth" ("origin" TEXT PRIMARY KEY NOT NULL, "connections" INTEGER NOT NULL, \
         "seenAt" DATETIME NOT NULL);
+        CREATE INDEX download_in_order ON download (priority DESC, position);
         """
 }

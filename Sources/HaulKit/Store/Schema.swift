@@ -141,6 +141,11 @@ enum Schema {
                 table.column("seenAt", .datetime).notNull()
             }
         }
+        migrator.registerMigration("9: the order of the queue without the states") { database in
+            // Pausing or resuming everything changed three indexes for each download; and nothing was read in this one's order.
+            try database.drop(index: "download_on_status_order")
+            try database.execute(sql: "CREATE INDEX download_in_order ON download (priority DESC, position)")
+        }
         return migrator
     }
 }

@@ -81,6 +81,13 @@ extension DownloadStore {
                 arguments: condition.bound
             )
             var items: [DownloadQueue.Item] = []
+            // There may be a million, and an array that grows has its old half beside its new one.
+            let count = try Int.fetchOne(
+                database,
+                sql: "SELECT count(*) FROM download WHERE \(condition.sql) AND status = 'queued'",
+                arguments: condition.bound
+            )
+            items.reserveCapacity(count ?? 0)
             // Of few hosts there are many.
             var hosts: [String: String] = [:]
             while let row = try rows.next() {
