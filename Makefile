@@ -90,7 +90,7 @@ lint:
 check: lint test
 
 bench: build bench-requirements
-	Benchmarks/run
+	Benchmarks/run --json .build/bench.json --compare docs/benchmarks.json
 
 requirements:
 	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils
@@ -104,7 +104,7 @@ page-requirements: requirements
 	@test -d $(AXE) || python3 -m pip install --quiet --disable-pip-version-check --no-deps --target $(AXE) axe-playwright-python==0.1.8
 
 bench-requirements:
-	@Scripts/require nginx-light openssl curl aria2 wget python3 axel
+	@Scripts/require nginx-light openssl curl aria2 wget wget2 python3 axel
 
 deb-requirements:
 	@Scripts/require dpkg-dev xz-utils

@@ -46,7 +46,8 @@ def run(bench):
         "haul -j 16": bench.haul("-i", urls, "-j", "16", "-d", "out", output=None),
         "curl --parallel": ["curl", "-sS", "--create-dirs", "--parallel", "--parallel-max", "16", "-K", settings],
         "aria2c -j16": ["aria2c", "-q", "-j16", "-d", "out", "-i", urls],
+        "wget2 --max-threads=16": ["wget2", "-q", "--max-threads=16", "-P", "out", "-i", urls],
     }
     label = f"{bench.options.files:,} files of 10 KiB"
     return race(bench, label + ", 16 at once", label, commands,
-                lambda folder: expect_all(bench, folder), aims={"curl --parallel": 1.5, "aria2c -j16": 0.25}, stays=True)
+                lambda folder: expect_all(bench, folder), aims={"curl --parallel": 2.5, "aria2c -j16": 0.22, "wget2 --max-threads=16": 1.0}, stays=True)

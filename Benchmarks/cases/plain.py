@@ -1,5 +1,7 @@
-"""One file from a server that holds nothing back, no flags: what a download costs."""
+"""One file from a server that holds nothing back, no flags: what a download costs, and what the machine allows."""
 from lib.race import out_is, race
+
+NULL, DISK = "curl to /dev/null", "dd oflag=direct"
 
 
 def http(bench):
@@ -18,9 +20,19 @@ def small(bench):
 
 def _large(bench, scheme, host):
     title, label = f"{scheme}, {bench.options.size} MiB", f"{bench.size_text()}, {scheme}"
-    return _race(bench, title, label, bench.large(), host + "/large")
+    path, url = bench.large(), host + "/large"
+    more = {
+        # What haul does as well before it says that the file is complete.
+        "curl, then sync -d": ["sh", "-c", '"$@" && sync -d out', "sh", *bench.curl(url)],
+        # The slower of the two is the machine's limit: bytes that arrive, and bytes that the disk takes.
+        NULL: ["curl", "-sS", "--cacert", bench.nginx.certificate, "-o", "/dev/null", url],
+        DISK: ["dd", "if=/dev/zero", "of=out", "bs=1M", f"count={bench.options.size}", "oflag=direct", "status=none"],
+    }
+    aims = {"curl": 1.0 if scheme == "HTTP" else 0.8, "curl, then sync -d": 0.55}
+    return _race(bench, title, label, path, url, more=more, aims=aims)
 
 
-def _race(bench, title, label, path, url, rounds=None):
+def _race(bench, title, label, path, url, rounds=None, more=None, aims=None):
     commands = {"haul": bench.haul(url), "curl": bench.curl(url), "aria2c": bench.aria2c(url), "wget": bench.wget(url)}
-    return race(bench, title, label, commands, out_is(path), rounds)
+    return race(bench, title, label, {**commands, **(more or {})}, out_is(path), rounds, aims=aims,
+                unchecked={NULL, DISK})

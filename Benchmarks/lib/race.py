@@ -6,11 +6,12 @@ from lib.content import expect_same
 from lib.measure import measure
 
 
-def race(bench, title, label, commands, check, rounds=None, before=None, aims=None, stays=False):
+def race(bench, title, label, commands, check, rounds=None, before=None, aims=None, stays=False,
+         unchecked=()):
     """Measures every command of `commands` (name → command) once a round.
 
     `check(folder)` raises if the outcome is wrong; `before(turn)` makes ready for each run; `aims` has the ratios that
-    Haul aims at (name → at most); `stays` is `Bench.folder`'s. Returns what `results` keeps. `label` is the short title,
+    Haul aims at (name → at most); `stays` is `Bench.folder`'s; `unchecked` names those that are no downloads. Returns what `results` keeps. `label` is the short title,
     for the chart.
     """
     if bench.options.against:
@@ -25,7 +26,8 @@ def race(bench, title, label, commands, check, rounds=None, before=None, aims=No
                 if before:
                     before(turn)
                 run = measure(commands[name], folder, surroundings)
-                check(folder)
+                if name not in unchecked:
+                    check(folder)
             runs[name].append({"wall": run.wall, "cpu": run.cpu, "peak_mib": run.peak_mib})
         walls = ", ".join(f"{name} {runs[name][-1]['wall']:.3f} s" for name in names)
         print(f"  {turn + 1}: {walls}", file=sys.stderr)

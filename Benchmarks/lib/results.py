@@ -8,7 +8,7 @@ from datetime import date
 
 VERSIONS = {
     "curl": ["curl", "--version"], "aria2": ["aria2c", "--version"], "wget": ["wget", "--version"],
-    "axel": ["axel", "--version"], "nginx": ["/usr/sbin/nginx", "-v"],
+    "wget2": ["wget2", "--version"], "axel": ["axel", "--version"], "nginx": ["/usr/sbin/nginx", "-v"],
 }
 
 
@@ -24,10 +24,12 @@ def machine():
             continue
         found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
         versions.append(f"{name} {found.group()}" if found else name)
+    commit = subprocess.run(["git", "-C", os.path.dirname(__file__), "log", "-1", "--format=%h"],
+                            capture_output=True, text=True).stdout.strip()
     system = platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
     kernel = ".".join(platform.release().split(".")[:2])
     return (f"{os.cpu_count()} cores of {model.group(1) if model else platform.machine()}, Linux {kernel}, {system}; "
-            f"{', '.join(versions)}; {date.today()}.")
+            f"{', '.join(versions)}; commit {commit or 'unknown'}; {date.today()}.")
 
 
 def load(path):
