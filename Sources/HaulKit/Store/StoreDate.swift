@@ -14,23 +14,32 @@ enum StoreDate {
         let (second, rest) = Int(milliseconds).quotientAndRemainder(dividingBy: 1000)
         let (day, time) = second.quotientAndRemainder(dividingBy: 86400)
         let (year, month, dayOfMonth) = calendarDate(day)
-        var text = ""
-        text.reserveCapacity(23)
-        append(year, 4, to: &text)
-        append(month, 2, after: "-", to: &text)
-        append(dayOfMonth, 2, after: "-", to: &text)
-        append(time / 3600, 2, after: " ", to: &text)
-        append(time / 60 % 60, 2, after: ":", to: &text)
-        append(time % 60, 2, after: ":", to: &text)
-        append(rest, 3, after: ".", to: &text)
-        return text
+        return String(unsafeUninitializedCapacity: 23) { text in
+            write(year, 4, at: 0, in: text)
+            write(month, 2, at: 5, after: "-", in: text)
+            write(dayOfMonth, 2, at: 8, after: "-", in: text)
+            write(time / 3600, 2, at: 11, after: " ", in: text)
+            write(time / 60 % 60, 2, at: 14, after: ":", in: text)
+            write(time % 60, 2, at: 17, after: ":", in: text)
+            write(rest, 3, at: 20, after: ".", in: text)
+            return 23
+        }
     }
 
-    private static func append(_ number: Int, _ digits: Int, after separator: String = "", to text: inout String) {
-        text += separator
-        let written = String(number)
-        for _ in written.utf8.count..<max(digits, written.utf8.count) { text += "0" }
-        text += written
+    /// Writes the last digits of a number, and what stands before them.
+    private static func write(
+        _ number: Int,
+        _ digits: Int,
+        at place: Int,
+        after separator: Unicode.Scalar? = nil,
+        in text: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        if let separator { text[place - 1] = UInt8(ascii: separator) }
+        var rest = number
+        for place in (place..<place + digits).reversed() {
+            text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
     }
 
     /// The date of a day, counted from 1 January 1970. Years begin in March here, so that the odd day comes last.
