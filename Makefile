@@ -36,7 +36,7 @@ serve: build
 	@exec $(BINARY) serve $(ARGS)
 
 build: requirements
-	@libraries=$$(Scripts/static-libraries $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
+	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
 test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
@@ -93,7 +93,7 @@ bench: build bench-requirements
 	Benchmarks/run --json .build/bench.json --compare docs/benchmarks.json
 
 requirements:
-	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils
+	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils python3
 
 test-requirements: requirements
 	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi
