@@ -16,7 +16,7 @@ struct ConnectionController: Sendable, Equatable {
     /// What has landed in the last two seconds, oldest first.
     private var recent: [Sample] = []
     private var climbWait = Self.firstClimbWait
-    /// The most connections that clearly brought more than half as many did.
+    /// The largest number of connections that was clearly faster than half of it.
     private(set) var worthwhile = 1
     /// Whether the link was seen to lie idle between two bursts of the server.
     private var isBursting = false

@@ -4,8 +4,8 @@ internal import Synchronization
 /// Writes whole blocks of a file from memory to the disk (`O_DIRECT`), through a second descriptor and from a buffer that lies
 /// as the disk needs it.
 ///
-/// The page cache would cost a page to allocate, a copy into cold memory and the work of emptying it again, for bytes that
-/// nobody reads soon. The copy into this buffer, which stays in the processor's cache, costs a fraction of that.
+/// A write through the page cache allocates pages, copies the bytes into them, and has the kernel empty them again. A copy into
+/// this buffer, which stays in the processor's cache, costs less.
 final class DirectWriter: Sendable {
     /// Offsets and lengths are multiples of it; no disk asks for more.
     static let blockSize: Int64 = 4096

@@ -163,7 +163,7 @@ extension DownloadMachine {
         case forget(Range<Int64>)
         /// The host showed that it allows no more connections than this.
         case learnLimit(Int)
-        /// So many connections to the host clearly brought more than half as many did.
+        /// This number of connections to the host was clearly faster than half of it.
         case learnWorth(Int)
         /// Sync and record how far the bytes have come.
         case checkpoint

@@ -5,9 +5,9 @@ import Testing
 @testable import HaulKit
 
 struct ReadSizesTests {
-    /// Reads of what there is, at a rate, until so many bytes have come.
+    /// Reads `bytes` bytes at `bytesPerSecond`.
     ///
-    /// - Parameter backlog: what is there at each read; nil for more than any buffer holds.
+    /// - Parameter backlog: bytes that are there at each read; nil for more than any buffer holds.
     /// - Returns: the size of the next read.
     private func size(after bytes: Int, bytesPerSecond: Int, backlog: Int? = nil) -> Int? {
         let now = Mutex(NIODeadline.uptimeNanoseconds(1))
