@@ -120,6 +120,9 @@ extension DownloadFilter {
     /// Whether order and page leave every match in.
     var isWhole: Bool { limit == nil && offset <= 0 }
 
+    /// Whether nothing restricts the matches.
+    var isUnrestricted: Bool { isWhole && group == nil && hasOnlyGroup }
+
     /// Whether nothing but the group restricts the matches.
     var hasOnlyGroup: Bool {
         states == nil && owner == nil && ids == nil && keys == nil && text == nil && added == nil && ended == nil

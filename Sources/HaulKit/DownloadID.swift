@@ -39,6 +39,12 @@ public struct DownloadID: Sendable, Hashable, RawRepresentable, CustomStringConv
         rawValue = id
     }
 
+    /// Reads the bytes of such a text.
+    init?(utf8 text: UnsafeBufferPointer<UInt8>) {
+        guard let id = Self.read(text) else { return nil }
+        rawValue = id
+    }
+
     private static func read(_ text: UnsafeBufferPointer<UInt8>) -> UUID? {
         guard text.count == 36 else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)

@@ -97,19 +97,24 @@ extension Downloader {
             await downloader.tellAll(.pauseRequested, present)
             rest = rest.onlyQueuedOrHeld()
             let groups = try await downloader.notifications.listenedGroups(rest)
-            let ids = try await downloader.store.ids(rest)
+            let noticed = try await downloader.noticed(rest)
             // None of them may get a slot while the store is being told.
-            downloader.scheduler.leave(ids)
+            if filter.isUnrestricted {
+                downloader.scheduler.queue.removeAllWaiting()
+            } else {
+                downloader.scheduler.leave(try await downloader.store.ids(rest))
+            }
+            let count: Int
             do throws(DownloadError) {
-                try await downloader.store.pause(rest)
+                count = try await downloader.store.pause(rest)
             } catch {
-                for item in try await downloader.store.queueItems(rest) { downloader.scheduler.queue.enqueue(item) }
+                try await downloader.scheduler.fill(rest)
                 throw error
             }
-            downloader.space.forget(ids)
-            downloader.scheduler.tellHolders(of: ids, .paused, in: groups)
+            downloader.space.forget(noticed)
+            downloader.scheduler.tellHolders(of: noticed, count: count, .paused, in: groups)
             downloader.scheduler.startQueuedDownloads()
-            return present.count + ids.count
+            return present.count + count
         }
     }
 
@@ -141,13 +146,13 @@ extension Downloader {
             await downloader.tellAll(.resumeRequested, present)
             let stopped = rest.only(statuses)
             let groups = try await downloader.notifications.listenedGroups(stopped)
-            let ids = try await downloader.store.ids(stopped)
-            try await downloader.store.requeue(stopped)
-            for item in try await downloader.store.queueItems(rest) { downloader.scheduler.queue.enqueue(item) }
-            downloader.space.forget(ids)
-            downloader.scheduler.tellHolders(of: ids, .queued, in: groups)
+            let noticed = try await downloader.noticed(stopped)
+            let count = try await downloader.store.requeue(stopped)
+            try await downloader.scheduler.fill(rest)
+            downloader.space.forget(noticed)
+            downloader.scheduler.tellHolders(of: noticed, count: count, .queued, in: groups)
             downloader.scheduler.startQueuedDownloads()
-            return present.count + ids.count
+            return present.count + count
         }
     }
 
@@ -178,7 +183,7 @@ extension Downloader {
         space.forget(ids)
         space.invalidateUsage()
         let removed = try await store.removeRows(unfinished, isListed: broadcast.isHeard)
-        scheduler.tellHolders(of: ids, .cancelled, in: groups)
+        scheduler.tellHolders(of: ids, count: ids.count, .cancelled, in: groups)
         notifications.announce(removed)
         scheduler.startQueuedDownloads()
         // What was told and is in the store still was removed with the others.
@@ -225,7 +230,9 @@ extension Downloader {
     /// The downloads of a filter that are in memory, and the condition that matches all others.
     private func resolve(_ filter: DownloadFilter) async throws(DownloadError) -> ([DownloadTask], StoreCondition) {
         let filter = try await engine.reader.resolved(filter)
-        var all = filter.isWhole ? engine.reader.condition(filter) : .ids(try await ids(of: filter))
+        // What is changed may not match its states any more afterwards.
+        let staysTrue = filter.isWhole && filter.states == nil
+        var all = staysTrue ? engine.reader.condition(filter) : .ids(try await ids(of: filter))
         all.order = ""
         try await leaveOthers(&all)
         var inMemory = all
@@ -233,6 +240,15 @@ extension Downloader {
         let present = try await store.ids(inMemory).compactMap { tasks[$0] }
         all.add(besides: tasks.keys)
         return (present, all)
+    }
+
+    /// The downloads of a condition that handles or the wait for disk space have to hear of. Of a million that wait few are.
+    private func noticed(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadID] {
+        let ids = hubs.all.map(\.id) + space.heldIDs
+        guard !ids.isEmpty else { return [] }
+        var noticed = condition
+        noticed.add(isIn: ids.map(\.description), "id")
+        return try await store.ids(noticed)
     }
 
     /// Excludes the downloads that other processes own.

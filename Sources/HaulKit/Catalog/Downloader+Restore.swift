@@ -17,7 +17,7 @@ extension Downloader {
         // What they waited for is checked again.
         try await store.endAllHolds()
         if !configuration.storage.resumesAtStart { try await store.pauseAllQueued() }
-        for item in try await store.queueItems(.all) { scheduler.queue.enqueue(item) }
+        try await scheduler.fill(.all)
     }
 
     /// The task that continues a stored download for a request, queued or complete; nil when the stored download cannot

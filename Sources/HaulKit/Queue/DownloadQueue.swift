@@ -125,6 +125,9 @@ struct DownloadQueue: Sendable {
         }
     }
 
+    /// Makes room for as many that wait: tables that grow have their old halves beside the new ones.
+    mutating func reserve(_ count: Int) { waiting.reserve(count) }
+
     /// Sends home all that wait, at a cost that does not grow with how many they are, but for freeing their hosts.
     mutating func removeAllWaiting() {
         let old = self

@@ -34,6 +34,11 @@ extension Downloader {
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
         try await resume(id)
         try checkIsOpen()
+        if scheduler.isFilling {
+            try await withCatalogLock { downloader throws(DownloadError) in
+                try await downloader.scheduler.fill(.ids([id]))
+            }
+        }
         scheduler.queue.urge(id)
         scheduler.startQueuedDownloads()
         if let task = tasks[id], case .backingOff = task.machine.state { task.endWait() }

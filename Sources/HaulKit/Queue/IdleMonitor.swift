@@ -102,7 +102,7 @@ final class IdleMonitor: IdleWatchDelegate {
             guard let summary = try await idleSummary(group) else {
                 // Asked again when the addition has ended, or the task has come to rest.
                 let isAboutToRest = tasks.values.contains { $0.record.request.group == group && $0.isComingToRest }
-                if isAboutToRest || watch.isAdding(to: group) { watch.keep(group) }
+                if isAboutToRest || watch.isAdding(to: group) || scheduler.isFilling { watch.keep(group) }
                 return
             }
             notifications.groupEnded(group, summary)
@@ -126,7 +126,7 @@ final class IdleMonitor: IdleWatchDelegate {
     {
         guard let group else { return isIdle && tasks.values.allSatisfy(scheduler.isAtRest) }
         // The rest of a list that is being added belongs to it too.
-        guard !watch.isAdding(to: group) else { return false }
+        guard !watch.isAdding(to: group), !scheduler.isFilling else { return false }
         guard
             tasks.values.allSatisfy({
                 $0.record.request.group != group || scheduler.isAtRest($0) && $0.machine.hold == nil
@@ -152,7 +152,8 @@ final class IdleMonitor: IdleWatchDelegate {
     /// A download waits, runs, is held or is being added.
     private var hasWork: Bool {
         scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || !scheduler.queue.allBackingOff.isEmpty
-            || catalog.pendingAdditions > 0 || !environment.space.isEmpty || isAnyHeldByConditions
+            || catalog.pendingAdditions > 0 || scheduler.isFilling || !environment.space.isEmpty
+            || isAnyHeldByConditions
     }
 
     /// Conditions hold nothing while the queue is open: the tasks are not looked at one by one.

@@ -36,6 +36,11 @@ struct QueueTable: Sendable {
         return ids[one].rawValue < ids[other].rawValue
     }
 
+    mutating func reserve(_ capacity: Int) {
+        ids.reserveCapacity(capacity)
+        items.reserveCapacity(capacity)
+    }
+
     mutating func append(_ id: DownloadID, _ item: Item) -> Int {
         ids.append(id)
         items.append(item)

@@ -7,14 +7,18 @@ extension Scheduler {
 
     /// Tells the handles of downloads that are not in memory what has become of them.
     ///
-    /// - Parameter groups: how many of them belong to the groups that are listened to.
+    /// - Parameters:
+    ///   - ids: those that may have handles.
+    ///   - count: how many there are in all.
+    ///   - groups: how many of them belong to the groups that are listened to.
     func tellHolders(
         of ids: [DownloadID],
+        count: Int,
         _ state: DownloadSnapshot.State,
         in groups: [DownloadStore.GroupShare]
     ) {
         let notifications = environment.notifications
-        notifications.announceTogether(state, count: ids.count, in: groups)
+        notifications.announceTogether(state, count: count, in: groups)
         for id in ids where catalog.tasks[id] == nil {
             guard let hub = notifications.hubs.existing(id) else { continue }
             let snapshot = hub.snapshot.atRest(state)

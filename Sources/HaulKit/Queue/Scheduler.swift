@@ -22,9 +22,12 @@ final class Scheduler {
     private var timer: (at: Instant, task: Task<Void, Never>)?
     /// The next rows of the queue are being read.
     private var isReadingAhead = false
+    /// How many times what waits in the store is being taken into the queue.
+    var fills = 0
+    var fillSizes = FillSizes()
     /// Slots granted since rows were last read ahead.
     private var grantsSinceReading = 0
-    private var services: EngineServices { environment.services }
+    var services: EngineServices { environment.services }
     private var tasks: [DownloadID: DownloadTask] { catalog.tasks }
 
     init(
@@ -41,6 +44,8 @@ final class Scheduler {
         self.queue = queue
     }
 
+    /// Not all that waits has its place in the queue yet.
+    var isFilling: Bool { fills > 0 }
     /// The tasks that have a slot.
     var running: [DownloadTask] { queue.running.compactMap { tasks[$0] } }
     /// Those, and the tasks that back off without one.

@@ -32,6 +32,7 @@ struct DiskSpaceWaitList: Sendable {
 
     var isEmpty: Bool { waiters.isEmpty }
     var count: Int { waiters.count }
+    var ids: some Sequence<DownloadID> { waiters.keys }
     var folders: [String] { Array(counts.keys) }
     var waitsForQuota: Bool { waiters.values.contains { $0.reason == .quota } }
 

@@ -83,7 +83,7 @@ final class SpaceHolds {
         try await services.store.endHolds(of: rest)
         space.forget(rest)
         for item in try await services.store.queueItems(.ids(rest)) { scheduler.queue.enqueue(item) }
-        scheduler.tellHolders(of: rest, .queued, in: groups)
+        scheduler.tellHolders(of: rest, count: rest.count, .queued, in: groups)
         scheduler.startQueuedDownloads()
     }
 }

@@ -52,6 +52,7 @@ final class SpaceMonitor {
     var isEmpty: Bool { waitList.isEmpty }
     /// Whether a download waits for space.
     func holds(_ id: DownloadID) -> Bool { waitList.holds(id) }
+    var heldIDs: some Sequence<DownloadID> { waitList.ids }
     func forget(_ id: DownloadID) { waitList.forget(id) }
     func forget(_ ids: [DownloadID]) { waitList.forget(ids) }
     /// Rows were changed that were not counted one by one.

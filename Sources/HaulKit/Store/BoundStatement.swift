@@ -68,6 +68,34 @@ struct BoundStatement {
         }
     }
 
+    /// Hands over each row. It is gone when `read` returns.
+    func forEach(_ read: (BoundRow) -> Void) throws {
+        defer { sqlite3_reset(statement) }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: read(BoundRow(statement: statement))
+            case SQLITE_DONE: return
+            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+            }
+        }
+    }
+
     /// Tells SQLite to copy what it is handed.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+
+/// The row at which a ``BoundStatement`` stands. A column that holds another kind of value than the one that is asked for, which
+/// somebody who edited the store may have put there, reads as nil.
+struct BoundRow {
+    fileprivate let statement: SQLiteStatement
+
+    func integer(_ column: Int32) -> Int64? {
+        sqlite3_column_type(statement, column) == SQLITE_INTEGER ? sqlite3_column_int64(statement, column) : nil
+    }
+
+    func withText<Value>(_ column: Int32, _ read: (UnsafeBufferPointer<UInt8>) -> Value) -> Value? {
+        guard sqlite3_column_type(statement, column) == SQLITE_TEXT, let text = sqlite3_column_text(statement, column)
+        else { return nil }
+        return read(UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement, column))))
+    }
 }

@@ -1,12 +1,16 @@
 /// Changes of many rows at once, of downloads that are not in memory.
 extension DownloadStore {
     /// Pauses them; none of them waits for disk space any more.
-    func pause(_ condition: StoreCondition) async throws(DownloadError) {
+    ///
+    /// - Returns: how many there were.
+    func pause(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await change("status = 'paused', hold = NULL, error = NULL", condition)
     }
 
     /// Queues them again, as if nothing had stopped them.
-    func requeue(_ condition: StoreCondition) async throws(DownloadError) {
+    ///
+    /// - Returns: how many there were.
+    func requeue(_ condition: StoreCondition) async throws(DownloadError) -> Int {
         try await change("status = 'queued', hold = NULL, error = NULL, finishedAt = NULL", condition)
     }
 

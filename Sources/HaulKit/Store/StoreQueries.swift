@@ -72,41 +72,6 @@ extension DownloadStore {
         return try await ids(condition).first
     }
 
-    /// What the queue has to know of those that wait.
-    func queueItems(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
-        try await reading { database in
-            let rows = try Row.fetchCursor(
-                database,
-                sql: "SELECT id, host, priority, position FROM download WHERE \(condition.sql) AND status = 'queued'",
-                arguments: condition.bound
-            )
-            var items: [DownloadQueue.Item] = []
-            // There may be a million, and an array that grows has its old half beside its new one.
-            let count = try Int.fetchOne(
-                database,
-                sql: "SELECT count(*) FROM download WHERE \(condition.sql) AND status = 'queued'",
-                arguments: condition.bound
-            )
-            items.reserveCapacity(count ?? 0)
-            // Of few hosts there are many.
-            var hosts: [String: String] = [:]
-            while let row = try rows.next() {
-                // One that is odd is reported when it is asked for.
-                guard let item = try? Self.item(row, &hosts) else { continue }
-                items.append(item)
-            }
-            return items
-        }
-    }
-
-    private static func item(_ row: Row, _ hosts: inout [String: String]) throws(OddValue) -> DownloadQueue.Item? {
-        guard let id = DownloadID(try row.required(0)) else { return nil }
-        let name: String = try row.value(1) ?? ""
-        let host = hosts[name] ?? name
-        hosts[name] = host
-        return .init(id: id, host: host, priority: try row.required(2), position: try row.required(3))
-    }
-
     /// Changes many rows in one durable transaction.
     ///
     /// - Parameter assignments: SQL that names no outside value.

@@ -1,0 +1,78 @@
+internal import GRDB
+
+/// What the queue has to know of the downloads that wait. There may be a million.
+extension DownloadStore {
+    struct WaitingPage: Sendable {
+        var items: [DownloadQueue.Item] = []
+        /// The number of the last row that was read; nil when there are no more.
+        var last: Int64?
+    }
+
+    /// How many downloads of a condition wait, and how many rows there are in all.
+    func waitingCount(_ condition: StoreCondition) async throws(DownloadError) -> (waiting: Int, all: Int) {
+        let waiting = Self.waiting(condition)
+        return try await reading { database in
+            let count = try Int.fetchOne(
+                database,
+                sql: "SELECT count(*) FROM download WHERE \(waiting.sql)",
+                arguments: waiting.bound
+            )
+            return (count ?? 0, try Int.fetchOne(database, sql: "SELECT count(*) FROM download") ?? 0)
+        }
+    }
+
+    /// All of them.
+    func queueItems(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
+        try await read(Self.waiting(condition), "").items
+    }
+
+    /// The first of them in the order of the queue.
+    func firstWaiting(_ condition: StoreCondition, limit: Int) async throws(DownloadError) -> [DownloadQueue.Item] {
+        var waiting = condition
+        // The plus keeps SQLite from sorting all that wait: it goes along the index of the order instead.
+        waiting.add("+status = 'queued'")
+        return try await read(waiting, " ORDER BY priority DESC, position LIMIT \(limit)").items
+    }
+
+    /// Those behind a row, in the order of the rows.
+    func waiting(_ condition: StoreCondition, after row: Int64, limit: Int) async throws(DownloadError) -> WaitingPage {
+        var rest = Self.waiting(condition)
+        rest.add("download.rowid > \(row)")
+        return try await read(rest, " ORDER BY download.rowid LIMIT \(limit)")
+    }
+
+    private static func waiting(_ condition: StoreCondition) -> StoreCondition {
+        var waiting = condition
+        waiting.add("status = 'queued'")
+        return waiting
+    }
+
+    private func read(_ waiting: StoreCondition, _ page: String) async throws(DownloadError) -> WaitingPage {
+        try await reading { database in
+            var statement = try BoundStatement(
+                "SELECT id, host, priority, position, download.rowid FROM download WHERE \(waiting.sql)\(page)",
+                database
+            )
+            for argument in waiting.arguments { statement.bind(argument) }
+            var page = WaitingPage()
+            // Of few hosts there are many, and neighbours are often of one.
+            var hosts: [String: String] = [:]
+            var host = ""
+            try statement.forEach { row in
+                page.last = row.integer(4)
+                // One that is odd is reported when it is asked for.
+                guard let id = row.withText(0, DownloadID.init(utf8:)) ?? nil, let priority = row.integer(2),
+                    let position = row.integer(3)
+                else { return }
+                let isSameHost = row.withText(1) { host.utf8.elementsEqual($0) } ?? host.isEmpty
+                if !isSameHost {
+                    let name = row.withText(1) { String(decoding: $0, as: UTF8.self) } ?? ""
+                    host = hosts[name] ?? name
+                    hosts[host] = host
+                }
+                page.items.append(.init(id: id, host: host, priority: Int(priority), position: position))
+            }
+            return page
+        }
+    }
+}

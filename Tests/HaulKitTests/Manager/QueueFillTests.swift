@@ -1,0 +1,92 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// What waits in the store gets its places in the queue page by page, where there is much of it.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct QueueFillTests {
+    private static let count = 60
+
+    /// Downloads that are all paused; the first stands still while it runs, and there is one slot. Five are read before a call
+    /// returns, three at a time after that.
+    private func run(_ test: (DownloaderRig, [Download]) async throws -> Void) async throws {
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
+            await rig.downloader.fillsInSmallSteps()
+            let requests = try (0..<Self.count).map { number in
+                try rig.named("file\(number)", number == 0 ? "slow" : "fast") {
+                    $0.group = "group \(number % 2)"
+                    $0.startsPaused = true
+                }
+            }
+            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+            try await test(rig, downloads)
+        }
+    }
+
+    @Test func everythingThatIsResumedIsDownloaded() async throws {
+        try await run { rig, downloads async throws in
+            #expect(try await rig.downloader.resume(.all) == Self.count)
+            try await downloads[0].cancel()
+            for download in downloads.dropFirst() { _ = try await download.result() }
+            #expect(try await rig.downloader.count(DownloadFilter(states: [.completed])) == Self.count - 1)
+        }
+    }
+
+    @Test func nothingIsIdleBeforeAllHaveTheirPlaces() async throws {
+        try await run { rig, downloads async throws in
+            try await downloads[0].remove()
+            try await rig.downloader.resume(.all)
+            let group = try await rig.downloader.group("group 1").waitUntilIdle()
+            #expect(group.completed == Self.count / 2)
+            let summary = try await rig.downloader.waitUntilIdle()
+            #expect(summary.completed == Self.count - 1 && summary.open == 0)
+        }
+    }
+
+    @Test func whatIsPausedMeanwhileStaysPaused() async throws {
+        try await run { rig, downloads async throws in
+            try await rig.downloader.resume(.all)
+            #expect(try await rig.downloader.pause(.all) == Self.count)
+            while await rig.downloader.scheduler.isFilling { await Task.yield() }
+            #expect(try await rig.downloader.count(DownloadFilter(states: [.paused])) == Self.count)
+            #expect(await rig.downloader.scheduler.queue.waitingCount == 0)
+            #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
+        }
+    }
+
+    @Test func whatHasNoPlaceYetCanBeStartedAtOnce() async throws {
+        try await run { rig, downloads async throws in
+            try await rig.downloader.resume(.all)
+            // It takes the slot of the one that stands still.
+            try await downloads[Self.count - 1].startNow()
+            _ = try await downloads[Self.count - 1].result()
+            try await rig.downloader.pause(.all)
+        }
+    }
+
+    @Test func theNextRunTakesUpEverything() async throws {
+        try await run { rig, downloads async throws in
+            try await rig.downloader.resume(.all)
+            try await rig.reopened { next async throws in
+                try await next.cancel(downloads[0].id)
+                let summary = try await next.waitUntilIdle()
+                #expect(summary.completed == Self.count - 1)
+            }
+        }
+    }
+
+    @Test func whatIsResumedByItsStateIsQueued() async throws {
+        try await run { rig, downloads async throws in
+            try await downloads[0].remove()
+            #expect(try await rig.downloader.resume(DownloadFilter(states: [.paused])) == Self.count - 1)
+            let summary = try await rig.downloader.waitUntilIdle()
+            #expect(summary.completed == Self.count - 1)
+        }
+    }
+}
+
+extension Downloader {
+    fileprivate func fillsInSmallSteps() { scheduler.fillSizes = .init(first: 5, page: 3) }
+}
