@@ -32,7 +32,7 @@ extension Schema {
         "written" TEXT NOT NULL, "synced" TEXT NOT NULL, "bootID" TEXT NOT NULL, "received" INTEGER NOT NULL DEFAULT 0);
         CREATE TABLE "host" ("origin" TEXT PRIMARY KEY NOT NULL, "connections" INTEGER NOT NULL, \
         "seenAt" DATETIME NOT NULL);
-        CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued';
+        \(openByGroup);
         CREATE INDEX download_on_file ON download (file)
         WHERE file IS NOT NULL;
         CREATE INDEX download_on_partPath ON download (partPath)

@@ -2,6 +2,9 @@ internal import GRDB
 
 /// The store's tables, as named migrations. One that has shipped is never edited; a change is a new one.
 enum Schema {
+    /// The downloads of a group that wait or run.
+    static let openByGroup = "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
+
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1: downloads and segments") { database in
@@ -75,9 +78,7 @@ enum Schema {
                 columns: ["status", "priority", "position"]
             )
             try database.create(index: "download_on_group", on: "download", columns: ["groupName"])
-            try database.execute(
-                sql: "CREATE INDEX download_open_by_group ON download (groupName) WHERE status = 'queued'"
-            )
+            try database.execute(sql: openByGroup)
             try database.alter(table: "progress") { table in
                 table.add(column: "received", .integer).notNull().defaults(to: 0)
             }

@@ -49,9 +49,9 @@ struct QueueFillTests {
         try await run { rig, downloads async throws in
             try await rig.downloader.resume(.all)
             #expect(try await rig.downloader.pause(.all) == Self.count)
-            while await rig.downloader.scheduler.isFilling { await Task.yield() }
+            while await rig.downloader.isFillingQueue { await Task.yield() }
             #expect(try await rig.downloader.count(DownloadFilter(states: [.paused])) == Self.count)
-            #expect(await rig.downloader.scheduler.queue.waitingCount == 0)
+            #expect(await rig.downloader.waitingCount == 0)
             #expect(downloads.allSatisfy { $0.snapshot.state == .paused })
         }
     }
@@ -89,4 +89,6 @@ struct QueueFillTests {
 
 extension Downloader {
     fileprivate func fillsInSmallSteps() { scheduler.fillSizes = .init(first: 5, page: 3) }
+    fileprivate var isFillingQueue: Bool { scheduler.isFilling }
+    fileprivate var waitingCount: Int { scheduler.queue.waitingCount }
 }
