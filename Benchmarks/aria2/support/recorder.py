@@ -3,7 +3,7 @@ import json
 import re
 
 # Their values come from time and chance: their kind is compared.
-VOLATILE = {"downloadSpeed", "uploadSpeed", "sessionId", "version", "date", "content-length"}
+VOLATILE = {"downloadSpeed", "uploadSpeed", "sessionId", "version", "date", "expires", "content-length"}
 
 
 def kind_of(value):
