@@ -107,6 +107,11 @@ class Daemon:
             pass
         return 0.0
 
+    def forget_peak(self):
+        """Lets `VmHWM` begin from the memory of now."""
+        with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
+            file.write("5")
+
     def cpu_seconds(self):
         with open(f"/proc/{self.process.pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()

@@ -13,6 +13,7 @@
 import hashlib
 import threading
 import time
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -30,6 +31,11 @@ def content(first, end):
         parts.append(part)
         first += len(part)
     return b"".join(parts)
+
+
+def address_of(path):
+    """A path without its query: what bytes are counted by."""
+    return urlsplit(path).path
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -106,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             for block in self.paced(first, end, query):
                 self.wfile.write(block)
-                self.server.count(len(block))
+                self.server.count(address_of(self.path), len(block))
 
     def paced(self, first, end, query):
         rate = int(query.get("rate", 0))
@@ -131,16 +137,16 @@ class Site(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.ended, self.lock = threading.Event(), threading.Lock()
-        self.sent, self.requests = 0, []
+        self.sent, self.requests = Counter(), []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def note(self, path, headers):
         with self.lock:
             self.requests.append((path, dict(headers)))
 
-    def count(self, count):
+    def count(self, path, count):
         with self.lock:
-            self.sent += count
+            self.sent[path] += count
 
     def handle_error(self, *_):
         pass  # clients come and go

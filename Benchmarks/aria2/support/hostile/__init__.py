@@ -1,0 +1,1 @@
+"""What a daemon should refuse: one case a function or line, with what came of it."""

@@ -1,0 +1,95 @@
+"""Runs hostile cases against one daemon, and tells after each whether it is unharmed."""
+import json
+import os
+import select
+import socket
+import time
+
+from ..daemon import Daemon
+
+CALL = {"jsonrpc": "2.0", "id": "1", "method": "aria2.getVersion"}
+
+
+class Trial:
+    def __init__(self, binary, folder, secret):
+        self.binary, self.folder, self.secret = binary, folder, secret
+        self.number, self.daemon = 0, None
+        self.bad = []
+
+    def start(self):
+        self.number += 1
+        folder = os.path.join(self.folder, str(self.number))
+        os.makedirs(folder)
+        self.daemon = Daemon(self.binary, folder, "--max-concurrent-downloads=50", secret=self.secret)
+        self.token = f"token:{self.secret}"
+
+    def case(self, name, act, refused=None, most_mib=64):
+        """Runs `act`; its answer is printed. `refused` tells whether that is a refusal, where one is wanted."""
+        if self.daemon is None or self.daemon.process.poll() is not None:
+            self.start()
+        self.daemon.forget_peak()
+        before, begin = self.daemon.memory(), time.monotonic()
+        try:
+            answer = act(self)
+        except Exception as failure:
+            answer = f"{type(failure).__name__}: {failure}"
+        seconds = time.monotonic() - begin
+        alive = self.daemon.answers()
+        code = self.daemon.process.poll()
+        growth = max(self.daemon.memory("VmHWM"), self.daemon.memory()) - before
+        faults = []
+        if code is not None:
+            faults.append(f"ENDED with {code}")
+        elif not alive:
+            faults.append("DOES NOT ANSWER")
+            self.daemon.stop()
+        if refused is not None and not refused(answer):
+            faults.append("NOT REFUSED")
+        if growth > most_mib:
+            faults.append("MUCH MEMORY")
+        shown = " ".join(str(answer).split())
+        shown = shown if len(shown) <= 150 else shown[:150] + "…"
+        print(f"{'!! ' if faults else ''}{name}: {shown} ({seconds:.1f} s, {growth:+.1f} MiB){''.join(', ' + fault for fault in faults)}",
+              flush=True)
+        if faults:
+            self.bad.append(f"{name}: {', '.join(faults)}")
+
+    def asked(self, method="aria2.getVersion", *params, path="/jsonrpc", headers=None, token=True):
+        """Status and answer to a call by POST."""
+        body = json.dumps({**CALL, "method": method, "params": [*([self.token] if token else []), *params]})
+        return self.posted(body, path, headers)
+
+    def posted(self, body, path="/jsonrpc", headers=None, method="POST"):
+        status, _, answer = self.daemon.post(body.encode() if isinstance(body, str) else body, path, method, headers, timeout=30)
+        return status, answer[:2000].decode(errors="replace")
+
+    def connected(self, timeout=10):
+        return socket.create_connection(("127.0.0.1", self.daemon.port), timeout=timeout)
+
+    def sent(self, *parts, most=None, wait=3):
+        """What comes back for these bytes, at most `wait` seconds after the last, and how many could be sent."""
+        with self.connected() as client:
+            count, got = 0, b""
+            try:
+                for part in parts:
+                    for first in range(0, len(part), 1 << 20):
+                        block = part[first:first + (1 << 20)]
+                        client.sendall(block)
+                        count += len(block)
+                    if select.select([client], [], [], 0)[0]:
+                        break
+            except OSError:
+                pass
+            client.settimeout(wait)
+            try:
+                while len(got) < 4000:
+                    part = client.recv(65536)
+                    if not part:
+                        got += b" [closed]"
+                        break
+                    got += part
+            except TimeoutError:
+                got += b" [open]"
+            except OSError as failure:
+                got += f" [{type(failure).__name__}]".encode()
+        return f"took {count / 1e6:.1f} MB; {got.decode(errors='replace')}" if count > 100_000 else got.decode(errors="replace")
