@@ -1,4 +1,5 @@
 """What the trials with aria2's clients share."""
+
 import os
 import sys
 

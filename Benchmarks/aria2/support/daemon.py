@@ -1,4 +1,5 @@
 """The program under test: named aria2c, at home in a folder of its own, with or without RPC."""
+
 import http.client
 import json
 import os
@@ -42,12 +43,27 @@ class Daemon:
         self.downloads = os.path.join(folder, "downloads")
         os.makedirs(self.downloads, exist_ok=True)
         # `--no-conf` is for options that somebody keeps in a configuration file.
-        self.command = ["aria2c", "--no-conf", "--enable-rpc", f"--rpc-listen-port={self.port}", f"--dir={self.downloads}",
-                        "--file-allocation=none", "--quiet", *([f"--rpc-secret={secret}"] if secret else []), *options]
+        self.command = [
+            "aria2c",
+            "--no-conf",
+            "--enable-rpc",
+            f"--rpc-listen-port={self.port}",
+            f"--dir={self.downloads}",
+            "--file-allocation=none",
+            "--quiet",
+            *([f"--rpc-secret={secret}"] if secret else []),
+            *options,
+        ]
         surroundings = environment(binary, folder)
-        self.process = subprocess.Popen(self.command, env=surroundings, cwd=folder, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=stderr,
-                                        executable=os.path.join(folder, "bin", "aria2c"))
+        self.process = subprocess.Popen(
+            self.command,
+            env=surroundings,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            executable=os.path.join(folder, "bin", "aria2c"),
+        )
         self.connection = None
         for _ in range(300):
             if self.process.poll() is not None:

@@ -1,4 +1,5 @@
 """Python packages of the clients, installed below .build and nowhere else."""
+
 import os
 import subprocess
 import sys
@@ -13,8 +14,12 @@ def folder_with(name, *requirements):
     wanted = "\n".join(requirements)
     if not os.path.exists(mark) or open(mark).read() != wanted:
         print(f"Installing {', '.join(requirements)}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", folder, *requirements],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", folder, *requirements],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         with open(mark, "w") as file:
             file.write(wanted)
     return folder
@@ -25,7 +30,22 @@ def source_of(name, version):
     parent = os.path.join(BUILD, "aria2-clients", "sources")
     folder = os.path.join(parent, f"{name}-{version}")
     if not os.path.isdir(folder):
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
-                        "--dest", parent, f"{name}=={version}"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--no-binary",
+                ":all:",
+                "--dest",
+                parent,
+                f"{name}=={version}",
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         subprocess.run(["tar", "--extract", "--file", f"{folder}.tar.gz", "--directory", parent], check=True)
     return folder

@@ -1,4 +1,5 @@
 """Answers by the name of what was asked, without what differs from run to run, and how two sets of them differ."""
+
 import json
 import re
 
@@ -9,7 +10,12 @@ VOLATILE = {"downloadSpeed", "uploadSpeed", "sessionId", "version", "date", "exp
 def kind_of(value):
     """What a value is, in the words of a difference."""
     if isinstance(value, str):
-        for pattern, name in ((r"\d+", "digits"), (r"[0-9a-f]{16}", "a GID"), (r"[0-9a-f]+", "hex digits"), ("", "empty")):
+        for pattern, name in (
+            (r"\d+", "digits"),
+            (r"[0-9a-f]{16}", "a GID"),
+            (r"[0-9a-f]+", "hex digits"),
+            ("", "empty"),
+        ):
             if re.fullmatch(pattern, value):
                 return f"<{name}>"
         return "<text>"
@@ -27,8 +33,14 @@ class Recorder:
 
     def masked(self, value, volatile):
         if isinstance(value, dict):
-            return {self.text(key): ("<hex digits>" if key == "bitfield" else kind_of(each)) if key in volatile and not isinstance(each, (dict, list))
-                    else self.masked(each, volatile) for key, each in value.items()}
+            return {
+                self.text(key): (
+                    ("<hex digits>" if key == "bitfield" else kind_of(each))
+                    if key in volatile and not isinstance(each, (dict, list))
+                    else self.masked(each, volatile)
+                )
+                for key, each in value.items()
+            }
         if isinstance(value, list):
             return [self.masked(each, volatile) for each in value]
         return self.text(value) if isinstance(value, str) else value

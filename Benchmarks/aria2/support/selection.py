@@ -2,6 +2,7 @@
 
 HAUL_SELECTION names the file for the outcome, as JSON.
 """
+
 import inspect
 import json
 import os

@@ -1,15 +1,16 @@
 """A web site on loopback with a place for each way in which a download can go.
 
-    /file/NAME?size=N          N bytes with ETag, Last-Modified and ranges
-    /file/NAME?size=N&rate=R   the same at R bytes a second for each connection
-    /chunked/NAME?size=N       the same without length and ranges
-    /status/404                that status
-    /never                     takes the request and does not answer
-    /redirect/N?to=URL         N redirects, then to URL
-    /named?name=N              100 bytes under a name in Content-Disposition
-    /private?size=N            401 without `user:secret`
-    /echo                      the request's head, as the server read it
+/file/NAME?size=N          N bytes with ETag, Last-Modified and ranges
+/file/NAME?size=N&rate=R   the same at R bytes a second for each connection
+/chunked/NAME?size=N       the same without length and ranges
+/status/404                that status
+/never                     takes the request and does not answer
+/redirect/N?to=URL         N redirects, then to URL
+/named?name=N              100 bytes under a name in Content-Disposition
+/private?size=N            401 without `user:secret`
+/echo                      the request's head, as the server read it
 """
+
 import hashlib
 import threading
 import time
@@ -27,7 +28,7 @@ def content(first, end):
     parts = []
     while first < end:
         place = first % len(_block)
-        part = _block[place:place + end - first]
+        part = _block[place : place + end - first]
         parts.append(part)
         first += len(part)
     return b"".join(parts)
@@ -50,8 +51,16 @@ class Handler(BaseHTTPRequestHandler):
         kind, _, rest = address.path.lstrip("/").partition("/")
         self.server.note(self.path, self.headers)
         try:
-            {"file": self.file, "chunked": self.chunked, "status": self.error, "never": self.never, "redirect": self.redirect,
-             "named": self.named, "private": self.private, "echo": self.echo}.get(kind, self.error)(rest, query)
+            {
+                "file": self.file,
+                "chunked": self.chunked,
+                "status": self.error,
+                "never": self.never,
+                "redirect": self.redirect,
+                "named": self.named,
+                "private": self.private,
+                "echo": self.echo,
+            }.get(kind, self.error)(rest, query)
         except OSError:
             self.close_connection = True
 
@@ -69,7 +78,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def redirect(self, rest, query):
         left = int(rest)
-        self.head(302, 0, ("Location", query["to"] if left <= 1 else f"/redirect/{left - 1}?to={quote(query['to'], safe='')}"))
+        self.head(
+            302, 0, ("Location", query["to"] if left <= 1 else f"/redirect/{left - 1}?to={quote(query['to'], safe='')}")
+        )
 
     def named(self, _, query):
         self.head(200, 100, ("Content-Disposition", f'attachment; filename="{query["name"]}"'))
@@ -82,7 +93,8 @@ class Handler(BaseHTTPRequestHandler):
             self.file(rest, query)
 
     def echo(self, *_):
-        text = f"{self.requestline}\n{''.join(f'{name}: {value}{chr(10)}' for name, value in self.headers.items())}".encode()
+        lines = [self.requestline, *(f"{name}: {value}" for name, value in self.headers.items()), ""]
+        text = "\n".join(lines).encode()
         self.head(200, len(text))
         self.wfile.write(text)
 
@@ -102,8 +114,12 @@ class Handler(BaseHTTPRequestHandler):
             low, _, high = asked[6:].partition("-")
             if low:
                 first, end, status = int(low), min(size, int(high) + 1 if high else size), 206
-        fields = [("Accept-Ranges", "bytes"), ("ETag", f'"{size}"'), ("Last-Modified", MODIFIED),
-                  ("Content-Type", "application/octet-stream")]
+        fields = [
+            ("Accept-Ranges", "bytes"),
+            ("ETag", f'"{size}"'),
+            ("Last-Modified", MODIFIED),
+            ("Content-Type", "application/octet-stream"),
+        ]
         if status == 206 and first >= size:
             return self.head(416, 0, ("Content-Range", f"bytes */{size}"))
         if status == 206:

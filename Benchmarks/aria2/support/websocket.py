@@ -1,4 +1,5 @@
 """As much of a WebSocket client (RFC 6455) as the trials need, and the means to break its rules."""
+
 import base64
 import json
 import os
@@ -23,7 +24,7 @@ def frame(opcode, payload=b"", final=True, masked=True, reserved=0, length=None)
         return head + payload
     key = b"\x01\x02\x03\x04"
     whole = key * (len(payload) // 4 + 1)
-    changed = int.from_bytes(payload, "big") ^ int.from_bytes(whole[:len(payload)], "big")
+    changed = int.from_bytes(payload, "big") ^ int.from_bytes(whole[: len(payload)], "big")
     return head + key + changed.to_bytes(len(payload), "big")
 
 
@@ -35,9 +36,14 @@ class WebSocket:
         self.rest = b""
         self.next_id = 0
         self.notifications = []
-        asked = {"Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
-                 "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
-                 **{name.replace("_", "-"): value for name, value in fields.items()}}
+        asked = {
+            "Host": f"127.0.0.1:{port}",
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
+            **{name.replace("_", "-"): value for name, value in fields.items()},
+        }
         lines = [f"{name}: {value}" for name, value in asked.items() if value is not None]
         self.socket.sendall("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode())
         while b"\r\n\r\n" not in self.rest:

@@ -1,4 +1,5 @@
 """Runs hostile cases against one daemon, and tells after each whether it is unharmed."""
+
 import json
 import os
 import select
@@ -49,8 +50,8 @@ class Trial:
             faults.append("MUCH MEMORY")
         shown = " ".join(str(answer).split())
         shown = shown if len(shown) <= 150 else shown[:150] + "…"
-        print(f"{'!! ' if faults else ''}{name}: {shown} ({seconds:.1f} s, {growth:+.1f} MiB){''.join(', ' + fault for fault in faults)}",
-              flush=True)
+        said = "".join(f", {fault}" for fault in faults)
+        print(f"{'!! ' if faults else ''}{name}: {shown} ({seconds:.1f} s, {growth:+.1f} MiB){said}", flush=True)
         if faults:
             self.bad.append(f"{name}: {', '.join(faults)}")
 
@@ -60,7 +61,9 @@ class Trial:
         return self.posted(body, path, headers)
 
     def posted(self, body, path="/jsonrpc", headers=None, method="POST"):
-        status, _, answer = self.daemon.post(body.encode() if isinstance(body, str) else body, path, method, headers, timeout=30)
+        status, _, answer = self.daemon.post(
+            body.encode() if isinstance(body, str) else body, path, method, headers, timeout=30
+        )
         return status, answer[:2000].decode(errors="replace")
 
     def connected(self, timeout=10):
@@ -73,7 +76,7 @@ class Trial:
             try:
                 for part in parts:
                     for first in range(0, len(part), 1 << 20):
-                        block = part[first:first + (1 << 20)]
+                        block = part[first : first + (1 << 20)]
                         client.sendall(block)
                         count += len(block)
                     if select.select([client], [], [], 0)[0]:
@@ -92,4 +95,8 @@ class Trial:
                 got += b" [open]"
             except OSError as failure:
                 got += f" [{type(failure).__name__}]".encode()
-        return f"took {count / 1e6:.1f} MB; {got.decode(errors='replace')}" if count > 100_000 else got.decode(errors="replace")
+        return (
+            f"took {count / 1e6:.1f} MB; {got.decode(errors='replace')}"
+            if count > 100_000
+            else got.decode(errors="replace")
+        )

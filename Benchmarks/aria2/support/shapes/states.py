@@ -1,4 +1,5 @@
 """Downloads in every state: what is told of them, and what each method then does."""
+
 import os
 import time
 
@@ -18,7 +19,9 @@ class Downloads:
         self.next_gid += 1
         gid = f"{self.next_gid:016x}"
         uris = [path if ":" in path else self.site.url + path]
-        self.daemon.call("aria2.addUri", uris, {"gid": gid, **{name.replace("_", "-"): value for name, value in options.items()}})
+        self.daemon.call(
+            "aria2.addUri", uris, {"gid": gid, **{name.replace("_", "-"): value for name, value in options.items()}}
+        )
         return gid
 
     def made(self, state):
@@ -83,18 +86,43 @@ def told(recorder, downloads, states=STATES):
         volatile = ACTIVE if state in ("active", "paused after a start", "removed") else ()
         for method in ("tellStatus", "getFiles", "getUris", "getServers", "getPeers", "getOption"):
             recorder.call(downloads.daemon, f"{state}: {method}", f"aria2.{method}", gid, volatile=volatile)
-        for name, keys in {"keys": ["status", "gid", "nope"], "no keys": [], "no list": "status", "numbers": [1, 2],
-                           "BitTorrent's keys": ["infoHash", "numSeeders", "seeder", "bittorrent", "followedBy", "following", "belongsTo",
-                                                 "verifiedLength", "verifyIntegrityPending"]}.items():
-            recorder.call(downloads.daemon, f"{state}: tellStatus with {name}", "aria2.tellStatus", gid, keys, volatile=volatile)
+        for name, keys in {
+            "keys": ["status", "gid", "nope"],
+            "no keys": [],
+            "no list": "status",
+            "numbers": [1, 2],
+            "BitTorrent's keys": [
+                "infoHash",
+                "numSeeders",
+                "seeder",
+                "bittorrent",
+                "followedBy",
+                "following",
+                "belongsTo",
+                "verifiedLength",
+                "verifyIntegrityPending",
+            ],
+        }.items():
+            recorder.call(
+                downloads.daemon, f"{state}: tellStatus with {name}", "aria2.tellStatus", gid, keys, volatile=volatile
+            )
         downloads.discard(gid)
 
 
 def done(recorder, downloads, states=STATES):
     """Every method that changes something, in every state, and the state after."""
     new = [downloads.site.url + "/file/other?size=10000000&rate=100000"]
-    calls = {"remove": [], "forceRemove": [], "pause": [], "forcePause": [], "unpause": [], "removeDownloadResult": [],
-             "changePosition": [0, "POS_SET"], "changeOption": [{"max-download-limit": "30K"}], "changeUri": [1, [], new]}
+    calls = {
+        "remove": [],
+        "forceRemove": [],
+        "pause": [],
+        "forcePause": [],
+        "unpause": [],
+        "removeDownloadResult": [],
+        "changePosition": [0, "POS_SET"],
+        "changeOption": [{"max-download-limit": "30K"}],
+        "changeUri": [1, [], new],
+    }
     # aria2 1.36 forgets to pause the next download after one that was paused had its URIs changed, so that comes last.
     for state in states:
         for method, params in calls.items():
@@ -116,13 +144,21 @@ def failures(recorder, downloads):
     with open(os.path.join(folder, "a-file"), "wb"):
         pass
     cases = {
-        "404": ("/status/404", {}), "403": ("/status/403", {}), "401": ("/private/p?size=10", {}), "410": ("/status/410", {}),
-        "500": ("/status/500", {}), "503": ("/status/503", {"max-tries": "1"}), "429": ("/status/429", {"max-tries": "1"}),
-        "416": ("/status/416", {}), "304": ("/status/304", {}),
+        "404": ("/status/404", {}),
+        "403": ("/status/403", {}),
+        "401": ("/private/p?size=10", {}),
+        "410": ("/status/410", {}),
+        "500": ("/status/500", {}),
+        "503": ("/status/503", {"max-tries": "1"}),
+        "429": ("/status/429", {"max-tries": "1"}),
+        "416": ("/status/416", {}),
+        "304": ("/status/304", {}),
         "refused": ("http://127.0.0.1:1/x", {"max-tries": "1"}),
         "no such host": ("http://no-such-host.invalid/x", {"max-tries": "1"}),
-        "time": ("/never", {"timeout": "1", "max-tries": "1"}), "redirects": (f"/redirect/30?to={url}/status/404", {}),
-        "redirect to nowhere": (f"/redirect/1?to={url}/status/404", {}), "redirect to ftp": ("/redirect/1?to=ftp://127.0.0.1:1/x", {"max-tries": "1"}),
+        "time": ("/never", {"timeout": "1", "max-tries": "1"}),
+        "redirects": (f"/redirect/30?to={url}/status/404", {}),
+        "redirect to nowhere": (f"/redirect/1?to={url}/status/404", {}),
+        "redirect to ftp": ("/redirect/1?to=ftp://127.0.0.1:1/x", {"max-tries": "1"}),
         "not found twice": ("/status/404", {"max-file-not-found": "2", "retry-wait": "0"}),
         "wrong checksum": ("/file/sum?size=1000", {"checksum": "sha-1=" + "0" * 40}),
         "there": ("/file/there?size=1000", {"auto-file-renaming": "false"}),
@@ -130,11 +166,19 @@ def failures(recorder, downloads):
         "there, overwritten": ("/file/also-there?size=1000", {"allow-overwrite": "true"}),
         "there, continued": ("/file/continued?size=1000", {"continue": "true"}),
         "folder is a file": ("/file/x?size=1000", {"dir": os.path.join(folder, "a-file")}),
-        "out in a new folder": ("/file/x?size=1000", {"out": "new/folder/name"}), "name of the header": ("/named/x?name=from-header", {}),
-        "odd name of the header": ("/named/x?name=../../odd", {}), "empty file": ("/file/empty?size=0", {}), "no name": ("/chunked/?size=10", {}),
-        "chunked": ("/chunked/chunked?size=3000000", {}), "right password": ("/private/p?size=10", {"http-user": "user", "http-passwd": "secret"}),
-        "dry run": ("/file/dry?size=1000", {"dry-run": "true"}), "escaped name": ("/file/a%20b%2Fc?size=10", {}),
-        "too slow": ("/file/slow?size=10000000&rate=1000", {"lowest-speed-limit": "50K", "max-tries": "1", "startup-idle-time": "1"}),
+        "out in a new folder": ("/file/x?size=1000", {"out": "new/folder/name"}),
+        "name of the header": ("/named/x?name=from-header", {}),
+        "odd name of the header": ("/named/x?name=../../odd", {}),
+        "empty file": ("/file/empty?size=0", {}),
+        "no name": ("/chunked/?size=10", {}),
+        "chunked": ("/chunked/chunked?size=3000000", {}),
+        "right password": ("/private/p?size=10", {"http-user": "user", "http-passwd": "secret"}),
+        "dry run": ("/file/dry?size=1000", {"dry-run": "true"}),
+        "escaped name": ("/file/a%20b%2Fc?size=10", {}),
+        "too slow": (
+            "/file/slow?size=10000000&rate=1000",
+            {"lowest-speed-limit": "50K", "max-tries": "1", "startup-idle-time": "1"},
+        ),
     }
     begun = {name: downloads.add(path, **options) for name, (path, options) in cases.items()}
     for name, gid in begun.items():
@@ -144,34 +188,72 @@ def failures(recorder, downloads):
             recorder.note(f"end: {name}: unfinished", str(error))
         volatile = ("completedLength", "bitfield") if name == "too slow" else ()
         recorder.call(downloads.daemon, f"end: {name}", "aria2.tellStatus", gid, volatile=volatile)
-    left = {os.path.relpath(os.path.join(parent, name), folder): os.path.getsize(os.path.join(parent, name))
-            for parent, _, names in os.walk(folder) for name in names}
+    left = {
+        os.path.relpath(os.path.join(parent, name), folder): os.path.getsize(os.path.join(parent, name))
+        for parent, _, names in os.walk(folder)
+        for name in names
+    }
     recorder.note("end: files", {name: size for name, size in left.items() if not name.startswith("slow")})
     return begun
 
 
 def lists(recorder, downloads):
-    """tellActive, tellWaiting, tellStopped and the queue's order. The daemon has one download active, and room for no other."""
+    """tellActive, tellWaiting, tellStopped and the queue's order; one download is active, and there is room for no other."""
     daemon = downloads.daemon
-    gids = [downloads.add(f"/file/w{number}?size=1000000&rate=1000", **({"pause": "true"} if number % 2 else {})) for number in range(5)]
+    gids = [
+        downloads.add(f"/file/w{number}?size=1000000&rate=1000", **({"pause": "true"} if number % 2 else {}))
+        for number in range(5)
+    ]
     keys = ["gid", "status"]
     for method in ("tellWaiting", "tellStopped"):
-        for offset, count in ((0, 10), (1, 2), (-1, 2), (-2, 10), (-10, 10), (10, 10), (0, 0), (0, -1), (5, 1), (-5, 1)):
+        for offset, count in (
+            (0, 10),
+            (1, 2),
+            (-1, 2),
+            (-2, 10),
+            (-10, 10),
+            (10, 10),
+            (0, 0),
+            (0, -1),
+            (5, 1),
+            (-5, 1),
+        ):
             recorder.call(daemon, f"lists: {method} {offset} {count}", f"aria2.{method}", offset, count, keys)
         for name, params in {"none": [], "one": [0], "texts": ["0", "10"], "no keys": [0, 10, None]}.items():
             recorder.call(daemon, f"lists: {method}, params {name}", f"aria2.{method}", *params)
     recorder.call(daemon, "lists: tellActive", "aria2.tellActive", keys)
     recorder.call(daemon, "lists: tellActive no list", "aria2.tellActive", "gid", volatile=ACTIVE)
     recorder.call(daemon, "lists: getGlobalStat", "aria2.getGlobalStat")
-    for place, how in ((0, "POS_SET"), (2, "POS_SET"), (99, "POS_SET"), (-3, "POS_SET"), (1, "POS_CUR"), (-1, "POS_CUR"), (-99, "POS_CUR"),
-                       (0, "POS_END"), (-1, "POS_END"), (1, "POS_END"), (-99, "POS_END"), (0, "POS_NOPE"), ("0", "POS_SET"), (0, "")):
+    for place, how in (
+        (0, "POS_SET"),
+        (2, "POS_SET"),
+        (99, "POS_SET"),
+        (-3, "POS_SET"),
+        (1, "POS_CUR"),
+        (-1, "POS_CUR"),
+        (-99, "POS_CUR"),
+        (0, "POS_END"),
+        (-1, "POS_END"),
+        (1, "POS_END"),
+        (-99, "POS_END"),
+        (0, "POS_NOPE"),
+        ("0", "POS_SET"),
+        (0, ""),
+    ):
         name = f"lists: changePosition {place!r} {how}"
         recorder.call(daemon, name, "aria2.changePosition", gids[2], place, how)
         recorder.call(daemon, f"{name}, then", "aria2.tellWaiting", 0, 10, ["gid"])
     for position in (0, 2, 99, -1, "0", None):
         downloads.next_gid += 1
         gid = f"{downloads.next_gid:016x}"
-        recorder.call(daemon, f"lists: added at {position!r}", "aria2.addUri", [downloads.site.url + "/never"], {"gid": gid}, position)
+        recorder.call(
+            daemon,
+            f"lists: added at {position!r}",
+            "aria2.addUri",
+            [downloads.site.url + "/never"],
+            {"gid": gid},
+            position,
+        )
         recorder.call(daemon, f"lists: added at {position!r}, then", "aria2.tellWaiting", 0, 99, ["gid"])
     for method in ("pauseAll", "unpauseAll", "forcePauseAll", "unpauseAll"):
         name = f"lists: {method}" if f"lists: {method}" not in recorder.cases else f"lists: {method} again"
@@ -193,14 +275,42 @@ def gids(recorder, downloads):
     daemon = downloads.daemon
     for gid in ("abcdef0000000001", "abcdef0000000002", "abd0000000000000"):
         daemon.call("aria2.addUri", [downloads.site.url + "/never"], {"gid": gid, "pause": "true"})
-    for name in ("abd0000000000000", "abd", "abcdef", "ABD0000000000000", "a", "", "zz", "abd00000000000000", "0x1", "ffffffffffffffff",
-                 "0000000000000000", "0", " abd", "abcdef0000000001 "):
+    for name in (
+        "abd0000000000000",
+        "abd",
+        "abcdef",
+        "ABD0000000000000",
+        "a",
+        "",
+        "zz",
+        "abd00000000000000",
+        "0x1",
+        "ffffffffffffffff",
+        "0000000000000000",
+        "0",
+        " abd",
+        "abcdef0000000001 ",
+    ):
         recorder.call(daemon, f"gid: {name!r}", "aria2.tellStatus", name, ["gid"])
     for name, value in {"number": 5, "null": None, "list": []}.items():
         recorder.call(daemon, f"gid: a {name}", "aria2.tellStatus", value, ["gid"])
     recorder.call(daemon, "gid: none", "aria2.tellStatus")
-    for method in ("remove", "forceRemove", "pause", "forcePause", "unpause", "getFiles", "getUris", "getServers", "getPeers", "getOption",
-                   "changeOption", "changePosition", "changeUri", "removeDownloadResult"):
+    for method in (
+        "remove",
+        "forceRemove",
+        "pause",
+        "forcePause",
+        "unpause",
+        "getFiles",
+        "getUris",
+        "getServers",
+        "getPeers",
+        "getOption",
+        "changeOption",
+        "changePosition",
+        "changeUri",
+        "removeDownloadResult",
+    ):
         rest = {"changeOption": [{}], "changePosition": [0, "POS_SET"], "changeUri": [1, [], []]}.get(method, [])
         recorder.call(daemon, f"gid: {method} of an unknown one", f"aria2.{method}", "00000000000000ff", *rest)
         recorder.call(daemon, f"gid: {method} of an invalid one", f"aria2.{method}", "nope", *rest)
@@ -208,10 +318,21 @@ def gids(recorder, downloads):
         if rest:
             recorder.call(daemon, f"gid: {method} without the rest", f"aria2.{method}", "abd0000000000000")
     gid, url = "abd0000000000000", downloads.site.url
-    for name, rest in {"file 0": [0, [], []], "file 2": [2, [], []], "text": ["1", [], []], "not there": [1, ["http://x/"], []],
-                       "add": [1, [], [url + "/a", url + "/b"]], "add first": [1, [], [url + "/c"], 0], "add at 99": [1, [], [url + "/d"], 99],
-                       "add at -1": [1, [], [url + "/e"], -1], "twice": [1, [url + "/a", url + "/a"], []], "no URI": [1, [], ["nope", ""]],
-                       "no lists": [1, "x", "y"], "numbers": [1, [1], [2]], "ftp": [1, [], ["ftp://127.0.0.1/x"]]}.items():
+    for name, rest in {
+        "file 0": [0, [], []],
+        "file 2": [2, [], []],
+        "text": ["1", [], []],
+        "not there": [1, ["http://x/"], []],
+        "add": [1, [], [url + "/a", url + "/b"]],
+        "add first": [1, [], [url + "/c"], 0],
+        "add at 99": [1, [], [url + "/d"], 99],
+        "add at -1": [1, [], [url + "/e"], -1],
+        "twice": [1, [url + "/a", url + "/a"], []],
+        "no URI": [1, [], ["nope", ""]],
+        "no lists": [1, "x", "y"],
+        "numbers": [1, [1], [2]],
+        "ftp": [1, [], ["ftp://127.0.0.1/x"]],
+    }.items():
         recorder.call(daemon, f"changeUri: {name}", "aria2.changeUri", gid, *rest)
         recorder.call(daemon, f"changeUri: {name}, then", "aria2.getUris", gid)
     for each in ("abcdef0000000001", "abcdef0000000002", gid):
