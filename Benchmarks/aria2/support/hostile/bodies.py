@@ -53,11 +53,6 @@ def many(trial):
     }.items():
         trial.case(name, lambda t, text=text: t.posted(text))
     uris = ["http://127.0.0.1:1/"] * 50_000
-    trial.case("50,000 URIs", lambda t: t.asked("aria2.addUri", uris, {"pause": "true"}))
-    trial.case(
-        "20,000 header lines",
-        lambda t: t.asked("aria2.addUri", uris[:1], {"pause": "true", "header": ["A: 1"] * 20_000}),
-    )
 
     def amplified(t):
         for _ in range(300):
@@ -66,6 +61,11 @@ def many(trial):
         return t.posted(json.dumps({**CALL, "method": "system.multicall", "params": [calls]}))
 
     trial.case("a multicall that asks for 150,000 statuses", amplified)
+    trial.case("50,000 URIs", lambda t: t.asked("aria2.addUri", uris, {"pause": "true"}))
+    trial.case(
+        "20,000 header lines",
+        lambda t: t.asked("aria2.addUri", uris[:1], {"pause": "true", "header": ["A: 1"] * 20_000}),
+    )
 
 
 def deep(trial):

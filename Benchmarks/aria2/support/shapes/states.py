@@ -198,7 +198,7 @@ def failures(recorder, downloads):
 
 
 def lists(recorder, downloads):
-    """tellActive, tellWaiting, tellStopped and the queue's order; one download is active, and there is room for no other."""
+    """tellActive, tellWaiting, tellStopped and the order of the queue, where one download is active and no other may be."""
     daemon = downloads.daemon
     gids = [
         downloads.add(f"/file/w{number}?size=1000000&rate=1000", **({"pause": "true"} if number % 2 else {}))
