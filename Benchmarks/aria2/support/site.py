@@ -96,7 +96,8 @@ class Handler(BaseHTTPRequestHandler):
         lines = [self.requestline, *(f"{name}: {value}" for name, value in self.headers.items()), ""]
         text = "\n".join(lines).encode()
         self.head(200, len(text))
-        self.wfile.write(text)
+        if self.command != "HEAD":
+            self.wfile.write(text)
 
     def chunked(self, _, query):
         self.send_response(200)

@@ -288,15 +288,32 @@ def odd(recorder, downloads):
         recorder.call(daemon, f"addMetalink: {name}", "aria2.addMetalink", *params, volatile=("result",))
 
 
-def sent(recorder, downloads):
-    """The request's head that options make, as the server read it."""
-    cookies = os.path.join(downloads.daemon.folder, "cookies.txt")
-    with open(cookies, "w") as file:
+def cookie_file(folder):
+    """A Netscape file with one cookie for the site and four that are not for it."""
+    path = os.path.join(folder, "cookies.txt")
+    with open(path, "w") as file:
         file.write(
             "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t4000000000\tname\tvalue\n"
             "127.0.0.1\tFALSE\t/other\tFALSE\t4000000000\tpath\tno\nexample.com\tTRUE\t/\tFALSE\t4000000000\tsite\tno\n"
             "127.0.0.1\tFALSE\t/\tTRUE\t4000000000\tsecure\tno\n127.0.0.1\tFALSE\t/\tFALSE\t1\texpired\tno\n"
         )
+    return path
+
+
+def noted_head(recorder, name, path):
+    """Notes the request's head that /echo answered with."""
+    text = open(path).read() if os.path.exists(path) else "no file"
+    first, *fields = text.split("\n")
+    noted = {"request": first}
+    for field in filter(None, fields):
+        key, _, value = field.partition(": ")
+        noted[key] = f"{noted[key]} | {value}" if key in noted else value
+    recorder.note(f"sent: {name}", noted)
+
+
+def sent(recorder, downloads):
+    """The request's head that options make, as the server read it."""
+    cookies = cookie_file(downloads.daemon.folder)
     for name, options in {
         "nothing": {},
         "user-agent": {"user-agent": "odd/1"},
@@ -322,13 +339,13 @@ def sent(recorder, downloads):
         out = options.get("out", "echo-" + name.replace(" ", "-").replace("*", "any"))
         gid = downloads.add(f"/echo/{out}", **{"out": out, **options})
         downloads.daemon.wait_for(gid, "complete", "error")
-        path = os.path.join(downloads.daemon.downloads, out)
-        text = open(path).read() if os.path.exists(path) else "no file"
-        first, *fields = text.split("\n")
-        recorder.note(
-            f"sent: {name}",
-            {"request": first, **{field.partition(": ")[0]: field.partition(": ")[2] for field in fields if field}},
-        )
+        noted_head(recorder, name, os.path.join(downloads.daemon.downloads, out))
+
+
+def sent_by_all(recorder, downloads):
+    """The same where the command line has the options."""
+    downloads.daemon.wait_for(downloads.add("/echo/all", out="all"), "complete", "error")
+    noted_head(recorder, "by options of the command line", os.path.join(downloads.daemon.downloads, "all"))
 
 
 def session(recorder, daemon, path):

@@ -18,7 +18,7 @@ class Downloads:
     def add(self, path, **options):
         self.next_gid += 1
         gid = f"{self.next_gid:016x}"
-        uris = [path if ":" in path else self.site.url + path]
+        uris = [self.site.url + path if path.startswith("/") else path]
         self.daemon.call(
             "aria2.addUri", uris, {"gid": gid, **{name.replace("_", "-"): value for name, value in options.items()}}
         )
@@ -198,7 +198,7 @@ def failures(recorder, downloads):
 
 
 def lists(recorder, downloads):
-    """tellActive, tellWaiting, tellStopped and the order of the queue, where one download is active and no other may be."""
+    """tellActive, tellWaiting, tellStopped and the order of the queue; one download is active and no other may be."""
     daemon = downloads.daemon
     gids = [
         downloads.add(f"/file/w{number}?size=1000000&rate=1000", **({"pause": "true"} if number % 2 else {}))
