@@ -331,7 +331,6 @@ def sent(recorder, downloads):
         "cookies": {"load-cookies": cookies},
         "cookies and a header": {"load-cookies": cookies, "header": "Cookie: own=1"},
         "no digest": {"no-want-digest-header": "true"},
-        "head": {"use-head": "true"},
         "conditional": {"conditional-get": "true", "out": "echo-nothing", "allow-overwrite": "true"},
     }.items():
         if "conditional-get" in options:
