@@ -1,0 +1,100 @@
+package import HaulKit
+
+/// aria2's exit statuses, which are the error codes of its RPC as well.
+package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
+    case complete = 0
+    case unknown = 1
+    case timeout = 2
+    case notFound = 3
+    case tooManyNotFound = 4
+    case tooSlow = 5
+    case network = 6
+    case unfinished = 7
+    case cannotResume = 8
+    case diskFull = 9
+    case pieceLengthChanged = 10
+    case sameFile = 11
+    case sameTorrent = 12
+    case fileExists = 13
+    case renameFailed = 14
+    case openFailed = 15
+    case createFailed = 16
+    case fileInputOutput = 17
+    case folderFailed = 18
+    case nameResolution = 19
+    case metalink = 20
+    case ftp = 21
+    case badResponse = 22
+    case tooManyRedirects = 23
+    case authorization = 24
+    case bencoding = 25
+    case torrent = 26
+    case magnet = 27
+    case badOption = 28
+    case overloaded = 29
+    case badRequest = 30
+    case reserved = 31
+    case checksum = 32
+
+    /// The status of a download that failed.
+    package init(_ error: DownloadError) {
+        self =
+            switch error.code {
+            case .refusedByServer: Self.refusal(error.status)
+            case .invalidURL, .unsupportedScheme, .sourceFailed, .addressDenied, .connectionFailed, .tlsFailed,
+                .proxyFailed:
+                .unknown
+            case .invalidMetalink: .metalink
+            case .invalidChecksum: .badOption
+            case .invalidDestination, .nameTooLong, .permissionDenied, .readOnly: .createFailed
+            case .nameNotResolved: .nameResolution
+            case .connectionLost: .network
+            case .timedOut: .timeout
+            case .tooManyRedirects, .insecureRedirect: .tooManyRedirects
+            case .malformedResponse, .unexpectedWebPage: .badResponse
+            case .contentChanged: .cannotResume
+            case .diskFull: .diskFull
+            case .diskFailed: .fileInputOutput
+            case .tooManyOpenFiles: .openFailed
+            case .fileExists: .fileExists
+            case .inUse, .alreadyAdded: .sameFile
+            case .checksumMismatch: .checksum
+            case .cancelled, .waitCancelled, .shutDown: .unfinished
+            case .notFound, .storeFailed, .internalFault: .unknown
+            }
+    }
+
+    private static func refusal(_ status: Int?) -> Self {
+        switch status {
+        case 404, 410: .notFound
+        case 401, 407: .authorization
+        case 429, 503: .overloaded
+        case 504: .timeout
+        default: .badResponse
+        }
+    }
+}
+
+/// A failure with aria2's exit status as its code.
+package struct Aria2Error: Error, Sendable, Equatable, CustomStringConvertible {
+    package let code: Aria2ExitStatus
+    package let message: String
+
+    package init(_ code: Aria2ExitStatus, _ message: String) { (self.code, self.message) = (code, message) }
+
+    package init(_ error: DownloadError) { self.init(Aria2ExitStatus(error), error.message) }
+
+    package init(_ error: Aria2OptionError) { self.init(.badOption, error.message) }
+
+    package var description: String { message }
+}
+
+/// A value that an option does not take.
+package struct Aria2OptionError: Error, Sendable, Equatable {
+    package let option: String
+    /// What is wrong with the value, as aria2 says it below its message.
+    package let detail: String
+
+    /// aria2's sentence, which its RPC answers and clients match on.
+    package var message: String { "We encountered a problem while processing the option '--\(option)'." }
+}

@@ -1,0 +1,135 @@
+internal import Foundation
+package import HaulKit
+
+/// What a download is asked for: URIs of one file, and options over the global ones.
+package struct Aria2Request: Sendable, Equatable {
+    package var uris: [String]
+    package var options: Aria2Options
+
+    package init(uris: [String], options: Aria2Options = Aria2Options()) {
+        (self.uris, self.options) = (uris, options)
+    }
+
+    /// Sent where no option names another.
+    package static let userAgent = "haul/" + Downloader.version
+
+    /// Most URIs of one file that are tried.
+    private static let mostSources = 64
+
+    /// The request for the engine.
+    ///
+    /// - Parameters:
+    ///   - global: the process's options.
+    ///   - roots: the folders that files may be saved in; nil for no confinement.
+    /// - Throws: no usable URI, a path outside `roots`, a checksum of an algorithm that Haul does not have.
+    package func downloadRequest(global: Aria2Options, roots: AllowedFolders?) throws(Aria2Error) -> DownloadRequest {
+        let options = options.over(global)
+        let urls = try Self.usable(uris)
+        guard let url = urls.first else { throw Aria2Error(.unknown, "URI is not provided.") }
+        var request = DownloadRequest(url, to: try Self.destination(options, roots))
+        request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
+        request.headers = try Self.headers(options, uri: uris.first ?? "", url)
+        request.checksum = try Self.checksum(options["checksum"])
+        request.bytesPerSecond = options.limit("max-download-limit")
+        request.setsModificationTime = options.flag("remote-time")
+        request.startsPaused = options.flag("pause")
+        request.onConflict = Self.conflictPolicy(options)
+        // aria2 follows them, and resumes by length alone; Haul compares blocks of the file first.
+        request.allowsInsecureRedirects = true
+        request.resumesUnverified = true
+        return request
+    }
+
+    /// URIs that can be downloaded from. aria2 leaves out what it does not know, and complains when nothing is left.
+    private static func usable(_ uris: [String]) throws(Aria2Error) -> [SpelledURL] {
+        var usable: [SpelledURL] = []
+        for uri in uris.prefix(mostSources) where isPossible(uri) {
+            do throws(DownloadError) { usable.append(try SpelledURL(uri)) } catch { continue }
+        }
+        guard usable.isEmpty, let first = uris.first else { return usable }
+        throw Aria2Error(
+            .unknown,
+            "Unrecognized URI or unsupported protocol: \(VisibleText.line(String(first.prefix(200))))"
+        )
+    }
+
+    private static func isPossible(_ uri: String) -> Bool {
+        let start = uri.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+
+    /// The folder, or the file below it. `out` that leads elsewhere is refused where folders are confined.
+    private static func destination(
+        _ options: Aria2Options,
+        _ roots: AllowedFolders?
+    ) throws(Aria2Error) -> DownloadRequest.Destination {
+        let folder = try folder(options["dir"], roots)
+        guard let out = options["out"], !out.isEmpty else { return .folder(path: folder) }
+        guard let roots else { return .file(path: FilePaths.join(folder, out)) }
+        let parts = out.split(separator: "/").filter { $0 != "." }
+        guard let name = parts.last, !out.hasPrefix("/"), !out.hasSuffix("/"), !parts.contains("..") else {
+            throw Aria2Error(.createFailed, "The path in 'out' leads out of its folder.")
+        }
+        let below = parts.dropLast().joined(separator: "/")
+        let inside = try confined(below.isEmpty ? folder : FilePaths.join(folder, below), roots)
+        return .file(path: FilePaths.join(inside, String(name)))
+    }
+
+    private static func folder(_ dir: String?, _ roots: AllowedFolders?) throws(Aria2Error) -> String {
+        if let roots { return try confined(dir, roots) }
+        guard let dir, !dir.isEmpty else { return "." }
+        return dir
+    }
+
+    private static func confined(_ path: String?, _ roots: AllowedFolders) throws(Aria2Error) -> String {
+        do throws(Problem) { return try roots.folder(path) } catch {
+            throw Aria2Error(.folderFailed, error.detail)
+        }
+    }
+
+    /// What aria2 does with a taken name, from the most to the least that it allows.
+    private static func conflictPolicy(_ options: Aria2Options) -> DownloadRequest.ConflictPolicy {
+        if options.flag("allow-overwrite") { return .overwrite }
+        if options.flag("continue") || options.flag("conditional-get") { return .skip }
+        return options.flag("auto-file-renaming") ? .rename : .fail
+    }
+
+    private static func checksum(_ text: String?) throws(Aria2Error) -> DownloadRequest.Checksum? {
+        guard let text, let equals = text.firstIndex(of: "=") else { return nil }
+        do throws(DownloadError) {
+            return try DownloadRequest.Checksum("\(text[..<equals]):\(text[text.index(after: equals)...])")
+        } catch { throw Aria2Error(.badOption, error.message) }
+    }
+}
+
+// MARK: - Header fields
+
+extension Aria2Request {
+    private static func headers(
+        _ options: Aria2Options,
+        uri: String,
+        _ url: SpelledURL
+    ) throws(Aria2Error) -> [HeaderField] {
+        // aria2 sends a field without a colon as it is; no server understands that.
+        var fields = options.list("header").compactMap { HeaderField($0) }
+        let given = Set(fields.map { $0.name.lowercased() })
+        func add(_ name: String, _ value: String?) {
+            guard let value, !value.isEmpty, !given.contains(name.lowercased()), let field = HeaderField(name, value)
+            else {
+                return
+            }
+            fields.append(field)
+        }
+        add("User-Agent", options["user-agent"])
+        add("Referer", options["referer"] == "*" ? uri : options["referer"])
+        if options.flag("http-no-cache") {
+            add("Cache-Control", "no-cache")
+            add("Pragma", "no-cache")
+        }
+        if url.url.user == nil, let user = options["http-user"], !user.isEmpty {
+            let pair = Data("\(user):\(options["http-passwd"] ?? "")".utf8)
+            add("Authorization", "Basic " + pair.base64EncodedString())
+        }
+        return fields
+    }
+}
