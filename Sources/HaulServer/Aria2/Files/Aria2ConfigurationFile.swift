@@ -29,7 +29,8 @@ package struct Aria2ConfigurationFile: Sendable, Equatable {
         }
     }
 
-    /// Where aria2 looks: `~/.aria2/aria2.conf`, and `aria2/aria2.conf` in `$XDG_CONFIG_HOME` or `~/.config` where that is not there.
+    /// Where aria2 looks: `~/.aria2/aria2.conf`; where that is not there, `aria2/aria2.conf` in `$XDG_CONFIG_HOME` or
+    /// `~/.config`.
     ///
     /// - Parameter exists: whether there is a file.
     package static func path(

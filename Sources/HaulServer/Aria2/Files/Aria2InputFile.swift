@@ -1,7 +1,7 @@
 package import Foundation
 
-/// aria2's input files, which are its session files as well: a line of URIs separated by tabs is a download, and lines after it that
-/// begin with a blank are its options.
+/// aria2's input files, which are its session files as well: a line of URIs separated by tabs is a download, and lines
+/// after it that begin with a blank are its options.
 package struct Aria2InputFile: Sendable, Equatable {
     package private(set) var requests: [Aria2Request] = []
     /// Lines that name no option of aria2; it warns about them and goes on.

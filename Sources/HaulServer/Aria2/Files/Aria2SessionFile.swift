@@ -1,5 +1,4 @@
 package import Foundation
-internal import HaulKit
 
 /// Writes what aria2's `--save-session` writes: an input file of downloads that are not complete.
 package struct Aria2SessionFile: Sendable {
@@ -53,7 +52,8 @@ package struct Aria2SessionFile: Sendable {
         return data
     }
 
-    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it: it holds URLs and header fields.
+    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it: it holds URLs and
+    /// header fields.
     package static func write(_ data: Data, to path: String) throws(Aria2Error) {
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import HaulKit
 
 /// A file of text that a person or another program wrote: bounded, and its lines as bytes.
 enum Aria2TextFile {

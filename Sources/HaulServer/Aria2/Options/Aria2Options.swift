@@ -6,7 +6,8 @@ package struct Aria2Options: Sendable, Equatable, Codable {
     /// No values.
     package init() {}
 
-    /// Takes over what ``encode(to:)`` wrote. Names that are unknown now, and values that are no longer taken, are left out.
+    /// Takes over what ``encode(to:)`` wrote. Names that are unknown now, and values that are no longer taken, are left
+    /// out.
     package init(from decoder: any Decoder) throws {
         let stored = try decoder.singleValueContainer().decode([String: [String]].self)
         for (name, list) in stored {

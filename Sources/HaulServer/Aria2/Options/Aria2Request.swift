@@ -24,11 +24,11 @@ package struct Aria2Request: Sendable, Equatable {
     /// - Throws: no usable URI, a path outside `roots`, a checksum of an algorithm that Haul does not have.
     package func downloadRequest(global: Aria2Options, roots: AllowedFolders?) throws(Aria2Error) -> DownloadRequest {
         let options = options.over(global)
-        let urls = try Self.usable(uris)
-        guard let url = urls.first else { throw Aria2Error(.unknown, "URI is not provided.") }
-        var request = DownloadRequest(url, to: try Self.destination(options, roots))
-        request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
-        request.headers = try Self.headers(options, uri: uris.first ?? "", url)
+        let usable = try Self.usable(uris)
+        guard let first = usable.first else { throw Aria2Error(.unknown, "No URI to download.") }
+        var request = try Self.request(first, to: try Self.destination(options, roots))
+        request.mirrors = usable.dropFirst().enumerated().map { Metalink.Source($1.url, priority: $0 + 1) }
+        request.headers = Self.headers(options, first)
         request.checksum = try Self.checksum(options["checksum"])
         request.bytesPerSecond = options.limit("max-download-limit")
         request.setsModificationTime = options.flag("remote-time")
@@ -40,17 +40,28 @@ package struct Aria2Request: Sendable, Equatable {
         return request
     }
 
+    /// A URI, and what it means.
+    private typealias Usable = (text: String, url: URL)
+
     /// URIs that can be downloaded from. aria2 leaves out what it does not know, and complains when nothing is left.
-    private static func usable(_ uris: [String]) throws(Aria2Error) -> [SpelledURL] {
-        var usable: [SpelledURL] = []
+    private static func usable(_ uris: [String]) throws(Aria2Error) -> [Usable] {
+        var usable: [Usable] = []
         for uri in uris.prefix(mostSources) where isPossible(uri) {
-            do throws(DownloadError) { usable.append(try SpelledURL(uri)) } catch { continue }
+            do throws(DownloadError) { usable.append((uri, try uri.downloadURL())) } catch { continue }
         }
         guard usable.isEmpty, let first = uris.first else { return usable }
-        throw Aria2Error(
-            .unknown,
-            "Unrecognized URI or unsupported protocol: \(VisibleText.line(String(first.prefix(200))))"
-        )
+        let text = HostCheck.printable(first)
+        throw Aria2Error(.unknown, "Unrecognized URI or unsupported protocol: \(text)")
+    }
+
+    /// From the text, which keeps how the URI is spelled.
+    private static func request(
+        _ uri: Usable,
+        to destination: DownloadRequest.Destination
+    ) throws(Aria2Error) -> DownloadRequest {
+        do throws(DownloadError) { return try DownloadRequest(uri.text, to: destination) } catch {
+            throw Aria2Error(error)
+        }
     }
 
     private static func isPossible(_ uri: String) -> Bool {
@@ -65,14 +76,14 @@ package struct Aria2Request: Sendable, Equatable {
     ) throws(Aria2Error) -> DownloadRequest.Destination {
         let folder = try folder(options["dir"], roots)
         guard let out = options["out"], !out.isEmpty else { return .folder(path: folder) }
-        guard let roots else { return .file(path: FilePaths.join(folder, out)) }
+        guard let roots else { return .file(path: Self.join(folder, out)) }
         let parts = out.split(separator: "/").filter { $0 != "." }
         guard let name = parts.last, !out.hasPrefix("/"), !out.hasSuffix("/"), !parts.contains("..") else {
             throw Aria2Error(.createFailed, "The path in 'out' leads out of its folder.")
         }
         let below = parts.dropLast().joined(separator: "/")
-        let inside = try confined(below.isEmpty ? folder : FilePaths.join(folder, below), roots)
-        return .file(path: FilePaths.join(inside, String(name)))
+        let inside = try confined(below.isEmpty ? folder : Self.join(folder, below), roots)
+        return .file(path: Self.join(inside, String(name)))
     }
 
     private static func folder(_ dir: String?, _ roots: AllowedFolders?) throws(Aria2Error) -> String {
@@ -85,6 +96,10 @@ package struct Aria2Request: Sendable, Equatable {
         do throws(Problem) { return try roots.folder(path) } catch {
             throw Aria2Error(.folderFailed, error.detail)
         }
+    }
+
+    private static func join(_ folder: String, _ name: String) -> String {
+        folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
     /// What aria2 does with a taken name, from the most to the least that it allows.
@@ -105,11 +120,7 @@ package struct Aria2Request: Sendable, Equatable {
 // MARK: - Header fields
 
 extension Aria2Request {
-    private static func headers(
-        _ options: Aria2Options,
-        uri: String,
-        _ url: SpelledURL
-    ) throws(Aria2Error) -> [HeaderField] {
+    private static func headers(_ options: Aria2Options, _ uri: Usable) -> [HeaderField] {
         // aria2 sends a field without a colon as it is; no server understands that.
         var fields = options.list("header").compactMap { HeaderField($0) }
         let given = Set(fields.map { $0.name.lowercased() })
@@ -121,12 +132,12 @@ extension Aria2Request {
             fields.append(field)
         }
         add("User-Agent", options["user-agent"])
-        add("Referer", options["referer"] == "*" ? uri : options["referer"])
+        add("Referer", options["referer"] == "*" ? uri.text : options["referer"])
         if options.flag("http-no-cache") {
             add("Cache-Control", "no-cache")
             add("Pragma", "no-cache")
         }
-        if url.url.user == nil, let user = options["http-user"], !user.isEmpty {
+        if uri.url.user == nil, let user = options["http-user"], !user.isEmpty {
             let pair = Data("\(user):\(options["http-passwd"] ?? "")".utf8)
             add("Authorization", "Basic " + pair.base64EncodedString())
         }

@@ -105,7 +105,7 @@ extension Aria2Options {
         options.merge(global)
         if options["netrc-path"] == nil {
             // A path has no limits that a text option would not take.
-            try? options.set("netrc-path", HomeFolder.path(".netrc"))
+            try? options.set("netrc-path", NSHomeDirectory() + "/.netrc")
         }
         return options
     }

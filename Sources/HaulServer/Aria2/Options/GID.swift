@@ -1,3 +1,4 @@
+internal import Foundation
 package import HaulKit
 
 /// aria2's name of a download: a number above zero, written as 16 hexadecimal digits.
@@ -23,7 +24,7 @@ package struct GID: Sendable, Hashable, Codable, CustomStringConvertible {
         let bytes = id.rawValue.uuid
         let half = [bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15]
             .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // The variant bits of a UUID (RFC 9562 §4.1) are in this half, so that it is zero only in a UUID from elsewhere.
+        // The variant bits of a UUID (RFC 9562 §4.1) are in this half: it is zero only in a UUID from elsewhere.
         self.init(nonZero: half == 0 ? 1 : half)
     }
 
