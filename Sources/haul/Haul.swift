@@ -30,6 +30,7 @@ struct Haul: AsyncParsableCommand {
     static func main() async {
         StandardStreams.prepare()
         Interruption.watch()
+        if let words = Aria2Command.words(CommandLine.arguments) { await Aria2Command.main(words) }
         do {
             var command = try await parsed()
             if var command = command as? any AsyncParsableCommand {

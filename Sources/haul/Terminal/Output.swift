@@ -6,6 +6,10 @@ enum Output {
     static func result(_ line: String, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         writers.output.put(line + "\n", to: STDOUT_FILENO, importance, of: id)
     }
+    /// To standard output or standard error, as it stands.
+    static func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end) {
+        (descriptor == STDOUT_FILENO ? writers.output : writers.error).put(text, to: descriptor, importance)
+    }
     static func error(_ sentence: String) { write("haul: \(VisibleText.line(sentence))\n") }
     static func note(_ line: String, _ importance: OutputQueue.Importance = .end) {
         write(VisibleText.line(line) + "\n", importance)

@@ -1,0 +1,171 @@
+import Foundation
+import HaulKit
+import HaulServer
+import Synchronization
+
+/// Follows downloads on the console: messages, the line of progress, summaries, and at the end the table of results.
+final class Aria2Console: Sendable {
+    private struct State {
+        var running: [DownloadID: Aria2Readout.Row] = [:]
+        var order: [DownloadID] = []
+        /// When a download first received, and what it had by then.
+        var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
+        var results = Aria2Results()
+        /// When the last summary was printed.
+        var summarised = ContinuousClock.now
+    }
+
+    let log: Aria2Log
+    private let readout: Aria2Readout
+    private let summaryInterval: Duration?
+    private let showsReadout: Bool
+    private let cutsReadout: Bool
+    /// How ended downloads are listed; `hide` for not at all.
+    private let form: String
+    /// Most results that are listed at the end.
+    private let mostResults: Int
+    private let state = Mutex(State())
+
+    init(_ options: Aria2Options, _ log: Aria2Log) {
+        self.log = log
+        readout = Aria2Readout(isHumanReadable: options["human-readable"] != "false")
+        let seconds = options.number("summary-interval") ?? 60
+        summaryInterval = seconds > 0 ? .seconds(seconds) : nil
+        showsReadout = !log.isQuiet && options["show-console-readout"] != "false" && isatty(log.descriptor) == 1
+        cutsReadout = options["truncate-console-readout"] != "false"
+        form = options["download-result"] ?? "default"
+        mostResults = Int(clamping: options.number("max-download-result") ?? 1000)
+    }
+
+    var status: Aria2ExitStatus { state.withLock { $0.results.status } }
+
+    func changed(_ snapshot: DownloadSnapshot, _ gid: GID) {
+        state.withLock { state in
+            switch snapshot.state {
+            case .connecting, .transferring, .waiting, .verifying:
+                if state.running[snapshot.id] == nil {
+                    state.order.append(snapshot.id)
+                    state.running[snapshot.id] = Aria2Readout.Row(gid: gid)
+                }
+                if snapshot.state == .transferring, state.started[snapshot.id] == nil {
+                    state.started[snapshot.id] = (.now, snapshot.receivedBytes)
+                }
+                update(snapshot, &state)
+            case .queued, .paused: leave(snapshot.id, &state)
+            case .completed, .failed, .cancelled: break
+            }
+        }
+    }
+
+    func progressed(_ snapshot: DownloadSnapshot) { state.withLock { update(snapshot, &$0) } }
+
+    private func update(_ snapshot: DownloadSnapshot, _ state: inout State) {
+        guard var row = state.running[snapshot.id] else { return }
+        row.received = snapshot.receivedBytes
+        row.total = snapshot.totalBytes
+        row.connections = snapshot.connections.count
+        row.speed = snapshot.bytesPerSecond
+        row.path = snapshot.path
+        row.uri = snapshot.url.messageText
+        row.isVerifying = snapshot.state == .verifying
+        state.running[snapshot.id] = row
+    }
+
+    private func leave(_ id: DownloadID, _ state: inout State) {
+        if state.running.removeValue(forKey: id) != nil { state.order.removeAll { $0 == id } }
+    }
+
+    func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome, _ gid: GID) {
+        let started = state.withLock { state in
+            leave(snapshot.id, &state)
+            return state.started.removeValue(forKey: snapshot.id)
+        }
+        let place = snapshot.path ?? snapshot.url.messageText
+        var row = Aria2Results.Row(gid: gid, status: .complete, received: snapshot.receivedBytes, place: place)
+        row.total = snapshot.totalBytes
+        if let started {
+            row.speed = Self.speed(snapshot.receivedBytes - started.bytes, since: started.at)
+        }
+        switch outcome {
+        case .completed(let completed):
+            row.place = completed.path
+            row.received = completed.bytes
+            row.total = completed.bytes
+            if completed.alreadyExisted {
+                log.write(.notice, "GID#\(gid) - Download has already completed: \(completed.path)")
+            }
+            log.write(.notice, "Download complete: \(completed.path)")
+        case .failed(let error) where error.code == .shutDown: row.status = .unfinished
+        case .failed(let error):
+            let status = Aria2ExitStatus(error)
+            row.status = .failed(status)
+            failed(status, error.description, uri: snapshot.url.messageText)
+            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path ?? "")")
+        case .cancelled: row.status = .removed
+        }
+        if row.status == .unfinished {
+            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path ?? "")")
+        }
+        state.withLock { $0.results.add(row) }
+    }
+
+    /// A download that could not be added.
+    func refused(_ error: Aria2Error, uri: String, _ gid: GID) {
+        failed(error.code, error.message, uri: URL.cut(uri))
+        state.withLock { $0.results.add(.init(gid: gid, status: .failed(error.code), place: URL.cut(uri))) }
+    }
+
+    /// A file that is there, of a dry run.
+    func found(_ file: ResourceDescription, _ request: DownloadRequest, _ gid: GID) {
+        let path =
+            switch request.destination {
+            case .file(let path): path
+            case .folder(let folder): FilePaths.join(folder, file.fileName)
+            }
+        log.write(.notice, "Download complete: \(path)")
+        var row = Aria2Results.Row(gid: gid, status: .complete, speed: 0, place: path)
+        row.total = file.totalBytes
+        state.withLock { $0.results.add(row) }
+    }
+
+    private func failed(_ status: Aria2ExitStatus, _ message: String, uri: String) {
+        log.write(.error, "Download aborted. URI=\(uri)\n  -> errorCode=\(status.rawValue) \(message)")
+    }
+
+    /// Bytes per second; a file that came at once was as long in coming as a clock can tell.
+    static func speed(_ bytes: Int64, since start: ContinuousClock.Instant) -> Int64 {
+        let seconds = max(0.001, start.duration(to: .now) / .seconds(1))
+        return Int64(max(0, min(Double(bytes) / seconds, 1e18)))
+    }
+
+    /// Shows the running downloads once a second, until the task is cancelled.
+    func show() async {
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            let (rows, isDue) = state.withLock { state in
+                let now = ContinuousClock.now
+                let isDue = summaryInterval.map { state.summarised.duration(to: now) >= $0 } ?? false
+                if isDue { state.summarised = now }
+                return (state.order.compactMap { state.running[$0] }, isDue)
+            }
+            guard !rows.isEmpty else { continue }
+            if isDue { log.printed(readout.summary(rows, at: Aria2Log.stamp("%a %b %e %H:%M:%S %Y"))) }
+            if showsReadout {
+                let text = readout.lines(rows)
+                log.readout(cutsReadout ? String(text.prefix(max(0, columns - 1))) : text)
+            }
+        }
+    }
+
+    private var columns: Int {
+        var size = winsize()
+        guard ioctl(log.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// Prints the table of results.
+    func finish() {
+        let results = state.withLock { $0.results }
+        log.printed(results.table(form: form, readout, isColoured: log.isColoured, atMost: mostResults))
+    }
+}

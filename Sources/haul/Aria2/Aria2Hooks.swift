@@ -1,0 +1,76 @@
+import CHaulSystem
+import Foundation
+import HaulKit
+import HaulServer
+
+/// aria2's `--on-download-…` programs: called with GID, number of files and path.
+struct Aria2Hooks: Sendable {
+    enum Event: String, Sendable {
+        case start = "on-download-start"
+        case pause = "on-download-pause"
+        case stop = "on-download-stop"
+        case complete = "on-download-complete"
+        case error = "on-download-error"
+    }
+
+    private let programs: [String: String]
+    private let log: Aria2Log
+
+    init(_ options: Aria2Options, _ log: Aria2Log) {
+        self.log = log
+        let events = [Event.start, .pause, .stop, .complete, .error].map(\.rawValue)
+        programs = events.reduce(into: [:]) { programs, name in
+            if let program = options[name], !program.isEmpty { programs[name] = program }
+        }
+    }
+
+    var isEmpty: Bool { programs.isEmpty }
+
+    /// Starts the program of an event and does not wait for it. An end without a program of its own is a stop.
+    func run(_ event: Event, _ gid: GID, path: String?) {
+        var program = programs[event.rawValue]
+        if program == nil, event == .complete || event == .error { program = programs[Event.stop.rawValue] }
+        guard let program else { return }
+        let words = [gid.description, path == nil ? "0" : "1", path ?? ""]
+        guard let file = Self.found(program, ProcessInfo.processInfo.environment["PATH"]) else {
+            log.write(.error, "There is no program \(program) for \(event.rawValue).")
+            return
+        }
+        let code = Self.spawn(file, words)
+        if code != 0 { log.write(.error, "\(program) cannot be run: \(String(cString: strerror(code)))") }
+    }
+
+    /// The program of a name: as it is where it has a slash, else in one of the folders of `PATH`.
+    static func found(_ program: String, _ path: String?) -> String? {
+        if program.contains("/") { return program }
+        return (path ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").map { "\($0)/\(program)" }
+            .first { access($0, X_OK) == 0 }
+    }
+
+    /// The program prints where this process does.
+    private static func spawn(_ path: String, _ words: [String]) -> Int32 {
+        let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
+        var process: Int32 = 0
+        let outputs = [STDOUT_FILENO, STDERR_FILENO]
+        let code = withPointers([path] + words) { words in
+            withPointers(environment) { haul_spawn(path, words, $0, outputs, &process) }
+        }
+        guard code == 0 else { return code }
+        // Without a thread that waits for it, its number is taken until this process ends: no harm for a few.
+        _ = DetachedThread.start { [process] in
+            _ = haul_await_end(process)
+            _ = haul_reap(process)
+        }
+        return 0
+    }
+
+    /// Calls `body` with a list of C strings that ends with a null pointer.
+    private static func withPointers<Value>(
+        _ texts: [String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+    ) -> Value {
+        let pointers = texts.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}

@@ -1,0 +1,109 @@
+import CHaulSystem
+import Foundation
+import HaulDesktop
+import HaulKit
+import HaulServer
+import NIOCore
+
+/// One `aria2c` from opening its store to its exit status.
+struct Aria2Process: Sendable {
+    let settings: Aria2Settings
+    let log: Aria2Log
+    let console: Aria2Console
+    let hooks: Aria2Hooks
+
+    init(_ settings: Aria2Settings) {
+        self.settings = settings
+        log = Aria2Log(settings.global)
+        console = Aria2Console(settings.global, log)
+        hooks = Aria2Hooks(settings.global, log)
+    }
+
+    func run() async -> Aria2ExitStatus {
+        haul_keep_freed_memory()
+        for warning in settings.warnings { log.write(.warn, warning) }
+        do {
+            return try await open()
+        } catch let error as DownloadError {
+            Output.write("\(VisibleText.line(error.description))\n")
+            return Aria2ExitStatus(error)
+        } catch let error as Aria2OptionError {
+            Output.write("\(error.message)\n  -> \(error.detail)\n")
+            return .badOption
+        } catch {
+            Output.write("\(VisibleText.line((error as? Complaint)?.sentence ?? "\(error)"))\n")
+            return .unknown
+        }
+    }
+
+    private func open() async throws -> Aria2ExitStatus {
+        let downloader = try await Downloader(try configuration())
+        if let damaged = downloader.quarantinedStore {
+            log.write(.warn, "The store was damaged and is now \(damaged). Its downloads are no longer known.")
+        }
+        // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await console.show() }
+            group.addTask { await awaitStop() }
+            await work(downloader)
+            group.cancelAll()
+        }
+        await downloader.shutDown()
+        saveCookies(downloader)
+        Interruption.end()
+        console.finish()
+        return console.status
+    }
+
+    private func work(_ downloader: Downloader) async {
+        Interruption.stop { await downloader.shutDown() }
+        if settings.global.flag("dry-run") {
+            await Aria2DryRun(downloader: downloader, settings: settings, console: console).run()
+        } else {
+            await Aria2Run(downloader: downloader, settings: settings, console: console, hooks: hooks).run()
+        }
+    }
+
+    private func configuration() throws -> Downloader.Configuration {
+        var configuration = Downloader.Configuration()
+        configuration.storage.restoration = .onRequest
+        configuration.storage.waitsForSpace = false
+        configuration.storage.onStoreWait = { [log] in
+            log.write(.warn, "Another program has locked the store \($0). Waiting for it.")
+        }
+        configuration.network.waitsForNetwork = false
+        configuration.useDesktopServices()
+        try configuration.apply(aria2: settings.global)
+        try configuration.network.binding?.check()
+        let loops = try DescriptorLimit.prepare(
+            downloads: configuration.queue.maxConcurrentDownloads,
+            connections: configuration.connections.maxPerDownload
+        )
+        NIOSingletons.groupLoopCountSuggestion = loops
+        configuration.network.eventLoops = loops
+        return configuration
+    }
+
+    /// `--stop` and `--stop-with-process`: as the first Ctrl-C.
+    private func awaitStop() async {
+        let deadline = settings.global.limit("stop").map { ContinuousClock.now + .seconds($0) }
+        let process = settings.global.limit("stop-with-process").flatMap { Int32(exactly: $0) }
+        guard deadline != nil || process != nil else { return }
+        while true {
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            let hasEnded = process.map { kill($0, 0) != 0 && errno == ESRCH } ?? false
+            if hasEnded || deadline.map({ .now >= $0 }) ?? false {
+                kill(getpid(), SIGTERM)
+                return
+            }
+        }
+    }
+
+    private func saveCookies(_ downloader: Downloader) {
+        guard let path = settings.global["save-cookies"], !path.isEmpty else { return }
+        do throws(Aria2Error) {
+            try Aria2SessionFile.write(Data(downloader.cookies.netscape().utf8), to: path)
+        } catch { log.write(.error, "Failed to save cookies to '\(path)'.") }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HaulKit
+import HaulServer
+
+/// How downloads ended: aria2's table, and its exit status.
+struct Aria2Results: Sendable {
+    struct Row: Sendable, Equatable {
+        enum Status: Sendable, Equatable {
+            case complete
+            case failed(Aria2ExitStatus)
+            /// Not ended when the process was.
+            case unfinished
+            case removed
+        }
+
+        var gid: GID
+        var status: Status
+        /// Bytes per second on average; nil where it never began.
+        var speed: Int64?
+        var received: Int64 = 0
+        var total: Int64?
+        /// The path, or the URI where no name is known.
+        var place: String
+    }
+
+    private(set) var rows: [Row] = []
+    /// The last that failed, in the order in which they ended.
+    private(set) var lastFailure: Aria2ExitStatus?
+
+    mutating func add(_ row: Row) {
+        rows.append(row)
+        if case .failed(let status) = row.status { lastFailure = status }
+    }
+
+    /// 0 when all are complete; else the last failure, else 7 where some were left unfinished.
+    var status: Aria2ExitStatus {
+        if let lastFailure { return lastFailure }
+        return rows.contains { $0.status == .unfinished } ? .unfinished : .complete
+    }
+
+    private static let legend: [(mark: String, text: String)] = [
+        ("OK", "download completed."), ("ERR", "error occurred."), ("INPR", "download in-progress."),
+        ("RM", "download removed."),
+    ]
+
+    private static func mark(_ status: Row.Status) -> String {
+        switch status {
+        case .complete: "OK"
+        case .failed: "ERR"
+        case .unfinished: "INPR"
+        case .removed: "RM"
+        }
+    }
+
+    private static let colours = [
+        "OK": "\u{1B}[1;32m", "ERR": "\u{1B}[1;31m", "INPR": "\u{1B}[1;34m", "RM": "\u{1B}[1m",
+    ]
+
+    /// The table at the end; empty without downloads.
+    ///
+    /// - Parameter form: that of `--download-result`: `default`, `full` or `hide`.
+    func table(form: String, _ readout: Aria2Readout, isColoured: Bool, atMost most: Int = .max) -> String {
+        guard form != "hide", !rows.isEmpty else { return "" }
+        let isFull = form == "full"
+        let percentHead = isFull ? "  %|" : ""
+        let rule = "======+====+===========+" + (isFull ? "===+" : "")
+        var text = "\nDownload Results:\ngid   |stat|avg speed  |\(percentHead)path/URI\n"
+        text += rule + String(repeating: "=", count: 79 - rule.count) + "\n"
+        for row in rows.suffix(max(0, most)) { text += line(row, isFull, readout, isColoured) + "\n" }
+        let present = Set(rows.map { Self.mark($0.status) })
+        text += "\nStatus Legend:\n"
+        text += Self.legend.filter { present.contains($0.mark) }.map { "(\($0.mark)):\($0.text)" }.joined() + "\n"
+        if !present.isSubset(of: ["OK", "RM"]) {
+            text += "\nThe same command again resumes what is not complete.\n"
+        }
+        return text
+    }
+
+    private func line(_ row: Row, _ isFull: Bool, _ readout: Aria2Readout, _ isColoured: Bool) -> String {
+        let mark = Self.mark(row.status)
+        let padded = mark + String(repeating: " ", count: 4 - mark.count)
+        let status = isColoured ? "\(Self.colours[mark] ?? "")\(mark)\u{1B}[0m\(padded.dropFirst(mark.count))" : padded
+        let speed = row.speed.map { readout.bytes($0) + "/s" } ?? "n/a"
+        var text = "\(row.gid.abbreviated)|\(status)|\(Self.right(speed, 11))|"
+        if isFull {
+            let percent = row.total.map { "\(Aria2Readout.percent(row.received, of: $0))" } ?? "-"
+            text += Self.right(percent, 3) + "|"
+        }
+        return text + VisibleText.line(row.place)
+    }
+
+    private static func right(_ text: String, _ columns: Int) -> String {
+        String(repeating: " ", count: max(0, columns - text.count)) + text
+    }
+}

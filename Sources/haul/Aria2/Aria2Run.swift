@@ -1,0 +1,151 @@
+import Foundation
+import HaulKit
+import HaulServer
+
+/// Downloads what a command line and an input file name, and ends.
+struct Aria2Run: Sendable {
+    let downloader: Downloader
+    let settings: Aria2Settings
+    let console: Aria2Console
+    let hooks: Aria2Hooks
+
+    /// Requests that are added in one transaction.
+    private static let addedTogether = 256
+
+    /// A download of a request, with what a session file says of it.
+    private struct Item: Sendable {
+        let request: Aria2Request
+        let gid: GID
+        let download: Download
+    }
+
+    func run() async {
+        console.log.write(.notice, "Downloading \(settings.requests.count) item(s)")
+        let saver = SessionSaver(settings.global)
+        await downloader.expectMoreDownloads(true)
+        await withTaskGroup(of: Void.self) { group in
+            let limit = max(1024, 4 * Int(clamping: settings.global.number("max-concurrent-downloads") ?? 5))
+            var followed = 0
+            var rest = settings.requests[...]
+            while !rest.isEmpty, !Interruption.hasHappened {
+                let part = rest.prefix(Self.addedTogether)
+                rest = rest.dropFirst(part.count)
+                for item in await add(Array(part)) {
+                    followed += 1
+                    await saver.add(item.gid, item.request)
+                    group.addTask { await saver.ended(item.gid, await follow(item)) }
+                }
+                while followed > limit, await group.next() != nil { followed -= 1 }
+            }
+            await downloader.expectMoreDownloads(false)
+            if let interval = settings.global.limit("save-session-interval"), saver.isWanted {
+                let saving = Task { await saver.save(each: .seconds(interval), console.log) }
+                await group.waitForAll()
+                saving.cancel()
+            }
+        }
+        await saver.save(console.log)
+    }
+
+    private func add(_ requests: [Aria2Request]) async -> [Item] {
+        var possible: [(request: Aria2Request, gid: GID?)] = []
+        var made: [DownloadRequest] = []
+        for request in requests {
+            let gid = request.options["gid"].flatMap { GID($0) }
+            do throws(Aria2Error) {
+                made.append(try request.downloadRequest(global: settings.global, roots: nil))
+                possible.append((request, gid))
+            } catch { refused(request, gid, error) }
+        }
+        var items: [Item] = []
+        var seen: Set<DownloadID> = []
+        for (one, result) in zip(possible, await downloader.add(made)) {
+            switch result {
+            // The same URI twice is one download.
+            case .success(let download) where !seen.insert(download.id).inserted: break
+            case .success(let download):
+                items.append(Item(request: one.request, gid: one.gid ?? GID(download.id), download: download))
+            case .failure(let error) where error.code == .shutDown: break
+            case .failure(let error): refused(one.request, one.gid, Aria2Error(error))
+            }
+        }
+        return items
+    }
+
+    private func refused(_ request: Aria2Request, _ gid: GID?, _ error: Aria2Error) {
+        console.refused(error, uri: request.uris.first ?? "", gid ?? .random())
+    }
+
+    private func follow(_ item: Item) async -> DownloadOutcome {
+        var hasStarted = false
+        for await event in item.download.events {
+            switch event {
+            case .changed(let snapshot):
+                console.changed(snapshot, item.gid)
+                if !hasStarted, snapshot.state == .connecting || snapshot.state == .transferring {
+                    hasStarted = true
+                    hooks.run(.start, item.gid, path: snapshot.path)
+                }
+            case .progressed(let snapshot): console.progressed(snapshot)
+            case .ended(let outcome):
+                let snapshot = item.download.snapshot
+                console.ended(snapshot, outcome, item.gid)
+                switch outcome {
+                case .completed(let completed): hooks.run(.complete, item.gid, path: completed.path)
+                case .failed(let error) where error.code == .shutDown: hooks.run(.stop, item.gid, path: snapshot.path)
+                case .failed: hooks.run(.error, item.gid, path: snapshot.path)
+                case .cancelled: hooks.run(.stop, item.gid, path: snapshot.path)
+                }
+                return outcome
+            }
+        }
+        return .cancelled
+    }
+}
+
+/// Writes the session file of a run.
+private actor SessionSaver {
+    nonisolated let isWanted: Bool
+    private let path: String
+    private let savesNotFound: Bool
+    private var rows: [GID: Aria2SessionFile.Row] = [:]
+    private var order: [GID] = []
+
+    init(_ options: Aria2Options) {
+        path = options["save-session"] ?? ""
+        isWanted = !path.isEmpty
+        savesNotFound = options["save-not-found"] != "false"
+    }
+
+    func add(_ gid: GID, _ request: Aria2Request) {
+        guard isWanted else { return }
+        if rows[gid] == nil { order.append(gid) }
+        rows[gid] = .init(gid: gid, uris: request.uris, options: request.options, status: .waiting)
+    }
+
+    func ended(_ gid: GID, _ outcome: DownloadOutcome) {
+        rows[gid]?.status =
+            switch outcome {
+            case .completed: .complete
+            case .failed(let error) where error.code == .shutDown: .waiting
+            case .failed(let error): .failed(Aria2ExitStatus(error))
+            case .cancelled: .removed
+            }
+    }
+
+    func save(each interval: Duration, _ log: Aria2Log) async {
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: interval) } catch { return }
+            save(log)
+        }
+    }
+
+    func save(_ log: Aria2Log) {
+        guard isWanted else { return }
+        let data = Aria2SessionFile.contents(order.compactMap { rows[$0] }, savesNotFound: savesNotFound)
+        do throws(Aria2Error) {
+            try Aria2SessionFile.write(data, to: path)
+            log.write(.notice, "Serialized session to '\(path)' successfully.")
+        } catch { log.write(.error, error.message) }
+    }
+}

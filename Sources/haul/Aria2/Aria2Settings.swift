@@ -1,0 +1,148 @@
+import Foundation
+import HaulKit
+import HaulServer
+
+/// What one `aria2c` is to do: its command line, the environment and the configuration file, and the downloads that
+/// they name.
+struct Aria2Settings {
+    /// Why it cannot begin.
+    struct Failure: Error {
+        let sentence: String
+        let status: Aria2ExitStatus
+        var isAboutUsage = false
+        var option: String?
+    }
+
+    private(set) var global = Aria2Options()
+    private(set) var requests: [Aria2Request] = []
+    /// What is printed as warnings when the console is there.
+    private(set) var warnings: [String] = []
+    private(set) var roots: [String] = []
+
+    init(_ line: Aria2CommandLine, environment: [String: String]) throws(Failure) {
+        roots = line.roots
+        global = try Self.configured(line, environment, &warnings)
+        for name in ["http", "https", "all"] {
+            guard let proxy = environment["\(name)_proxy"], !proxy.isEmpty else { continue }
+            do throws(Aria2OptionError) { try global.set("\(name)-proxy", proxy) } catch {
+                warnings.append("The variable \(name)_proxy is ignored: \(error.detail)")
+            }
+        }
+        if let hosts = environment["no_proxy"], !hosts.isEmpty { try set("no-proxy", hosts) }
+        global.merge(line.options)
+        if global["dir"] == nil { try set("dir", FileManager.default.currentDirectoryPath) }
+        if global["conf-path"] == nil { try set("conf-path", Self.standardPath(environment)) }
+        if global["netrc-path"] == nil { try set("netrc-path", HomeFolder.path(".netrc", environment)) }
+        try refuseWhatIsMissing()
+        requests = try named(line.arguments) + listed()
+        guard !requests.isEmpty || servesRPC || global["input-file"] != nil else {
+            throw Failure(sentence: "Specify at least one URL.", status: .unknown, isAboutUsage: true)
+        }
+    }
+
+    var servesRPC: Bool { global.flag("enable-rpc") }
+
+    private mutating func set(_ name: String, _ value: String) throws(Failure) {
+        do throws(Aria2OptionError) { try global.set(name, value) } catch { throw Self.failure(error) }
+    }
+
+    static func failure(_ error: Aria2OptionError) -> Failure {
+        Failure(sentence: "\(error.message)\n  -> \(error.detail)", status: .badOption, option: error.option)
+    }
+
+    // MARK: Configuration file
+
+    private static func standardPath(_ environment: [String: String]) -> String {
+        Aria2ConfigurationFile.path(home: HomeFolder.path(environment), environment: environment) {
+            FileManager.default.fileExists(atPath: $0)
+        }
+    }
+
+    private static func configured(
+        _ line: Aria2CommandLine,
+        _ environment: [String: String],
+        _ warnings: inout [String]
+    ) throws(Failure) -> Aria2Options {
+        if line.options.flag("no-conf") { return Aria2Options() }
+        let path = line.options["conf-path"] ?? standardPath(environment)
+        guard FileManager.default.fileExists(atPath: path) else {
+            guard line.options["conf-path"] != nil else { return Aria2Options() }
+            throw Failure(sentence: "Configuration file \(path) is not found.", status: .unknown, isAboutUsage: true)
+        }
+        do throws(Aria2Error) {
+            let file = try Aria2ConfigurationFile(path: path)
+            warnings += file.unknownOptions.map { "Unknown option: \($0)" }
+            return file.options
+        } catch {
+            throw Failure(sentence: "Parse error in \(path)\n\(error.message)", status: error.code)
+        }
+    }
+
+    /// Options that ask for what Haul does not have, and without which the downloads would be others.
+    private mutating func refuseWhatIsMissing() throws(Failure) {
+        if let file = global["torrent-file"], !file.isEmpty {
+            throw Failure(sentence: "Haul has no BitTorrent: \(file) cannot be downloaded.", status: .unknown)
+        }
+        if let file = global["metalink-file"], !file.isEmpty {
+            throw Failure(sentence: "Use haul get --metalink \(file) for the files of a Metalink.", status: .unknown)
+        }
+        if servesRPC, global.flag("rpc-secure") {
+            throw Failure(
+                sentence: "The RPC is served without TLS (rpc-secure): put a server with TLS before it.",
+                status: .badOption
+            )
+        }
+        if global["check-certificate"] == "false" {
+            warnings.append("check-certificate=false is ignored: Haul always checks certificates.")
+        }
+    }
+
+    // MARK: Downloads
+
+    /// The command line's URIs are one file, or with `-Z` a file each.
+    private func named(_ uris: [String]) throws(Failure) -> [Aria2Request] {
+        guard !uris.isEmpty else { return [] }
+        for uri in uris where !Self.isPossible(uri) {
+            throw Failure(sentence: "Unrecognized URI or unsupported protocol: \(uri)", status: .unknown)
+        }
+        var options = global.filtered { $0.scope == .download }
+        // As in aria2, pausing is for those that can be unpaused.
+        if !servesRPC { options.remove("pause") }
+        return try split(uris, &options)
+    }
+
+    private func split(_ uris: [String], _ options: inout Aria2Options) throws(Failure) -> [Aria2Request] {
+        var uris = uris
+        if (options["parameterized-uri"] ?? global["parameterized-uri"]) == "true" {
+            do throws(Aria2Error) {
+                var all: [String] = []
+                for uri in uris { all += try ParameterizedURI.expanded(uri) }
+                uris = all
+            } catch { throw Failure(sentence: error.message, status: error.code) }
+        }
+        guard global.flag("force-sequential") else { return [Aria2Request(uris: uris, options: options)] }
+        options.remove("out")
+        return uris.map { [options] in Aria2Request(uris: [$0], options: options) }
+    }
+
+    private static func isPossible(_ uri: String) -> Bool {
+        let start = uri.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+
+    private mutating func listed() throws(Failure) -> [Aria2Request] {
+        guard let path = global["input-file"], !path.isEmpty else { return [] }
+        let file: Aria2InputFile
+        do throws(Aria2Error) { file = try Aria2InputFile(path: path) } catch {
+            throw Failure(sentence: error.message, status: error.code)
+        }
+        warnings += file.unknownOptions.map { "Unknown option: \($0)" }
+        var requests: [Aria2Request] = []
+        for listed in file.requests {
+            var options = listed.options
+            if !servesRPC { options.remove("pause") }
+            requests += try split(listed.uris, &options)
+        }
+        return requests
+    }
+}
