@@ -84,6 +84,14 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// Speed limit in bytes per second; `nil`, 0 or a negative number for no limit but the downloader's.
     /// ``Download/setSpeedLimit(_:)`` changes it later.
     public var bytesPerSecond: Int64?
+    /// Largest number of connections of this download, in place of
+    /// ``Downloader/Configuration/Connections/maxPerDownload``: 1 … 64; another number counts as the nearest of these.
+    /// ``Downloader/Configuration/Connections/maxPerHost`` applies as well. `nil`: the configuration's.
+    public var maxConnections: Int?
+    /// Number of connections that this download opens at its start, without measuring, in place of
+    /// ``Downloader/Configuration/Connections/initial``; 1 … 64 and at most ``maxConnections``. It is given up to where the
+    /// host refuses that many. `nil`: the configuration's.
+    public var initialConnections: Int?
     /// What to do when the final name is taken. `nil`: ``ConflictPolicy/fail`` for ``Destination/file(path:)``,
     /// ``ConflictPolicy/rename`` for ``Destination/folder(path:)``.
     public var onConflict: ConflictPolicy?

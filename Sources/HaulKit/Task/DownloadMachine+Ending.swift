@@ -73,7 +73,7 @@ extension DownloadMachine {
                 isProvable: isProvable,
                 resumesUnverified: settings.resumesUnverified,
                 pieces: pieces(for: resource.total),
-                limits: settings.limits
+                limits: settings.effectiveLimits
             ),
             persisted,
             sources,

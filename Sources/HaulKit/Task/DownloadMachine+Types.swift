@@ -198,6 +198,17 @@ extension DownloadMachine {
         /// The application named the URL for this very download.
         var isLinkVouchedFor = false
 
+        /// The limits of connections, with what the request says in place of the configuration's.
+        var effectiveLimits: Transfer.Limits {
+            var limits = limits
+            if let most = request.maxConnections { limits.connections = min(max(most, 1), Self.mostConnections) }
+            if let initial = request.initialConnections { limits.start = min(max(initial, 1), Self.mostConnections) }
+            return limits
+        }
+
+        /// Most connections that a request may ask for.
+        private static let mostConnections = 64
+
         subscript<Value>(dynamicMember option: WritableKeyPath<DownloadRequest, Value>) -> Value {
             get { request[keyPath: option] }
             set { request[keyPath: option] = newValue }

@@ -15,6 +15,8 @@ private struct TracedSettings: Codable {
     var failsOnChange: Bool
     var waitsForSpace: Bool
     var limits: Transfer.Limits
+    var maxConnections: Int?
+    var initialConnections: Int?
     var canAskForSource: Bool
     var isLinkVouchedFor: Bool
 }
@@ -30,6 +32,8 @@ extension DownloadMachine.Settings: Codable {
         request.pieces = traced.pieces
         request.resumesUnverified = traced.resumesUnverified
         request.failsOnChange = traced.failsOnChange
+        request.maxConnections = traced.maxConnections
+        request.initialConnections = traced.initialConnections
         self.init(
             request: request,
             retry: traced.retry,
@@ -55,6 +59,8 @@ extension DownloadMachine.Settings: Codable {
             failsOnChange: request.failsOnChange,
             waitsForSpace: waitsForSpace,
             limits: limits,
+            maxConnections: request.maxConnections,
+            initialConnections: request.initialConnections,
             canAskForSource: canAskForSource,
             isLinkVouchedFor: isLinkVouchedFor
         ).encode(to: encoder)

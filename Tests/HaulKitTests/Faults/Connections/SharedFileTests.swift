@@ -104,6 +104,37 @@ struct SharedFileTests {
         }
     }
 
+    @Test("opens at once as many connections as the request says, whatever the configuration says")
+    func opensAsManyAsTheRequestSays() async throws {
+        let content = TestContent(seed: 3, count: 4_000_000)
+        try await DownloaderRig.run(
+            serving: content.resource().paced(),
+            configure: {
+                $0.share(1)
+                $0.connections.maxPerHost = 16
+            }
+        ) { rig in
+            try await rig.download {
+                $0.maxConnections = 9
+                $0.initialConnections = 9
+            }
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.server.requests.count >= 9)
+        }
+    }
+
+    @Test("keeps to the number of connections of the request", arguments: [1, 0, -1, .min])
+    func keepsToTheNumberOfTheRequest(_ most: Int) async throws {
+        try await DownloaderRig.run(serving: content.resource().paced(400_000), configure: { $0.share() }) { rig in
+            try await rig.download {
+                $0.maxConnections = most
+                $0.initialConnections = .max
+            }
+            #expect(try rig.holdsOnly(content))
+            #expect(rig.ranges == [nil])
+        }
+    }
+
     @Test func usesOneConnectionWhereOneIsAllowed() async throws {
         try await DownloaderRig.run(serving: content.resource().paced(400_000), configure: { $0.share(1) }) { rig in
             try await rig.download()
