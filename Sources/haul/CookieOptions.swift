@@ -5,7 +5,7 @@ import HaulKit
 /// Files to read cookies from and write them to. Without these options no cookie is kept after the run.
 struct CookieOptions: ParsableArguments {
     @Option(
-        help: "Send the cookies in this cookies.txt file to the hosts that it names.",
+        help: "Send the cookies in this file to the hosts that it names: cookies.txt, or a browser's SQLite database.",
         completion: .file()
     )
     var loadCookies: String?
@@ -22,8 +22,30 @@ struct CookieOptions: ParsableArguments {
         configuration.network.collectsCookies = saveCookies != nil
         guard let loadCookies else { return }
         let data = try OptionFile.contents(loadCookies, limit: Self.mostBytes)
+        if Cookies.isDatabase(data) {
+            configuration.network.cookies = try Self.database(loadCookies)
+            return
+        }
         guard data.count <= Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
+    }
+
+    private static func database(_ path: String) throws -> Cookies {
+        do throws(DownloadError) {
+            let cookies = try Cookies(contentsOf: path)
+            if cookies.encryptedCount > 0 {
+                let count = cookies.encryptedCount
+                Output.error(
+                    "Warning: \(count) \(count == 1 ? "cookie" : "cookies") in \(path) cannot be read: the browser has encrypted \(count == 1 ? "it" : "them")."
+                )
+            }
+            return cookies
+        } catch {
+            throw Complaint(
+                [error.message, error.cause.map { "(\($0))" }].compactMap(\.self).joined(separator: " "),
+                .usage
+            )
+        }
     }
 
     /// Writes the cookies; a failure is printed.

@@ -14,25 +14,58 @@ enum CookieFile {
         var fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         // Some writers leave an empty value away, with its tab.
         if fields.count == 6 { fields.append("") }
-        guard fields.count == 7, !fields[5].isEmpty, fields[2].hasPrefix("/"),
-            fields[5].utf8.count + fields[6].utf8.count <= Cookie.mostBytes,
-            !line.unicodeScalars.contains(where: { $0 != "\t" && $0.properties.generalCategory == .control }),
-            !(fields[5] + fields[6]).utf8.contains(UInt8(ascii: ";"))
-        else { return nil }
-        let host = String(Substring(fields[0].lowercased().utf8.drop { $0 == UInt8(ascii: ".") }))
-        let withSubdomains = fields[1].uppercased() == "TRUE"
-        guard HTTPHost.isPossible(host), let seconds = Double(fields[4]) else { return nil }
-        var cookie = Cookie(
-            name: fields[5],
-            value: fields[6],
-            place: .host(host, withSubdomains: withSubdomains),
+        guard fields.count == 7, let seconds = Double(fields[4]) else { return nil }
+        return cookie(
+            host: fields[0],
+            withSubdomains: fields[1].uppercased() == "TRUE",
             path: fields[2],
             isSecure: fields[3].uppercased() == "TRUE",
-            expires: seconds > 0 ? Date(timeIntervalSince1970: min(seconds, 253_402_300_799)) : nil
+            isHTTPOnly: isHTTPOnly,
+            expires: seconds > 0 ? date(seconds) : nil,
+            name: fields[5],
+            value: fields[6]
+        )
+    }
+
+    /// A cookie as any kind of file has it.
+    ///
+    /// - Parameter host: may begin with a dot, which says nothing by itself.
+    /// - Returns: nil for what cannot be sent as a cookie, and for what no server may set.
+    static func cookie(
+        host: String,
+        withSubdomains: Bool,
+        path: String,
+        isSecure: Bool,
+        isHTTPOnly: Bool,
+        expires: Date?,
+        name: String,
+        value: String
+    ) -> Cookie? {
+        guard !name.isEmpty, path.utf8.first == UInt8(ascii: "/"),
+            name.utf8.count + value.utf8.count <= Cookie.mostBytes,
+            ![host, path, name, value].contains(where: Self.hasControls),
+            !(name + value).utf8.contains(UInt8(ascii: ";"))
+        else { return nil }
+        let host = String(Substring(host.lowercased().utf8.drop { $0 == UInt8(ascii: ".") }))
+        guard HTTPHost.isPossible(host) else { return nil }
+        var cookie = Cookie(
+            name: name,
+            value: value,
+            place: .host(host, withSubdomains: withSubdomains),
+            path: path,
+            isSecure: isSecure,
+            expires: expires
         )
         cookie.isHTTPOnly = isHTTPOnly
         return cookie
     }
+
+    private static func hasControls(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    /// - Parameter seconds: since 1970; a date after the year 9999 is the last one of it.
+    static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: min(seconds, 253_402_300_799)) }
 
     static func write(_ cookie: Cookie) -> String? {
         let (host, withSubdomains): (String, Bool) =

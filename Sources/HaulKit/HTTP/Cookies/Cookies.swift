@@ -13,6 +13,8 @@ public struct Cookies: Sendable, Hashable {
     /// Number of cookies.
     public private(set) var count = 0
     private var number = 0
+    /// Number of cookies that ``init(contentsOf:)`` left out, as a browser of the Chromium family has encrypted their values.
+    public private(set) var encryptedCount = 0
 
     /// No cookies.
     public init() {}
@@ -28,6 +30,13 @@ public struct Cookies: Sendable, Hashable {
         dropOldest()
     }
 
+    /// Cookies of a database, those that were used longest ago first.
+    init(_ cookies: [Cookie], encryptedCount: Int) {
+        for cookie in cookies { insert(cookie, now: .distantPast) }
+        dropOldest()
+        self.encryptedCount = encryptedCount
+    }
+
     /// The text of a `cookies.txt` file, without expired cookies. Session cookies are included, as in curl.
     ///
     /// - Parameter now: the time that expiry is compared with.
@@ -39,7 +48,7 @@ public struct Cookies: Sendable, Hashable {
     /// Whether there are no cookies.
     public var isEmpty: Bool { count == 0 }
 
-    private static let most = 3000
+    static let most = 3000
     private static let mostOfOnePlace = 180
     /// Of a request: servers refuse a head that is much longer.
     private static let mostFieldBytes = 8192

@@ -1,0 +1,40 @@
+internal import Foundation
+
+/// Cookies in a file of any kind that Haul reads.
+extension Cookies {
+    /// Reads a file of cookies: a `cookies.txt` file as ``init(netscape:)``, or a database of a browser, which may be running.
+    ///
+    /// Databases are those of Mozilla (`cookies.sqlite`) and Chromium (`Cookies`), in SQLite; which it is, its content says. A
+    /// copy is read, together with the write-ahead log beside the file, so that nothing changes in the browser's folder. The copy
+    /// is in the temporary folder, readable by its owner alone, and removed before the call returns. Cookies of Mozilla's
+    /// containers and those that are partitioned by site are left out: they are for one page's context. So are those of
+    /// which Chromium has encrypted the value, see ``encryptedCount``.
+    ///
+    /// - Parameter path: a regular file, or a link to one.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the file cannot be read, is larger than
+    ///   16 MiB (64 MiB for a database), or is a database without cookies of either kind.
+    public init(contentsOf path: String) throws(DownloadError) {
+        do {
+            let file = try PosixFile.reading(path)
+            let size = try file.size()
+            if Self.isDatabase(try file.read(at: 0, count: Self.magic.count)) {
+                self = try CookieDatabase.cookies(at: path)
+                return
+            }
+            guard size <= Self.mostTextBytes else { throw DiskError(.fileTooLarge, call: "read", path: path) }
+            let text = String(decoding: try file.read(at: 0, count: Int(size)), as: UTF8.self)
+            self.init(netscape: text)
+        } catch let error as DiskError where error.kind == .fileTooLarge {
+            throw DownloadError(.diskFailed, "\(path) is too large for cookies.")
+        } catch {
+            let cause = (error as? DiskError)?.sentence ?? "\(error)"
+            throw DownloadError(.diskFailed, "The cookies in \(path) cannot be read.", cause: cause)
+        }
+    }
+
+    /// Whether a file that begins with these bytes is a database (SQLite's file format, §1.3).
+    package static func isDatabase(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: magic) }
+
+    private static let magic = Array("SQLite format 3\0".utf8)
+    private static let mostTextBytes: Int64 = 16 << 20
+}
