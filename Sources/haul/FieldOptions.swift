@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HaulKit
 
 /// Header fields of requests, and the source of passwords.
@@ -8,7 +9,10 @@ struct FieldOptions: ParsableArguments {
         help: "Send a header field, as 'Name: value'. Repeatable. Not sent to other origins."
     )
     var header: [HeaderArgument] = []
-    var headers: [HeaderField] { header.compactMap(\.field) }
+
+    @OptionGroup var origin: RequestOriginOptions
+
+    var headers: [HeaderField] { header.compactMap(\.field) + (origin.refererField.map { [$0] } ?? []) }
 
     @Flag(help: "Read user names and passwords from $HOME/.netrc.")
     var netrc = false
@@ -19,5 +23,43 @@ struct FieldOptions: ParsableArguments {
                 "--header takes a field as 'Name: value'. What was given is not shown, since it may hold a password."
             )
         }
+        try origin.check(against: header)
+    }
+}
+
+/// Which program and which page a request says that it comes from: the same for the command and for the daemon.
+struct RequestOriginOptions: ParsableArguments {
+    @Option(help: "The name of the program that requests give (User-Agent), to every server.")
+    var userAgent: FieldValueArgument?
+
+    @Option(help: "URL of the page that requests say they come from. Not sent to other origins.")
+    var referer: FieldValueArgument?
+
+    /// Without user info and fragment, which no Referer has (RFC 9110 §10.1.3).
+    var refererField: HeaderField? {
+        guard let text = referer?.text else { return nil }
+        guard var parts = URLComponents(string: text) else { return HeaderField("Referer", text) }
+        (parts.user, parts.password, parts.fragment) = (nil, nil, nil)
+        return HeaderField("Referer", parts.string ?? "")
+    }
+
+    var userAgentField: HeaderField? { userAgent.flatMap { HeaderField("User-Agent", $0.text) } }
+
+    func check(against header: [HeaderArgument]) throws {
+        let names = Set(header.compactMap { $0.field?.name.lowercased() })
+        for (option, field) in [("--user-agent", userAgentField), ("--referer", refererField)] {
+            guard let field, names.contains(field.name.lowercased()) else { continue }
+            throw ValidationError("\(option) and --header both name the field \(field.name).")
+        }
+    }
+}
+
+/// The value of a header field.
+struct FieldValueArgument: ExpressibleByArgument {
+    let text: String
+
+    init?(argument: String) {
+        guard HeaderField("X", argument) != nil else { return nil }
+        text = argument
     }
 }

@@ -43,6 +43,7 @@ struct NetworkOptions: ParsableArguments {
             configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, connections)
         }
         configuration.network.certificateAuthorities = connection.cacert
+        if let userAgent = fields.origin.userAgent { configuration.network.userAgent = userAgent.text }
         configuration.network.proxies =
             if let proxy = connection.proxy { ProxySettings(try .init(proxy)) } else {
                 try .environment(ProcessInfo.processInfo.environment)

@@ -120,6 +120,8 @@ struct AddOptionGroup: ParsableArguments {
     @Option(help: "Send a header field, as 'Name: value'. Repeatable. Not sent to other origins.")
     var header: [HeaderArgument] = []
 
+    @OptionGroup var origin: RequestOriginOptions
+
     @Option(help: "Limit of each download in bytes per second: 800000, 500k, 2M, 1.5MiB.")
     var limitRate: ByteCount?
 
@@ -140,6 +142,7 @@ struct AddOptionGroup: ParsableArguments {
         }
         let names = header.compactMap { $0.field?.name.lowercased() }
         if Set(names).count < names.count { throw ValidationError("--header names a field twice.") }
+        try origin.check(against: header)
         if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
         if onConflict == .overwrite {
             throw ValidationError("The daemon does not overwrite files: --on-conflict takes fail, rename or skip.")
@@ -147,6 +150,11 @@ struct AddOptionGroup: ParsableArguments {
         if let other = metalink.first(where: { $0.contains("://") }) {
             throw ValidationError("--metalink takes a file, not a URL: \(URL.maskedWithoutHost(other))")
         }
+    }
+
+    /// The fields of requests.
+    var headers: [HeaderField] {
+        header.compactMap(\.field) + [origin.userAgentField, origin.refererField].compactMap(\.self)
     }
 
     var isForOne: Bool { output != nil || checksum != nil || !mirror.isEmpty }

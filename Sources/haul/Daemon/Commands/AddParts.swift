@@ -45,9 +45,9 @@ struct AddParts {
         guard items.count + unreadable.count + metalinks.count <= 1 || !options.isForOne else {
             throw ValidationError("--output, --checksum and --mirror are for a single file.")
         }
-        guard metalinks.isEmpty || !options.isForOne && options.header.isEmpty && options.limitRate == nil else {
+        guard metalinks.isEmpty || !options.isForOne && options.headers.isEmpty && options.limitRate == nil else {
             throw ValidationError(
-                "--output, --checksum, --mirror, --header and --limit-rate do not go with a Metalink."
+                "--output, --checksum, --mirror, --limit-rate and options for header fields do not go with a Metalink."
             )
         }
         for start in stride(from: 0, to: items.count, by: Self.mostItems) {
@@ -96,7 +96,7 @@ struct AddParts {
         fields["name"] = options.output.flatMap { $0.split(separator: "/").last }.map { .string(String($0)) }
         fields["checksum"] = options.checksum.map { .string($0.description) }
         fields["bytesPerSecond"] = options.limitRate.map { .integer($0.bytes) }
-        let headers = options.header.compactMap(\.field)
+        let headers = options.headers
         if !headers.isEmpty {
             fields["headers"] = .object(Dictionary(headers.map { ($0.name, .string($0.value)) }) { $1 })
         }
