@@ -10,7 +10,7 @@ final class Aria2Console: Sendable {
         var order: [DownloadID] = []
         /// When a download first received, and what it had by then.
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
-        var results = Aria2Results()
+        var results: Aria2Results
         /// When the last summary was printed.
         var summarised = ContinuousClock.now
     }
@@ -22,9 +22,9 @@ final class Aria2Console: Sendable {
     private let cutsReadout: Bool
     /// How ended downloads are listed; `hide` for not at all.
     private let form: String
-    /// Most results that are listed at the end.
-    private let mostResults: Int
-    private let state = Mutex(State())
+    /// `--dir`, where it is relative: messages name paths below it as they were asked for.
+    private let relativeFolder: (absolute: String, named: String)?
+    private let state: Mutex<State>
 
     init(_ options: Aria2Options, _ log: Aria2Log) {
         self.log = log
@@ -34,7 +34,18 @@ final class Aria2Console: Sendable {
         showsReadout = !log.isQuiet && options["show-console-readout"] != "false" && isatty(log.descriptor) == 1
         cutsReadout = options["truncate-console-readout"] != "false"
         form = options["download-result"] ?? "default"
-        mostResults = Int(clamping: options.number("max-download-result") ?? 1000)
+        let most = Int(clamping: options.number("max-download-result") ?? 1000)
+        state = Mutex(State(results: Aria2Results(most: most)))
+        let folder = options["dir"] ?? ""
+        relativeFolder =
+            folder.isEmpty || folder.hasPrefix("/")
+            ? nil : (FilePaths.absolute(folder, from: FileManager.default.currentDirectoryPath) + "/", folder)
+    }
+
+    /// The path as it was asked for.
+    private func shown(_ path: String) -> String {
+        guard let relativeFolder, path.hasPrefix(relativeFolder.absolute) else { return path }
+        return FilePaths.join(relativeFolder.named, String(path.dropFirst(relativeFolder.absolute.count)))
     }
 
     var status: Aria2ExitStatus { state.withLock { $0.results.status } }
@@ -65,10 +76,18 @@ final class Aria2Console: Sendable {
         row.total = snapshot.totalBytes
         row.connections = snapshot.connections.count
         row.speed = snapshot.bytesPerSecond
-        row.path = snapshot.path
+        row.path = snapshot.path.map(shown)
         row.uri = snapshot.url.messageText
         row.isVerifying = snapshot.state == .verifying
         state.running[snapshot.id] = row
+    }
+
+    /// Nothing more is to be told of a download.
+    func removed(_ id: DownloadID) {
+        state.withLock { state in
+            leave(id, &state)
+            state.started[id] = nil
+        }
     }
 
     private func leave(_ id: DownloadID, _ state: inout State) {
@@ -80,7 +99,7 @@ final class Aria2Console: Sendable {
             leave(snapshot.id, &state)
             return state.started.removeValue(forKey: snapshot.id)
         }
-        let place = snapshot.path ?? snapshot.url.messageText
+        let place = snapshot.path.map(shown) ?? snapshot.url.messageText
         var row = Aria2Results.Row(gid: gid, status: .complete, received: snapshot.receivedBytes, place: place)
         row.total = snapshot.totalBytes
         if let started {
@@ -88,23 +107,23 @@ final class Aria2Console: Sendable {
         }
         switch outcome {
         case .completed(let completed):
-            row.place = completed.path
+            row.place = shown(completed.path)
             row.received = completed.bytes
             row.total = completed.bytes
             if completed.alreadyExisted {
-                log.write(.notice, "GID#\(gid) - Download has already completed: \(completed.path)")
+                log.write(.notice, "GID#\(gid) - Download has already completed: \(row.place)")
             }
-            log.write(.notice, "Download complete: \(completed.path)")
+            log.write(.notice, "Download complete: \(row.place)")
         case .failed(let error) where error.code == .shutDown: row.status = .unfinished
         case .failed(let error):
             let status = Aria2ExitStatus(error)
             row.status = .failed(status)
             failed(status, error.description, uri: snapshot.url.messageText)
-            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path ?? "")")
+            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path.map(shown) ?? "")")
         case .cancelled: row.status = .removed
         }
         if row.status == .unfinished {
-            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path ?? "")")
+            log.write(.notice, "Download GID#\(gid) not complete: \(snapshot.path.map(shown) ?? "")")
         }
         state.withLock { $0.results.add(row) }
     }
@@ -166,6 +185,6 @@ final class Aria2Console: Sendable {
     /// Prints the table of results.
     func finish() {
         let results = state.withLock { $0.results }
-        log.printed(results.table(form: form, readout, isColoured: log.isColoured, atMost: mostResults))
+        log.printed(results.table(form: form, readout, isColoured: log.isColoured))
     }
 }

@@ -61,7 +61,7 @@ struct Aria2Process: Sendable {
         if settings.global.flag("dry-run") {
             await Aria2DryRun(downloader: downloader, settings: settings, console: console).run()
         } else {
-            await Aria2Run(downloader: downloader, settings: settings, console: console, hooks: hooks).run()
+            await Aria2Run(downloader, settings, console, hooks).run()
         }
     }
 

@@ -24,18 +24,27 @@ struct Aria2Results: Sendable {
     }
 
     private(set) var rows: [Row] = []
+    /// How many of them are kept: `--max-download-result`.
+    private let most: Int
+    /// Whether one that is not complete is among those that were dropped.
+    private var hasUnfinished = false
     /// The last that failed, in the order in which they ended.
     private(set) var lastFailure: Aria2ExitStatus?
 
+    init(most: Int = .max) { self.most = max(0, most) }
+
     mutating func add(_ row: Row) {
         rows.append(row)
+        if row.status == .unfinished { hasUnfinished = true }
+        // In parts, so that each is moved once on average.
+        if rows.count / 2 > most { rows.removeFirst(rows.count - most) }
         if case .failed(let status) = row.status { lastFailure = status }
     }
 
     /// 0 when all are complete; else the last failure, else 7 where some were left unfinished.
     var status: Aria2ExitStatus {
         if let lastFailure { return lastFailure }
-        return rows.contains { $0.status == .unfinished } ? .unfinished : .complete
+        return hasUnfinished ? .unfinished : .complete
     }
 
     private static let legend: [(mark: String, text: String)] = [
@@ -59,14 +68,14 @@ struct Aria2Results: Sendable {
     /// The table at the end; empty without downloads.
     ///
     /// - Parameter form: that of `--download-result`: `default`, `full` or `hide`.
-    func table(form: String, _ readout: Aria2Readout, isColoured: Bool, atMost most: Int = .max) -> String {
-        guard form != "hide", !rows.isEmpty else { return "" }
+    func table(form: String, _ readout: Aria2Readout, isColoured: Bool) -> String {
+        guard form != "hide", most > 0, !rows.isEmpty else { return "" }
         let isFull = form == "full"
         let percentHead = isFull ? "  %|" : ""
         let rule = "======+====+===========+" + (isFull ? "===+" : "")
         var text = "\nDownload Results:\ngid   |stat|avg speed  |\(percentHead)path/URI\n"
         text += rule + String(repeating: "=", count: 79 - rule.count) + "\n"
-        for row in rows.suffix(max(0, most)) { text += line(row, isFull, readout, isColoured) + "\n" }
+        for row in rows.suffix(most) { text += line(row, isFull, readout, isColoured) + "\n" }
         let present = Set(rows.map { Self.mark($0.status) })
         text += "\nStatus Legend:\n"
         text += Self.legend.filter { present.contains($0.mark) }.map { "(\($0.mark)):\($0.text)" }.joined() + "\n"

@@ -8,6 +8,11 @@ struct Aria2Run: Sendable {
     let settings: Aria2Settings
     let console: Aria2Console
     let hooks: Aria2Hooks
+    private let start = Date()
+
+    init(_ downloader: Downloader, _ settings: Aria2Settings, _ console: Aria2Console, _ hooks: Aria2Hooks) {
+        (self.downloader, self.settings, self.console, self.hooks) = (downloader, settings, console, hooks)
+    }
 
     /// Requests that are added in one transaction.
     private static let addedTogether = 256
@@ -59,7 +64,10 @@ struct Aria2Run: Sendable {
         }
         var items: [Item] = []
         var seen: Set<DownloadID> = []
-        for (one, result) in zip(possible, await downloader.add(made)) {
+        let results = await downloader.add(made)
+        for (index, one) in possible.enumerated() {
+            let continues = one.request.options["continue"] ?? settings.global["continue"]
+            let result = continues == "true" ? results[index] : await again(results[index], made[index])
             switch result {
             // The same URI twice is one download.
             case .success(let download) where !seen.insert(download.id).inserted: break
@@ -70,6 +78,20 @@ struct Aria2Run: Sendable {
             }
         }
         return items
+    }
+
+    /// aria2 knows nothing of files that it completed earlier: only with `--continue` such a file counts as this one.
+    private func again(
+        _ result: Result<Download, DownloadError>,
+        _ request: DownloadRequest
+    ) async -> Result<Download, DownloadError> {
+        guard case .success(let download) = result,
+            download.snapshot.state == .completed, let end = download.snapshot.endedAt, end < start
+        else { return result }
+        do throws(DownloadError) {
+            try await download.remove()
+            return .success(try await downloader.add(request))
+        } catch { return .failure(error) }
     }
 
     private func refused(_ request: Aria2Request, _ gid: GID?, _ error: Aria2Error) {

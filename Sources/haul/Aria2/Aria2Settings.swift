@@ -86,6 +86,18 @@ struct Aria2Settings {
         if let file = global["metalink-file"], !file.isEmpty {
             throw Failure(sentence: "Use haul get --metalink \(file) for the files of a Metalink.", status: .unknown)
         }
+        if servesRPC, global["rpc-user"] != nil || global["rpc-passwd"] != nil {
+            throw Failure(
+                sentence: "rpc-user and rpc-passwd protect nothing here: name a token with rpc-secret.",
+                status: .badOption
+            )
+        }
+        if servesRPC, global.flag("rpc-listen-all"), (global["rpc-secret"] ?? "").isEmpty {
+            throw Failure(
+                sentence: "rpc-listen-all needs rpc-secret: anyone in the network could save files here.",
+                status: .badOption
+            )
+        }
         if servesRPC, global.flag("rpc-secure") {
             throw Failure(
                 sentence: "The RPC is served without TLS (rpc-secure): put a server with TLS before it.",

@@ -87,7 +87,7 @@ extension Aria2Option {
             "conditional-get",
             .flag,
             standard: "false",
-            .applied("an unchanged file that is complete is not fetched again")
+            .ignored("an existing file is fetched again, kept or refused, as the other options say")
         ),
         .both(
             "remote-time",
@@ -187,7 +187,13 @@ extension Aria2Option {
         ),
         .global("conf-path", .text, .applied("configuration file")),
         .global("no-conf", .flag, standard: "false", .applied("no configuration file is read")),
-        .global("daemon", short: "D", .flag, standard: "false", .ignored("use `haul serve`, or a service manager")),
+        .global(
+            "daemon",
+            short: "D",
+            .flag,
+            standard: "false",
+            .applied("the process runs in the background, without a terminal")
+        ),
         .global("stop", .integer(0...2_147_483_647), standard: "0", .applied("seconds after which the process ends")),
         .global("stop-with-process", .integer(.from(0)), .applied("process at whose end this one ends")),
         .global("quiet", short: "q", .flag, standard: "false", .applied("no messages")),

@@ -17,7 +17,12 @@ extension Aria2Option {
         .global("rpc-secret", .text, secret: true, .applied("token of the RPC")),
         .global("rpc-allow-origin-all", .flag, standard: "false", .applied("pages of every origin may call the RPC")),
         .global("rpc-max-request-size", .bytes(.from(0)), standard: "2097152", .applied("largest request of the RPC")),
-        .global("rpc-user", .text, secret: true, .ignored("deprecated by aria2 itself: `rpc-secret` takes its place")),
+        .global(
+            "rpc-user",
+            .text,
+            secret: true,
+            .ignored("refused with a sentence: aria2 has deprecated it for `rpc-secret`")
+        ),
         .global("rpc-passwd", .text, secret: true, .ignored("see `rpc-user`")),
         .global("rpc-certificate", .text, .ignored("the RPC is served without TLS; put a server with TLS before it")),
         .global("rpc-private-key", .text, .ignored("see `rpc-certificate`")),

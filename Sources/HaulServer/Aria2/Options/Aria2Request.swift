@@ -30,6 +30,9 @@ package struct Aria2Request: Sendable, Equatable {
         request.mirrors = usable.dropFirst().enumerated().map { Metalink.Source($1.url, priority: $0 + 1) }
         request.headers = Self.headers(options, first)
         request.checksum = try Self.checksum(options["checksum"])
+        request.maxConnections = Self.connections(options, usable.map(\.url))
+        // aria2 opens them all at once.
+        request.initialConnections = request.maxConnections
         request.bytesPerSecond = options.limit("max-download-limit")
         request.setsModificationTime = options.flag("remote-time")
         request.startsPaused = options.flag("pause")
@@ -98,6 +101,15 @@ package struct Aria2Request: Sendable, Equatable {
         }
     }
 
+    /// `split`, and of each host no more than `max-connection-per-server`.
+    private static func connections(_ options: Aria2Options, _ urls: [URL]) -> Int {
+        let split = options.limit("split") ?? 5
+        let perHost = options.limit("max-connection-per-server") ?? 1
+        let hosts = Int64(Set(urls.map { $0.host ?? "" }).count)
+        // At most 16 for each of at most 64 hosts.
+        return Int(clamping: max(1, min(split, perHost * hosts, 64)))
+    }
+
     private static func join(_ folder: String, _ name: String) -> String {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
@@ -105,7 +117,8 @@ package struct Aria2Request: Sendable, Equatable {
     /// What aria2 does with a taken name, from the most to the least that it allows.
     private static func conflictPolicy(_ options: Aria2Options) -> DownloadRequest.ConflictPolicy {
         if options.flag("allow-overwrite") { return .overwrite }
-        if options.flag("continue") || options.flag("conditional-get") { return .skip }
+        // The file that aria2 would append to is replaced once the new one is complete.
+        if options.flag("continue") { return .overwrite }
         return options.flag("auto-file-renaming") ? .rename : .fail
     }
 

@@ -91,10 +91,9 @@ extension Downloader.Configuration {
     }
 
     private static func cookies(_ path: String) throws(Aria2OptionError) -> Cookies {
-        do throws(Aria2Error) {
-            let bytes = try Aria2TextFile.contents(path, limit: 16 << 20)
-            return Cookies(netscape: String(decoding: bytes, as: UTF8.self))
-        } catch { throw Aria2OptionError(option: "load-cookies", detail: error.message) }
+        do throws(DownloadError) { return try Cookies(contentsOf: path) } catch {
+            throw Aria2OptionError(option: "load-cookies", detail: error.message)
+        }
     }
 }
 
