@@ -18,7 +18,9 @@ import Testing
     @Test func isLookedForWhereAria2Does() {
         let old = "/h/.aria2/aria2.conf"
         #expect(Aria2ConfigurationFile.path(home: "/h", environment: [:]) { $0 == old } == old)
-        #expect(Aria2ConfigurationFile.path(home: "/h", environment: [:]) { _ in false } == "/h/.config/aria2/aria2.conf")
+        #expect(
+            Aria2ConfigurationFile.path(home: "/h", environment: [:]) { _ in false } == "/h/.config/aria2/aria2.conf"
+        )
         let configured = Aria2ConfigurationFile.path(home: "/h", environment: ["XDG_CONFIG_HOME": "/c"]) { _ in false }
         #expect(configured == "/c/aria2/aria2.conf")
         let relative = Aria2ConfigurationFile.path(home: "/h", environment: ["XDG_CONFIG_HOME": "c"]) { _ in false }

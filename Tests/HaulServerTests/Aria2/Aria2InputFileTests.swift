@@ -92,7 +92,11 @@ import Testing
         var forced = Aria2Options()
         try forced.set("force-save", "true")
         let gid = GID.random()
-        func isSaved(_ status: Aria2SessionFile.Row.Status, _ options: Aria2Options = Aria2Options(), notFound: Bool = true) -> Bool {
+        func isSaved(
+            _ status: Aria2SessionFile.Row.Status,
+            _ options: Aria2Options = Aria2Options(),
+            notFound: Bool = true
+        ) -> Bool {
             let row = Aria2SessionFile.Row(gid: gid, uris: ["http://a/x"], options: options, status: status)
             return Aria2SessionFile.isSaved(row, savesNotFound: notFound)
         }

@@ -45,8 +45,13 @@ import Testing
 
     @Test func headersRefererUserAgentAndCredentialsAreFields() throws {
         let request = try request(
-            ("header", "X-A: b"), ("header", "nonsense"), ("referer", "*"), ("user-agent", "Agent"), ("http-user", "u"),
-            ("http-passwd", "p"), ("http-no-cache", "true")
+            ("header", "X-A: b"),
+            ("header", "nonsense"),
+            ("referer", "*"),
+            ("user-agent", "Agent"),
+            ("http-user", "u"),
+            ("http-passwd", "p"),
+            ("http-no-cache", "true")
         )
         let fields = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
         #expect(
@@ -100,7 +105,8 @@ import Testing
     @Test func globalOptionsConfigureTheDownloader() throws {
         var options = Aria2Options()
         for (name, value) in [
-            ("max-concurrent-downloads", "7"), ("max-overall-download-limit", "1M"), ("timeout", "9"), ("connect-timeout", "8"),
+            ("max-concurrent-downloads", "7"), ("max-overall-download-limit", "1M"), ("timeout", "9"),
+            ("connect-timeout", "8"),
             ("max-tries", "3"), ("retry-wait", "2"), ("min-split-size", "2M"), ("all-proxy", "p.test:3128"),
             ("all-proxy-user", "u"), ("all-proxy-passwd", "p@ss"), ("https-proxy", ""), ("no-proxy", "a.test, B.test"),
             ("user-agent", "Agent"), ("no-netrc", "true"),

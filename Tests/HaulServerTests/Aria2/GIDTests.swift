@@ -11,7 +11,10 @@ import Testing
         #expect(gid.abbreviated == "00abcd")
     }
 
-    @Test(arguments: ["", "0", "0000000000000000", "123", "00abcdef0123456", "00abcdef012345678", "+0abcdef01234567", "☃☃☃☃☃☃☃☃", "00abcdef0123456g"])
+    @Test(arguments: [
+        "", "0", "0000000000000000", "123", "00abcdef0123456", "00abcdef012345678", "+0abcdef01234567", "☃☃☃☃☃☃☃☃",
+        "00abcdef0123456g",
+    ])
     func refuses(_ text: String) { #expect(GID(text) == nil) }
 
     @Test func aPrefixIsARange() throws {
