@@ -75,6 +75,9 @@ public final class HaulServer: Service {
     /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and ``ServerConfiguration/maxEventStreams``.
     public func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
 
+    /// The folders that downloads may be saved in at present.
+    package var folders: AllowedFolders { services.folders }
+
     /// The routes, for tests without a socket too.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)

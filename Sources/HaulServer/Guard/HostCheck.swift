@@ -47,7 +47,7 @@ struct HostCheck: Sendable {
         text.first == ":" && text.count <= 6 && text.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    private func isAllowed(_ host: String) -> Bool {
+    func isAllowed(_ host: String) -> Bool {
         host == "localhost" || allowed.contains(host) || Self.isAddress(host)
     }
 

@@ -47,7 +47,20 @@ struct Daemon {
                 try lock.write(.init(process: getpid(), socket: server.socketPath))
                 supervisor.tell("READY=1\nSTATUS=Listening at \(server.socketPath ?? "")")
             }
-            let group = ServiceGroup(configuration: .init(services: [haul], logger: logger))
+            let ending = Mutex<ServiceGroup?>(nil)
+            let aria2 = settings.aria2.map { configuration in
+                Aria2Server(
+                    Aria2Session(downloader, serving: haul, folder: server.folder) {
+                        let group = ending.withLock { $0 }
+                        Task { await group?.triggerGracefulShutdown() }
+                    },
+                    configuration,
+                    logger: logger
+                )
+            }
+            let services: [any Service] = [haul] + (aria2.map { [$0] } ?? [])
+            let group = ServiceGroup(configuration: .init(services: services, logger: logger))
+            ending.withLock { $0 = group }
             Interruption.stop {
                 supervisor.tell("STOPPING=1")
                 await group.triggerGracefulShutdown()
@@ -175,9 +188,11 @@ struct Daemon {
             logger.notice("The settings were read again.")
             if new.server.listener != settings.server.listener || new.server.socketPath != settings.server.socketPath
                 || new.server.folder != settings.server.folder || new.logLevel != settings.logLevel
-                || new.deniedAddresses != settings.deniedAddresses
+                || new.deniedAddresses != settings.deniedAddresses || new.aria2 != settings.aria2
             {
-                logger.warning("listen, socket, directory, deny-address and log-level apply after a new start.")
+                logger.warning(
+                    "listen, socket, directory, deny-address, log-level and aria2's settings apply after a new start."
+                )
             }
         } catch {
             logger.error("The settings stay as they were: \((error as? Complaint)?.sentence ?? "\(error)")")

@@ -88,8 +88,42 @@ struct ServeOptions: ParsableArguments {
     @Option(help: "Event streams that may be open at once (default: 32).")
     var maxStreams: Int?
 
+    @OptionGroup var aria2: ServeAria2Options
+
     @Option(help: "File with settings (default: haul/serve.json in the XDG configuration folder).", completion: .file())
     var config: String?
 
     @OptionGroup var state: StateOptions
+}
+
+/// Options of `haul serve` for clients of aria2.
+struct ServeAria2Options: ParsableArguments {
+    @Option(
+        help: """
+            Address and port of aria2's RPC, for its clients: PORT, HOST:PORT, or 'on' for 127.0.0.1:6800 (default: 'off').
+            """
+    )
+    var aria2Rpc: String?
+
+    @Option(
+        help: "File with the secret of aria2's RPC. HAUL_ARIA2_SECRET in the environment has the same effect.",
+        completion: .file()
+    )
+    var aria2SecretFile: String?
+
+    @Option(
+        help:
+            "Secret of aria2's RPC, as aria2 names it. Others on this machine can read it: prefer --aria2-secret-file."
+    )
+    var rpcSecret: String?
+
+    @Option(
+        help: """
+            An origin whose pages may use aria2's RPC, such as https://ariang.example; '*' for all. May be given several times.
+            """
+    )
+    var aria2AllowOrigin: [String] = []
+
+    @Flag(help: "Tell WebSockets of downloads before they have shown the secret, as aria2 does.")
+    var aria2NotifyAll = false
 }

@@ -9,6 +9,8 @@ struct ServeSettings {
     /// Name, value and source of each, for `--print-config`.
     private(set) var lines: [String] = []
     var server: ServerConfiguration
+    /// Where aria2's RPC listens; nil for nowhere.
+    private(set) var aria2: Aria2ServerConfiguration?
     /// That downloads may not connect to.
     var deniedAddresses: [AddressBlock] = []
     var jobs: Int
@@ -16,10 +18,13 @@ struct ServeSettings {
 
     private static let names = [
         "listen", "socket", "directory", "root", "allow-host", "trust-proxy", "deny-address", "jobs", "max-streams",
-        "log-level",
-        "state-dir",
+        "log-level", "state-dir", "aria2-rpc", "aria2-secret", "aria2-secret-file", "aria2-allow-origin",
+        "aria2-notify-all",
     ]
-    private static let lists: Set<String> = ["root", "allow-host", "trust-proxy", "deny-address"]
+    private static let lists: Set<String> = [
+        "root", "allow-host", "trust-proxy", "deny-address", "aria2-allow-origin",
+    ]
+    private static let secrets: Set<String> = ["aria2-secret"]
 
     static func read(_ options: ServeOptions) async throws -> ServeSettings {
         let file = options.config ?? XDG.configuration + "/serve.json"
@@ -36,7 +41,7 @@ struct ServeSettings {
     private static func flags(_ options: ServeOptions) -> [AbsoluteConfigKey: ConfigValue] {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         func set(_ name: String, _ value: String?) {
-            if let value { values[key(name)] = ConfigValue(.string(value), isSecret: false) }
+            if let value { values[key(name)] = ConfigValue(.string(value), isSecret: secrets.contains(name)) }
         }
         func set(_ name: String, _ list: [String]) {
             if !list.isEmpty { values[key(name)] = ConfigValue(.stringArray(list), isSecret: false) }
@@ -52,6 +57,11 @@ struct ServeSettings {
         set("max-streams", options.maxStreams.map(String.init))
         set("log-level", options.logLevel)
         set("state-dir", options.state.stateDir)
+        set("aria2-rpc", options.aria2.aria2Rpc)
+        set("aria2-secret", options.aria2.rpcSecret)
+        set("aria2-secret-file", options.aria2.aria2SecretFile)
+        set("aria2-allow-origin", options.aria2.aria2AllowOrigin)
+        set("aria2-notify-all", options.aria2.aria2NotifyAll ? "true" : nil)
         return values
     }
 
@@ -110,7 +120,8 @@ struct ServeSettings {
         func text(_ name: String, _ standard: String) -> String {
             for source in sources {
                 if let value = source.reader.string(forKey: Self.readerKey(name)) {
-                    lines.append("\(name) = \(value)  (\(source.name))")
+                    let shown = Self.secrets.contains(name) ? "***" : value
+                    lines.append("\(name) = \(shown)  (\(source.name))")
                     return value
                 }
             }
@@ -159,6 +170,14 @@ struct ServeSettings {
             throw Complaint("--log-level must be trace, debug, info, notice, warning or error, not \(level).", .usage)
         }
         self.logLevel = logLevel
+        aria2 = try Self.aria2(
+            address: text("aria2-rpc", "off"),
+            secret: text("aria2-secret", ""),
+            secretFile: text("aria2-secret-file", ""),
+            origins: list("aria2-allow-origin"),
+            notifiesAll: text("aria2-notify-all", "false"),
+            server
+        )
         self.lines = lines
     }
 

@@ -1,0 +1,22 @@
+/// Why a call has no result, as its caller is told. aria2 answers 1 whatever failed; the other codes are JSON-RPC's.
+package struct Aria2Failure: Error, Sendable, Equatable {
+    package let code: Int64
+    package let message: String
+
+    package init(_ message: String, code: Int64 = 1) { (self.code, self.message) = (code, message) }
+
+    static let unauthorized = Aria2Failure("Unauthorized")
+    static let malformed = Aria2Failure("Parse error.", code: -32_700)
+    static let invalidRequest = Aria2Failure("Invalid Request.", code: -32_600)
+    static let invalidParameters = Aria2Failure("Invalid params.", code: -32_602)
+    static let tooMuch = Aria2Failure("The answers of this request are too long; ask for less at once.")
+
+    /// The status of the response where the call came alone.
+    var status: Int {
+        switch code {
+        case 1, -32_600: 400
+        case -32_601: 404
+        default: 500
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Foundation
+internal import HaulKit
+
+/// Which download a GID names. The GID of most downloads is half of their id, so that only the other names are kept a second time.
+struct Aria2Names {
+    private var ids: [UInt64: DownloadID] = [:]
+    /// Of downloads whose GID was chosen.
+    private var chosen: [DownloadID: UInt64] = [:]
+
+    var count: Int { ids.count }
+
+    func gid(of id: DownloadID) -> GID { chosen[id].flatMap { GID(number: $0) } ?? GID(id) }
+
+    func isKnown(_ id: DownloadID) -> Bool { ids[gid(of: id).number] == id }
+
+    mutating func insert(_ id: DownloadID, _ gid: GID?) {
+        if let gid, gid != GID(id) { chosen[id] = gid.number }
+        // Where two downloads claim a name, the first has it; the other keeps that of its id.
+        if let holder = ids[self.gid(of: id).number], holder != id { chosen[id] = nil }
+        ids[self.gid(of: id).number] = id
+    }
+
+    mutating func remove(_ id: DownloadID) {
+        let gid = gid(of: id).number
+        if ids[gid] == id { ids[gid] = nil }
+        chosen[id] = nil
+    }
+
+    subscript(gid: GID) -> DownloadID? { ids[gid.number] }
+
+    /// At most two names in a range.
+    func names(in range: ClosedRange<UInt64>) -> [GID] {
+        if range.lowerBound == range.upperBound {
+            guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }
+            return [gid]
+        }
+        var found: [GID] = []
+        for number in ids.keys where range.contains(number) {
+            if let gid = GID(number: number) { found.append(gid) }
+            if found.count == 2 { break }
+        }
+        return found
+    }
+}
+
+/// Active downloads that clients removed: aria2 lists them among those that ended. They are known until the process ends.
+struct Aria2RemovedDownloads {
+    struct Entry {
+        var gid: GID
+        /// As it was when it was removed.
+        var snapshot: DownloadSnapshot
+        var record: Aria2Record
+        /// For a client that adds it again.
+        var options: Aria2Options
+        var ended: Date
+    }
+
+    /// The oldest first.
+    private(set) var entries: [Entry] = []
+    private let most: Int
+
+    init(most: Int) { self.most = most }
+
+    mutating func append(_ entry: Entry) {
+        guard most > 0 else { return }
+        if entries.count >= most { entries.removeFirst() }
+        entries.append(entry)
+    }
+
+    /// - Returns: whether there was one.
+    mutating func remove(_ gid: GID) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.gid == gid }) else { return false }
+        entries.remove(at: index)
+        return true
+    }
+
+    mutating func removeAll() { entries = [] }
+}

@@ -1,0 +1,60 @@
+package import HaulKit
+internal import NIOCore
+
+/// What the metadata of a download keeps for aria2's clients: the GID that a client or a session file chose, the URIs, and the options
+/// that it was added with. Values that may be secrets stay in the request.
+package struct Aria2Record: Sendable {
+    package var gid: GID?
+    /// Empty where the request's URL is the only one.
+    package var uris: [String]
+    private var options: [String: Aria2Value]
+
+    package init(gid: GID?, uris: [String], options: Aria2Options) {
+        self.gid = gid
+        self.uris = uris.count > 1 ? uris : []
+        let kept = options.filtered { !$0.isSecret && !Self.inRequest.contains($0.name) }
+        self.options = kept.values.mapValues { list in .list(list.map { .text($0) }) }
+    }
+
+    /// Options whose values are read from the request, or belong to adding alone.
+    private static let inRequest: Set<String> = ["header", "gid", "pause", "http-user", "http-passwd", "checksum"]
+
+    /// What a download's metadata says; nothing where it has none, or is an application's own.
+    package init(_ metadata: DownloadRequest.Metadata?) {
+        (gid, uris, options) = (nil, [], [:])
+        guard let json = metadata?.json, json.utf8.count <= 1 << 20,
+            case .structure(let members)? = Aria2JSONReader.value(of: Array(json.utf8))
+        else { return }
+        if case .text(let text)? = members["gid"] { gid = GID(text) }
+        if case .list(let list)? = members["uris"] { uris = list.compactMap(\.optionText) }
+        if case .structure(let options)? = members["aria2"] { self.options = options }
+    }
+
+    /// For ``DownloadRequest/metadata``.
+    package var metadata: DownloadRequest.Metadata {
+        var members: [String: Aria2Value] = ["aria2": .structure(options)]
+        members["gid"] = gid.map { .text($0.description) }
+        if !uris.isEmpty { members["uris"] = .list(uris.map { .text($0) }) }
+        var buffer = ByteBuffer()
+        buffer.writeJSON(.structure(members))
+        return DownloadRequest.Metadata(json: String(buffer: buffer))
+    }
+
+    /// The last value of an option; cheaper than all of them.
+    func option(_ name: String) -> String? {
+        guard case .list(let values)? = options[name], case .text(let text)? = values.last else { return nil }
+        return text
+    }
+
+    /// All options. Names and values that are not known any longer are left out.
+    var allOptions: Aria2Options {
+        var result = Aria2Options()
+        for case (let name, .list(let values)) in options {
+            for value in values {
+                // The store may have been edited.
+                try? result.set(name, value.optionText ?? "")
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,184 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOWebSocket
+
+/// A response of HTTP, before it is written in parts.
+struct Aria2Response: Sendable {
+    var status: HTTPResponseStatus
+    var fields: HTTPHeaders = [:]
+    var body = ByteBuffer()
+    /// The connection ends with it.
+    var isLast = false
+}
+
+/// Answers the requests of one connection, one after another.
+final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = Aria2Response
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// A body that has not arrived by then is given up.
+    private static let bodyTime: TimeAmount = .seconds(30)
+    /// Times of silence after which a response that is not read is given up.
+    private static let mostSilences = 5
+
+    private let host: Aria2Host
+    private var head: HTTPRequestHead?
+    private var body = ByteBuffer()
+    /// Bytes of ``body`` that are counted in the host's limit.
+    private var taken = 0
+    private var timer: Scheduled<Void>?
+    private var isAnswering = false
+    private var silences = 0
+
+    init(_ host: Aria2Host) { self.host = host }
+
+    func handlerRemoved(context: ChannelHandlerContext) { reset() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        reset()
+        context.fireChannelInactive()
+    }
+
+    private func reset() {
+        timer?.cancel()
+        timer = nil
+        host.bodies.give(taken)
+        (head, body, taken) = (nil, ByteBuffer(), 0)
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let new): begin(new, context)
+        case .body(let part): receive(part, context)
+        case .end: end(context)
+        }
+    }
+
+    private func begin(_ new: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        silences = 0
+        head = new
+        do throws(Aria2Rules.Refusal) { try host.rules.check(new) } catch {
+            return refuse(error.status, error.sentence, context)
+        }
+        let length = new.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
+        guard length <= host.configuration.maxRequestBytes else { return refuseSize(context) }
+        let channel = context.channel
+        timer = context.eventLoop.scheduleTask(in: Self.bodyTime) { channel.close(promise: nil) }
+    }
+
+    private func receive(_ part: ByteBuffer, _ context: ChannelHandlerContext) {
+        // What follows a refused head is not looked at.
+        guard head != nil else { return }
+        guard body.readableBytes + part.readableBytes <= host.configuration.maxRequestBytes else {
+            return refuseSize(context)
+        }
+        guard host.bodies.take(part.readableBytes) else {
+            return refuse(.serviceUnavailable, "Too many requests are being received.", context)
+        }
+        taken += part.readableBytes
+        body.writeImmutableBuffer(part)
+    }
+
+    private func refuseSize(_ context: ChannelHandlerContext) {
+        refuse(.payloadTooLarge, "The request is larger than \(host.configuration.maxRequestBytes) bytes.", context)
+    }
+
+    /// Answers with a sentence, and ends the connection.
+    private func refuse(_ status: HTTPResponseStatus, _ sentence: String, _ context: ChannelHandlerContext) {
+        var fields: HTTPHeaders = ["Content-Type": "text/plain; charset=utf-8"]
+        if let head { fields.add(contentsOf: host.rules.fields(for: head)) }
+        reset()
+        isAnswering = true
+        let response = Aria2Response(
+            status: status,
+            fields: fields,
+            body: ByteBuffer(string: sentence + "\n"),
+            isLast: true
+        )
+        send(response, context)
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        guard let head else { return }
+        let (request, host, channel) = (body, host, context.channel)
+        timer?.cancel()
+        timer = nil
+        isAnswering = true
+        Task {
+            guard let response = await host.response(to: head, request) else {
+                channel.close(promise: nil)
+                return
+            }
+            channel.writeAndFlush(response, promise: nil)
+        }
+    }
+
+    // MARK: Responses
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        reset()
+        send(unwrapOutboundIn(data), context)
+    }
+
+    private func send(_ response: Aria2Response, _ context: ChannelHandlerContext) {
+        var fields = response.fields
+        fields.replaceOrAdd(name: "Content-Length", value: String(response.body.readableBytes))
+        fields.add(name: "Cache-Control", value: "no-cache")
+        fields.add(name: "X-Content-Type-Options", value: "nosniff")
+        if response.isLast { fields.add(name: "Connection", value: "close") }
+        let channel = context.channel
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: response.status, headers: fields))),
+            promise: nil
+        )
+        context.write(wrapOutboundOut(.body(.byteBuffer(response.body))), promise: nil)
+        let isLast = response.isLast
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { _ in if isLast { channel.close(promise: nil) } }
+        isAnswering = false
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+    }
+
+    // MARK: Silence and errors
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is IdleStateHandler.IdleStateEvent else { return context.fireUserInboundEventTriggered(event) }
+        silences += 1
+        let isWriting = isAnswering || !context.channel.isWritable
+        if !isWriting || silences >= Self.mostSilences { context.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A request for an upgrade that was refused is answered as any other.
+        if error is NIOWebSocketUpgradeError { return }
+        context.close(promise: nil)
+    }
+}
+
+extension Aria2Host {
+    /// - Returns: nil where the connection is to be closed without an answer.
+    fileprivate func response(to head: HTTPRequestHead, _ body: ByteBuffer) async -> Aria2Response? {
+        let path = Self.path(head.uri)
+        let answer: Aria2Answer
+        switch (head.method, path) {
+        case (.OPTIONS, Self.jsonPath[...]), (.OPTIONS, Self.xmlPath[...]):
+            return Aria2Response(status: .ok, fields: rules.preflight(head))
+        case (.POST, Self.jsonPath[...]): answer = await endpoint.json(body)
+        case (.GET, Self.jsonPath[...]): answer = await endpoint.query(Self.query(head.uri))
+        case (.POST, Self.xmlPath[...]): answer = await endpoint.xml(body)
+        default: return Aria2Response(status: .notFound, fields: rules.fields(for: head), isLast: !head.isKeepAlive)
+        }
+        if answer.isUnauthorized { guard await delays.wait() else { return nil } }
+        var fields = rules.fields(for: head)
+        if answer.body.readableBytes > 0 { fields.add(name: "Content-Type", value: answer.encoding.contentType) }
+        return Aria2Response(
+            status: HTTPResponseStatus(statusCode: answer.status),
+            fields: fields,
+            body: answer.body,
+            isLast: answer.status != 200 || !head.isKeepAlive
+        )
+    }
+}

@@ -1,0 +1,77 @@
+internal import NIOHTTP1
+
+/// Which requests are let in by their head: those that name this server as their host, and that no page of another site sends.
+struct Aria2Rules: Sendable {
+    private let hosts: HostCheck
+    private let origins: Set<String>
+
+    init(_ configuration: Aria2ServerConfiguration) {
+        hosts = HostCheck(allowed: configuration.allowedHosts)
+        origins = Set(configuration.allowedOrigins.map { $0.lowercased() })
+    }
+
+    struct Refusal: Error, Equatable {
+        var status: HTTPResponseStatus
+        var sentence: String
+    }
+
+    func check(_ head: HTTPRequestHead) throws(Refusal) {
+        let names = head.headers["Host"]
+        guard names.count == 1, let authority = names.first else {
+            throw Refusal(status: .badRequest, sentence: "The request must have exactly one Host field.")
+        }
+        guard let host = HostCheck.name(authority), hosts.isAllowed(host) else {
+            throw Refusal(
+                status: .misdirectedRequest,
+                sentence: "The host \(HostCheck.printable(authority)) is not allowed."
+            )
+        }
+        if let origin = head.headers.first(name: "Origin") {
+            guard isAllowed(origin: origin, authority) else {
+                throw Refusal(
+                    status: .forbidden,
+                    sentence: "The request comes from another site (\(HostCheck.printable(origin)))."
+                )
+            }
+        } else if let site = head.headers.first(name: "Sec-Fetch-Site"), site != "same-origin", site != "none" {
+            // A script of another page, which has no Origin field.
+            guard origins.contains("*") else {
+                throw Refusal(status: .forbidden, sentence: "The request comes from another site.")
+            }
+        }
+    }
+
+    private func isAllowed(origin: String, _ authority: String) -> Bool {
+        let origin = origin.lowercased()
+        let own = authority.lowercased()
+        return origins.contains("*") || origins.contains(origin) || origin == "http://\(own)"
+            || origin == "https://\(own)"
+    }
+
+    /// Fields that let a page of another site read the response.
+    func fields(for head: HTTPRequestHead) -> HTTPHeaders {
+        guard !origins.isEmpty else { return [:] }
+        if origins.contains("*") { return ["Access-Control-Allow-Origin": "*"] }
+        guard let origin = head.headers.first(name: "Origin"), origins.contains(origin.lowercased()) else {
+            return ["Vary": "Origin"]
+        }
+        return ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
+    }
+
+    /// Fields of the answer to a browser that asks before it lets a page send its request.
+    func preflight(_ head: HTTPRequestHead) -> HTTPHeaders {
+        var fields = fields(for: head)
+        guard fields.contains(name: "Access-Control-Allow-Origin"),
+            head.headers.contains(name: "Access-Control-Request-Method")
+        else { return fields }
+        fields.add(name: "Access-Control-Allow-Methods", value: "POST, GET, OPTIONS")
+        fields.add(name: "Access-Control-Max-Age", value: "1728000")
+        if let wanted = head.headers.first(name: "Access-Control-Request-Headers") {
+            fields.add(name: "Access-Control-Allow-Headers", value: wanted)
+        }
+        if head.headers.contains(name: "Access-Control-Request-Private-Network") {
+            fields.add(name: "Access-Control-Allow-Private-Network", value: "true")
+        }
+        return fields
+    }
+}

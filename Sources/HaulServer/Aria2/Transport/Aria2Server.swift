@@ -1,0 +1,78 @@
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+
+/// Serves aria2's RPC over HTTP and WebSocket at an address of its own.
+///
+/// It follows the downloader's events for its session, and ends neither of them: shut the downloader down after ``run()`` has returned.
+package final class Aria2Server: Service {
+    private let session: Aria2Session
+    private let host: Aria2Host
+    private let logger: Logger
+    private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
+
+    /// Listens to nothing yet.
+    ///
+    /// - Parameter onListening: called with the address, with the port that the system chose, when connections are taken.
+    package convenience init(
+        _ session: Aria2Session,
+        _ configuration: Aria2ServerConfiguration,
+        logger: Logger,
+        onListening: @escaping @Sendable (ServerConfiguration.Listener) -> Void = { _ in }
+    ) {
+        self.init(session, configuration, logger: logger, delays: Aria2Delays(), onListening: onListening)
+    }
+
+    /// With the wait of wrong tokens passed in.
+    init(
+        _ session: Aria2Session,
+        _ configuration: Aria2ServerConfiguration,
+        logger: Logger,
+        delays: Aria2Delays,
+        onListening: @escaping @Sendable (ServerConfiguration.Listener) -> Void
+    ) {
+        self.session = session
+        host = Aria2Host(
+            Aria2Endpoint(session, secret: configuration.secret.flatMap { Aria2Secret($0) }),
+            session.notifications,
+            configuration,
+            delays: delays
+        )
+        (self.logger, self.onListening) = (logger, onListening)
+    }
+
+    /// Listens until the service group shuts down gracefully or the task is cancelled.
+    ///
+    /// - Throws: ``ServerError`` when the address cannot be listened at.
+    package func run() async throws {
+        let address = host.configuration.listener
+        let channel: any Channel
+        do {
+            channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 256)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelInitializer { [host] channel in
+                    channel.eventLoop.makeCompletedFuture { try host.install(on: channel) }
+                }
+                .bind(host: address.host, port: address.port).get()
+        } catch { throw ServerError("aria2's RPC cannot listen at \(address): \(error)") }
+        let bound = ServerConfiguration.Listener(
+            host: address.host,
+            port: channel.localAddress?.port ?? address.port
+        )
+        logger.notice("aria2's RPC listens at http://\(bound)/jsonrpc")
+        onListening(bound)
+        await withTaskGroup { tasks in
+            tasks.addTask { [session] in await session.run() }
+            tasks.addTask {
+                // Ends by a graceful shutdown, or by cancellation: the same follows from both.
+                do { try await gracefulShutdown() } catch { return }
+            }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+        channel.close(promise: nil)
+        host.connections.closeAll()
+    }
+}

@@ -1,0 +1,199 @@
+internal import DequeModule
+internal import NIOCore
+internal import NIOWebSocket
+
+/// What goes out over a socket.
+enum Aria2SocketMessage: Sendable {
+    /// The answer to the message that is being answered.
+    case answer(ByteBuffer, isAuthorized: Bool)
+    case notification(ByteBuffer)
+}
+
+/// Refuses frames that a client must not send (RFC 6455 §5.1, §5.2): those without a mask, and those with bits of an extension.
+final class Aria2FrameCheck: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = WebSocketFrame
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        guard frame.maskKey != nil, frame.reservedBits.isEmpty else {
+            context.close(promise: nil)
+            return
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+/// Answers the messages of one socket, one after another, and tells it of downloads.
+///
+/// A client that does not read gets no further answers: the next message is begun when the answer to the one before has been handed to
+/// the system, and meanwhile nothing is read. What cannot be held back, notifications and pongs, ends the socket when too much of it
+/// waits.
+final class Aria2SocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = Aria2SocketMessage
+    typealias OutboundOut = WebSocketFrame
+
+    /// Messages that wait while nothing more is read.
+    private static let mostWaiting = 16
+    private static let mostUnsent = 1 << 20
+    /// Pings without an answer.
+    private static let mostPings = 3
+
+    private let host: Aria2Host
+    private var waiting = Deque<ByteBuffer>()
+    private var isAnswering = false
+    private var isReadHeld = false
+    private var isClosing = false
+    /// Bytes of notifications and pongs that the system has not taken.
+    private var unsent = 0
+    private var pings = 0
+    private var isAuthorized: Bool
+    private var listener: Int?
+
+    init(_ host: Aria2Host, hasToken: Bool) {
+        self.host = host
+        isAuthorized = hasToken || !host.endpoint.needsToken || host.configuration.notifiesUnauthenticated
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        listener = host.notifications.listen { notification in
+            channel.writeAndFlush(Aria2SocketMessage.notification(notification.text), promise: nil)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave()
+        context.fireChannelInactive()
+    }
+
+    private func leave() {
+        listener.map(host.notifications.stopListening)
+        listener = nil
+        waiting = []
+        isClosing = true
+    }
+
+    // MARK: Messages
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        pings = 0
+        guard !isClosing else { return }
+        switch frame.opcode {
+        case .text:
+            waiting.append(frame.unmaskedData)
+            answerNext(context)
+        case .ping: send(.pong, frame.unmaskedData, context)
+        case .pong: break
+        case .connectionClose: end(context, frame.unmaskedData)
+        default: end(context, WebSocketErrorCode.unacceptableData)
+        }
+    }
+
+    private func answerNext(_ context: ChannelHandlerContext) {
+        guard !isAnswering, !isClosing, let message = waiting.popFirst() else { return }
+        isAnswering = true
+        let (host, channel) = (host, context.channel)
+        Task {
+            let answer = await host.endpoint.json(message)
+            if answer.isUnauthorized {
+                guard await host.delays.wait() else {
+                    channel.close(promise: nil)
+                    return
+                }
+            }
+            let reply = Aria2SocketMessage.answer(answer.body, isAuthorized: answer.isAuthorized)
+            channel.writeAndFlush(reply, promise: nil)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        guard waiting.count < Self.mostWaiting else {
+            isReadHeld = true
+            return
+        }
+        context.read()
+    }
+
+    // MARK: Sending
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isClosing else { return }
+        switch unwrapOutboundIn(data) {
+        case .answer(let text, let isAuthorized):
+            if isAuthorized { self.isAuthorized = true }
+            let written = context.eventLoop.makePromise(of: Void.self)
+            written.futureResult.assumeIsolated().whenComplete { result in
+                guard case .success = result else { return }
+                self.isAnswering = false
+                self.answerNext(context)
+                guard self.isReadHeld, self.waiting.count < Self.mostWaiting else { return }
+                self.isReadHeld = false
+                context.read()
+            }
+            context.writeAndFlush(
+                wrapOutboundOut(WebSocketFrame(fin: true, opcode: .text, data: text)),
+                promise: written
+            )
+        case .notification(let text):
+            if isAuthorized { send(.text, text, context) }
+        }
+    }
+
+    private func send(_ opcode: WebSocketOpcode, _ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        let count = bytes.readableBytes + 16
+        guard unsent + count <= Self.mostUnsent else {
+            isClosing = true
+            context.close(promise: nil)
+            return
+        }
+        unsent += count
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in self.unsent -= count }
+        context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: bytes)), promise: written)
+    }
+
+    // MARK: Ends
+
+    /// Closes the socket with the client's own code, as RFC 6455 §5.5.1 wants it.
+    private func end(_ context: ChannelHandlerContext, _ reason: ByteBuffer) {
+        isClosing = true
+        let channel = context.channel
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        let code = reason.getSlice(at: reason.readerIndex, length: min(2, reason.readableBytes)) ?? ByteBuffer()
+        context.writeAndFlush(
+            wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: code)),
+            promise: written
+        )
+    }
+
+    private func end(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
+        var reason = ByteBuffer()
+        reason.write(webSocketErrorCode: code)
+        end(context, reason)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is IdleStateHandler.IdleStateEvent else { return context.fireUserInboundEventTriggered(event) }
+        pings += 1
+        guard pings <= Self.mostPings else {
+            context.close(promise: nil)
+            return
+        }
+        send(.ping, ByteBuffer(), context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isClosing else { return }
+        if case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge = error {
+            end(context, WebSocketErrorCode.messageTooLarge)
+        } else {
+            end(context, WebSocketErrorCode.protocolError)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HaulKit
+import HaulTesting
+import Testing
+
+@testable import HaulServer
+
+/// A session over a scripted downloader.
+struct Aria2SessionRig: Sendable {
+    let script: DownloadScript
+    let downloader: Downloader
+    let session: Aria2Session
+
+    /// - Parameters:
+    ///   - confined: files stay in the script's folder.
+    ///   - follows: the session follows the downloader's events, as a server does for its own.
+    static func run(
+        confined: Bool = true,
+        follows: Bool = true,
+        configure: (inout Aria2Configuration) -> Void = { _ in },
+        _ body: (Aria2SessionRig) async throws -> Void
+    ) async throws {
+        let script = DownloadScript()
+        try FileManager.default.createDirectory(atPath: script.folder, withIntermediateDirectories: true)
+        let downloader = try await Downloader.scripted(script)
+        var configuration = Aria2Configuration()
+        let folder = script.folder
+        if confined { configuration.roots = { AllowedFolders(folder: folder, roots: []) } }
+        configure(&configuration)
+        var global = Aria2Options()
+        try global.set("dir", folder)
+        let session = Aria2Session(downloader, global: global, configuration: configuration)
+        let following = Task { if follows { await session.run() } }
+        let result = await Result { () async throws in
+            try await body(Aria2SessionRig(script: script, downloader: downloader, session: session))
+        }
+        await downloader.shutDown()
+        await following.value
+        try result.get()
+    }
+
+    @discardableResult
+    func call(_ method: String, _ parameters: Aria2Value...) async throws -> Aria2Value {
+        try await session.call("aria2." + method, parameters)
+    }
+
+    /// The message that a call fails with; nil where it does not.
+    func failure(_ method: String, _ parameters: Aria2Value...) async -> String? {
+        do {
+            _ = try await session.call(method.contains(".") ? method : "aria2." + method, parameters)
+            return nil
+        } catch { return error.message }
+    }
+
+    /// Adds a download that stays where it is until the script is stepped.
+    @discardableResult
+    func add(_ name: String, bytes: Int = 1000, options: [String: Aria2Value] = [:]) async throws -> String {
+        let url = "https://example.org/\(name)"
+        try script.respond(to: url, with: .data([UInt8](repeating: 7, count: bytes)).inSteps(2))
+        return try await call("addUri", [.text(url)], .structure(options)).text
+    }
+
+    func status(_ gid: String, _ keys: Aria2Value...) async throws -> Aria2Value {
+        try await call("tellStatus", .text(gid), .list(keys))
+    }
+
+    /// Waits until a download has a status.
+    func wait(_ gid: String, for status: String) async throws {
+        while try await self.status(gid, "status")["status"].text != status { await Task.yield() }
+    }
+
+    func download(_ gid: String) async throws -> Download {
+        guard case .download(let id, _) = try await session.find(gid) else { throw Missing() }
+        return try #require(try await downloader.download(id))
+    }
+
+    struct Missing: Error {}
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+extension Aria2Value {
+    var text: String { if case .text(let text) = self { text } else { "" } }
+    var items: [Aria2Value] { if case .list(let items) = self { items } else { [] } }
+    var members: [String: Aria2Value] { if case .structure(let members) = self { members } else { [:] } }
+    subscript(_ name: String) -> Aria2Value { members[name] ?? .null }
+    subscript(_ index: Int) -> Aria2Value { items.indices.contains(index) ? items[index] : .null }
+}
