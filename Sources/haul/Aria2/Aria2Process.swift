@@ -43,11 +43,16 @@ struct Aria2Process: Sendable {
         }
         // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await console.show() }
-            group.addTask { await awaitStop() }
-            await work(downloader)
-            group.cancelAll()
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await console.show() }
+                group.addTask { await awaitStop() }
+                defer { group.cancelAll() }
+                try await work(downloader)
+            }
+        } catch {
+            await downloader.shutDown()
+            throw error
         }
         await downloader.shutDown()
         saveCookies(downloader)
@@ -56,7 +61,11 @@ struct Aria2Process: Sendable {
         return console.status
     }
 
-    private func work(_ downloader: Downloader) async {
+    private func work(_ downloader: Downloader) async throws {
+        if settings.servesRPC {
+            let run = Aria2RemoteRun(downloader: downloader, settings: settings, console: console, hooks: hooks)
+            return try await run.run()
+        }
         Interruption.stop { await downloader.shutDown() }
         if settings.global.flag("dry-run") {
             await Aria2DryRun(downloader: downloader, settings: settings, console: console).run()
@@ -66,8 +75,10 @@ struct Aria2Process: Sendable {
     }
 
     private func configuration() throws -> Downloader.Configuration {
-        var configuration = Downloader.Configuration()
-        configuration.storage.restoration = .onRequest
+        // A process that clients talk to has its downloads for itself; the others share theirs with `haul get`.
+        let name = settings.servesRPC ? Aria2RemoteRun.storeName(settings.global) : nil
+        var configuration = name.map { Downloader.Configuration(name: $0) } ?? Downloader.Configuration()
+        if name == nil { configuration.storage.restoration = .onRequest }
         configuration.storage.waitsForSpace = false
         configuration.storage.onStoreWait = { [log] in
             log.write(.warn, "Another program has locked the store \($0). Waiting for it.")

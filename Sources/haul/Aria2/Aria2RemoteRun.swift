@@ -1,0 +1,142 @@
+import Foundation
+import HaulKit
+import HaulServer
+import Logging
+import ServiceLifecycle
+
+/// `--enable-rpc`: serves the RPC beside the downloads of the command line, until a client or a signal ends it.
+struct Aria2RemoteRun: Sendable {
+    let downloader: Downloader
+    let settings: Aria2Settings
+    let console: Aria2Console
+    let hooks: Aria2Hooks
+
+    /// - Throws: ``ServerError`` when the port cannot be listened at.
+    func run() async throws {
+        let stopping = Stopping()
+        // What an earlier process completed is a file, and no longer a result.
+        _ = try await downloader.remove(.states([.completed]))
+        let session = Aria2Session(downloader, global: settings.global, configuration: configuration(stopping))
+        let logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
+        let server = Aria2Server(session, serverConfiguration, logger: logger) { [console] listener in
+            console.log.write(.notice, "IPv4 RPC: listening on TCP port \(listener.port)")
+        }
+        let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+        Interruption.stop { await group.triggerGracefulShutdown() }
+        await stopping.onStop { await group.triggerGracefulShutdown() }
+        let follower = Aria2Follower(console, hooks)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            let events = downloader.events
+            tasks.addTask { await follower.follow(events) }
+            tasks.addTask { await save(session) }
+            await add(to: session)
+            do { try await group.run() } catch {
+                tasks.cancelAll()
+                throw error
+            }
+            tasks.cancelAll()
+        }
+        await saveOnce(session)
+        // Running downloads end, and the console hears of that.
+        let last = Task { [events = downloader.events] in await follower.follow(events) }
+        await downloader.shutDown()
+        await last.value
+    }
+
+    private func add(to session: Aria2Session) async {
+        if !settings.requests.isEmpty {
+            console.log.write(.notice, "Downloading \(settings.requests.count) item(s)")
+        }
+        let known = await remembered()
+        for request in settings.requests {
+            let gid = request.options["gid"].flatMap { GID($0) }
+            if let gid, let snapshot = known[gid] {
+                await goOn(snapshot)
+                continue
+            }
+            do throws(Aria2Error) { _ = try await session.add(request) } catch {
+                console.refused(error, uri: request.uris.first ?? "", gid ?? .random())
+            }
+        }
+    }
+
+    /// Downloads of an earlier process. Those of a session file are among them.
+    private func remembered() async -> [GID: DownloadSnapshot] {
+        do throws(DownloadError) {
+            let snapshots = try await downloader.list(.all)
+            return Dictionary(snapshots.map { (Aria2Follower.gid($0), $0) }) { first, _ in first }
+        } catch { return [:] }
+    }
+
+    /// The session file names a download that the store has: what failed is tried again, as aria2 does.
+    private func goOn(_ snapshot: DownloadSnapshot) async {
+        guard snapshot.state == .failed else { return }
+        do throws(DownloadError) { try await downloader.resume(snapshot.id) } catch {
+            console.log.write(.error, error.description)
+        }
+    }
+
+    // MARK: Session file
+
+    private func save(_ session: Aria2Session) async {
+        guard let interval = settings.global.limit("save-session-interval") else { return }
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .seconds(interval)) } catch { return }
+            await saveOnce(session)
+        }
+    }
+
+    private func saveOnce(_ session: Aria2Session) async {
+        do throws(Aria2Error) { _ = try await session.save() } catch { console.log.write(.error, error.message) }
+    }
+
+    // MARK: Configurations
+
+    private func configuration(_ stopping: Stopping) -> Aria2Configuration {
+        var configuration = Aria2Configuration()
+        if let first = settings.roots.first {
+            let folders = AllowedFolders(folder: first, roots: Array(settings.roots.dropFirst()))
+            configuration.roots = { folders }
+        }
+        configuration.keepsResults = Int(clamping: settings.global.number("max-download-result") ?? 1000)
+        configuration.onShutdown = { _ in Task { await stopping.stop() } }
+        return configuration
+    }
+
+    private var serverConfiguration: Aria2ServerConfiguration {
+        let options = settings.global
+        var configuration = Aria2ServerConfiguration()
+        configuration.listener = ServerConfiguration.Listener(
+            host: options.flag("rpc-listen-all") ? "0.0.0.0" : "127.0.0.1",
+            port: Int(clamping: options.number("rpc-listen-port") ?? 6800)
+        )
+        configuration.secret = options["rpc-secret"].flatMap { $0.isEmpty ? nil : $0 }
+        if options.flag("rpc-allow-origin-all") { configuration.allowedOrigins = ["*"] }
+        configuration.maxRequestBytes = Int(clamping: options.limit("rpc-max-request-size") ?? 2 << 20)
+        return configuration
+    }
+
+    /// The store of the downloads of one port and folder: two processes cannot listen at one port.
+    static func storeName(_ options: Aria2Options) -> String {
+        let folder = FilePaths.absolute(options["dir"] ?? "", from: FileManager.default.currentDirectoryPath)
+        // FNV-1a: a name, and no proof of anything.
+        let hash = folder.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(hash, radix: 16))"
+    }
+}
+
+/// Called by a client before or after there is something to stop.
+private actor Stopping {
+    private var isStopped = false
+    private var body: (@Sendable () async -> Void)?
+
+    func onStop(_ body: @escaping @Sendable () async -> Void) async {
+        self.body = body
+        if isStopped { await body() }
+    }
+
+    func stop() async {
+        isStopped = true
+        await body?()
+    }
+}
