@@ -167,7 +167,9 @@ extension Transfer {
         let patience = max(lastByte == nil ? Self.longestSilence : Self.longestWaitForAnswer, requestTime * 8)
         var actions: [Action] = []
         for id in openIDs {
-            guard let connection = active[id], !connection.isFlowing, now - connection.opened > patience else { continue }
+            guard let connection = active[id], !connection.isFlowing, now - connection.opened > patience else {
+                continue
+            }
             actions += drop(id)
             if sources.isMirror(connection.source) {
                 sources.noteFailure(of: connection.source)
