@@ -36,7 +36,7 @@ serve: build
 	@exec $(BINARY) serve $(ARGS)
 
 build: requirements
-	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
+	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC) && Scripts/start-order $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
 
 test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
