@@ -10,6 +10,8 @@ struct Haul: AsyncParsableCommand {
         discussion: """
             To resume an interrupted download, run the same command again.
 
+            haul aria2c, or a link of that name to haul, takes aria2's command line.
+
             Exit status: 0 all complete, 1 other failure, 2 refused by the server, 3 network, 4 disk, 5 checksum, \
             6 the file exists, 7 in use by another process, 64 usage, 130 interrupted.
             """,

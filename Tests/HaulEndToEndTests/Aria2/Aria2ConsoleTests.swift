@@ -23,7 +23,7 @@ import Testing
 
     @Test func aRowSaysHowFarItIs() throws {
         let gid = try #require(GID("dbe5be0123456789"))
-        var row = Aria2Readout.Row(gid: gid, received: 1 << 20, total: 10 << 20, connections: 5, speed: 1 << 20)
+        var row = Aria2Readout.Row(gid: gid, received: 1 << 20, total: 10 << 20, connections: 5, speed: 1_048_576)
         #expect(readout.line(row) == "[#dbe5be 1.0MiB/10MiB(10%) CN:5 DL:1.0MiB ETA:9s]")
         row.total = nil
         row.speed = .infinity
