@@ -93,7 +93,8 @@ import Testing
             func add(_ name: String, _ gid: Aria2Value) async throws -> String {
                 try await rig.add(name, options: options.merging(["gid": gid]) { $1 })
             }
-            #expect(try await add("a", "00000000000000AB") == "00000000000000ab")
+            let first = try await add("a", "00000000000000AB")
+            #expect(first == "00000000000000ab")
             #expect(try await add("b", "00000000000000cd") == "00000000000000cd")
             #expect(try await rig.status("00000000000000aB", "gid")["gid"] == "00000000000000ab")
             #expect(try await rig.status("00000000000000c", "gid")["gid"] == "00000000000000cd")
@@ -138,7 +139,9 @@ import Testing
             #expect(try await list(1, 2) == Array(gids[1...2]))
             #expect(try await list(-1, 2) == [gids[4], gids[3]])
             #expect(try await list(-4, 10) == [gids[1], gids[0]])
-            #expect(try await list(5, 1) == [] && list(-6, 1) == [] && list(.min, .max) == [])
+            for (offset, count) in [(5, 1), (-6, 1), (Int64.min, Int64.max)] {
+                #expect(try await list(offset, count) == [])
+            }
             #expect(try await list(.max, .max) == [])
             #expect(await rig.failure("tellWaiting", "a", 1) == "The parameter at 0 has wrong type.")
             #expect(await rig.failure("tellWaiting", 0) == "The parameter at 1 is required but missing.")
@@ -172,7 +175,8 @@ import Testing
                 #expect(try await list(Int64(start), 2) == Array(gids[start..<min(6, start + 2)]))
                 #expect(try await list(Int64(-1 - start), 2) == Array(gids.reversed()[start..<min(6, start + 2)]))
             }
-            #expect(try await list(6, 1) == [] && list(-7, 1) == [])
+            #expect(try await list(6, 1) == [])
+            #expect(try await list(-7, 1) == [])
             #expect(try await rig.call("purgeDownloadResult") == "OK")
             #expect(try await list(0, 10) == [])
         }

@@ -14,6 +14,7 @@ struct Aria2Names {
     func isKnown(_ id: DownloadID) -> Bool { ids[gid(of: id).number] == id }
 
     mutating func insert(_ id: DownloadID, _ gid: GID?) {
+        remove(id)
         if let gid, gid != GID(id) { chosen[id] = gid.number }
         // Where two downloads claim a name, the first has it; the other keeps that of its id.
         if let holder = ids[self.gid(of: id).number], holder != id { chosen[id] = nil }

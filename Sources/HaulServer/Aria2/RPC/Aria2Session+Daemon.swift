@@ -4,7 +4,7 @@ extension Aria2Session {
     /// The session of a daemon: files stay in its folders, its store is the session that is saved, and its own number of connections
     /// applies where a client names none.
     ///
-    /// - Parameter onShutdown: a client has asked for the end of the daemon, and has had its answer for a second.
+    /// - Parameter onShutdown: a client has asked for the end of the daemon.
     package init(
         _ downloader: Downloader,
         serving server: HaulServer,
@@ -14,13 +14,7 @@ extension Aria2Session {
         var configuration = Aria2Configuration()
         configuration.roots = { [weak server] in server?.folders ?? AllowedFolders(folder: folder, roots: []) }
         configuration.isPersistent = true
-        configuration.onShutdown = { _ in
-            Task {
-                // Cancelled by nobody.
-                do { try await Task.sleep(for: .seconds(1)) } catch { return }
-                onShutdown()
-            }
-        }
+        configuration.onShutdown = { _ in onShutdown() }
         self.init(downloader, global: Self.daemonOptions(folder), configuration: configuration)
     }
 

@@ -12,7 +12,7 @@ package struct Aria2Configuration: Sendable {
     package var isPersistent = false
     /// Number of removed downloads that are remembered.
     package var keepsResults = 1000
-    /// A client has asked for the end of the process; true for at once.
+    /// A client has asked for the end of the process, and has had its answer for a moment; true for at once.
     package var onShutdown: @Sendable (Bool) -> Void = { _ in }
 
     package init() {}
@@ -93,8 +93,18 @@ package actor Aria2Session: Aria2Methods {
         case .getGlobalStat: return try await getGlobalStat()
         case .saveSession: return try await saveSession()
         case .shutdown, .forceShutdown:
-            configuration.onShutdown(known == .forceShutdown)
+            shutDown(isForced: known == .forceShutdown)
             return "OK"
+        }
+    }
+
+    /// Not at once: the client gets its answer before the connection ends.
+    private func shutDown(isForced: Bool) {
+        let onShutdown = configuration.onShutdown
+        Task {
+            // Nobody cancels this task.
+            do { try await Task.sleep(for: isForced ? .milliseconds(200) : .seconds(1)) } catch { return }
+            onShutdown(isForced)
         }
     }
 

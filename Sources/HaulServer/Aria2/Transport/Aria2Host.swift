@@ -82,7 +82,10 @@ struct Aria2Host: Sendable {
                 do throws(Aria2Rules.Refusal) {
                     try rules.check(head)
                     if Self.path(head.uri) == Self.jsonPath, head.method == .GET { answer = [:] }
-                } catch { /* The request is answered as one of HTTP, with the refusal. */  }
+                } catch {
+                    // The request is answered as one of HTTP, with the refusal.
+                    answer = nil
+                }
                 return channel.eventLoop.makeSucceededFuture(answer)
             },
             upgradePipelineHandler: { channel, head in

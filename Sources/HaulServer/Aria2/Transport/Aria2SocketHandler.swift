@@ -122,7 +122,10 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     // MARK: Sending
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard !isClosing else { return }
+        guard !isClosing else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
         switch unwrapOutboundIn(data) {
         case .answer(let text, let isAuthorized):
             if isAuthorized { self.isAuthorized = true }
