@@ -66,7 +66,13 @@ struct Aria2SessionRig: Sendable {
 
     /// Waits until a download has a status.
     func wait(_ gid: String, for status: String) async throws {
-        while try await self.status(gid, "status")["status"].text != status { await Task.yield() }
+        let reached = await (try await download(gid)).snapshot { Aria2State($0).rawValue == status }
+        #expect(reached != nil, "\(gid) ended before it was \(status)")
+    }
+
+    /// Waits until a condition holds that the session learns of by events.
+    func until(_ condition: () async throws -> Bool) async throws {
+        while try await !condition() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
     func download(_ gid: String) async throws -> Download {

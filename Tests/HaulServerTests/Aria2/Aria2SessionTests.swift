@@ -120,9 +120,9 @@ import Testing
             #expect(try await rig.status(gid, "status")["status"] == "paused")
             request.url = try #require(URL(string: "https://example.org/y"))
             let after = try await rig.downloader.add(request)
-            while await rig.failure("tellStatus", .text(GID(after.id).description)) != nil { await Task.yield() }
+            try await rig.until { await rig.failure("tellStatus", .text(GID(after.id).description)) == nil }
             try await rig.downloader.remove(before.id)
-            while await rig.failure("tellStatus", .text(gid)) == nil { await Task.yield() }
+            try await rig.until { await rig.failure("tellStatus", .text(gid)) != nil }
             #expect(await rig.failure("tellStatus", .text(gid)) == "GID \(gid) is not found")
         }
     }

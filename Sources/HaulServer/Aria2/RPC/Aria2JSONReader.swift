@@ -44,7 +44,7 @@ struct Aria2JSONReader {
 
     private mutating func value(depth: Int) throws(Malformed) -> Aria2Value {
         skipBlanks()
-        guard let byte = next, depth <= Self.mostDepth else { throw Malformed() }
+        guard let byte = next else { throw Malformed() }
         switch byte {
         case UInt8(ascii: "{"): return try structure(depth: depth + 1)
         case UInt8(ascii: "["): return try list(depth: depth + 1)
@@ -57,6 +57,7 @@ struct Aria2JSONReader {
     }
 
     private mutating func list(depth: Int) throws(Malformed) -> Aria2Value {
+        guard depth <= Self.mostDepth else { throw Malformed() }
         position += 1
         var items: [Aria2Value] = []
         if skip("]") { return .list(items) }
@@ -66,6 +67,7 @@ struct Aria2JSONReader {
     }
 
     private mutating func structure(depth: Int) throws(Malformed) -> Aria2Value {
+        guard depth <= Self.mostDepth else { throw Malformed() }
         position += 1
         var members: [String: Aria2Value] = [:]
         if skip("}") { return .structure(members) }
@@ -170,7 +172,8 @@ struct Aria2JSONReader {
     }
 
     private func number(_ digits: ArraySlice<UInt8>, _ isWhole: Bool) throws(Malformed) -> Aria2Value {
-        guard digits.count <= Self.longestNumber else { throw Malformed() }
+        // Swift would read a sign, "nan" and the like as well.
+        guard digits.count <= Self.longestNumber, digits.first != UInt8(ascii: "+") else { throw Malformed() }
         let text = String(decoding: digits, as: UTF8.self)
         if isWhole, let number = Int64(text) { return .integer(number) }
         guard let number = Double(text), number.isFinite else { throw Malformed() }

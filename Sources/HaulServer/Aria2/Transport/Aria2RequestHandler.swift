@@ -165,7 +165,7 @@ extension Aria2Host {
         let answer: Aria2Answer
         switch (head.method, path) {
         case (.OPTIONS, Self.jsonPath[...]), (.OPTIONS, Self.xmlPath[...]):
-            return Aria2Response(status: .ok, fields: rules.preflight(head))
+            return Aria2Response(status: .ok, fields: rules.preflight(head), isLast: !head.isKeepAlive)
         case (.POST, Self.jsonPath[...]): answer = await endpoint.json(body)
         case (.GET, Self.jsonPath[...]): answer = await endpoint.query(Self.query(head.uri))
         case (.POST, Self.xmlPath[...]): answer = await endpoint.xml(body)
