@@ -5,12 +5,17 @@ import HaulServer
 actor Aria2Follower {
     private let console: Aria2Console
     private let hooks: Aria2Hooks
-    /// Downloads whose start was told, with their names.
-    private var running: [DownloadID: GID] = [:]
+    /// Downloads whose start was told, with their names and paths.
+    private var running: [DownloadID: (gid: GID, path: String?)] = [:]
+    /// Whether the process ends: downloads that stop now are not paused by anybody.
+    private var isEnding = false
 
     init(_ console: Aria2Console, _ hooks: Aria2Hooks) { (self.console, self.hooks) = (console, hooks) }
 
     func follow(_ events: DownloaderEvents) async { for await event in events { take(event) } }
+
+    /// The downloader is about to be shut down.
+    func beginEnd() { isEnding = true }
 
     private func take(_ event: DownloaderEvent) {
         switch event {
@@ -19,7 +24,7 @@ actor Aria2Follower {
         case .ended(let snapshot, let outcome): ended(snapshot, outcome)
         case .removed(let id, _):
             console.removed(id)
-            if let gid = running.removeValue(forKey: id) { hooks.run(.stop, gid, path: nil) }
+            if let last = running.removeValue(forKey: id) { hooks.run(.stop, last.gid, path: last.path) }
         // Told by their number alone: they were neither shown nor announced.
         case .added, .changedTogether, .addedTogether, .removedTogether, .finished: break
         }
@@ -32,20 +37,18 @@ actor Aria2Follower {
     private func changed(_ snapshot: DownloadSnapshot) {
         switch snapshot.state {
         case .connecting, .transferring:
-            if running[snapshot.id] == nil {
-                let gid = Self.gid(snapshot)
-                running[snapshot.id] = gid
-                hooks.run(.start, gid, path: snapshot.path)
-            }
-        case .paused where snapshot.holdReason == nil:
-            if let gid = running.removeValue(forKey: snapshot.id) { hooks.run(.pause, gid, path: snapshot.path) }
+            let gid = running[snapshot.id]?.gid ?? Self.gid(snapshot)
+            let isNew = running.updateValue((gid, snapshot.path), forKey: snapshot.id) == nil
+            if isNew { hooks.run(.start, gid, path: snapshot.path) }
+        case .paused where snapshot.holdReason == nil && !isEnding:
+            if let last = running.removeValue(forKey: snapshot.id) { hooks.run(.pause, last.gid, path: snapshot.path) }
         default: break
         }
-        if let gid = running[snapshot.id] { console.changed(snapshot, gid) } else { console.removed(snapshot.id) }
+        if let last = running[snapshot.id] { console.changed(snapshot, last.gid) } else { console.removed(snapshot.id) }
     }
 
     private func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome) {
-        let gid = running.removeValue(forKey: snapshot.id) ?? Self.gid(snapshot)
+        let gid = running.removeValue(forKey: snapshot.id)?.gid ?? Self.gid(snapshot)
         switch outcome {
         case .completed(let completed): hooks.run(.complete, gid, path: completed.path)
         case .failed(let error) where error.code == .shutDown: hooks.run(.stop, gid, path: snapshot.path)

@@ -31,7 +31,8 @@ struct Aria2Hooks: Sendable {
         var program = programs[event.rawValue]
         if program == nil, event == .complete || event == .error { program = programs[Event.stop.rawValue] }
         guard let program else { return }
-        let words = [gid.description, path == nil ? "0" : "1", path ?? ""]
+        // A download of HTTP is one file, whether its name is known yet or not.
+        let words = [gid.description, "1", path ?? ""]
         guard let file = Self.found(program, ProcessInfo.processInfo.environment["PATH"]) else {
             log.write(.error, "There is no program \(program) for \(event.rawValue).")
             return

@@ -38,6 +38,7 @@ struct Aria2RemoteRun: Sendable {
         }
         await saveOnce(session)
         // Running downloads end, and the console hears of that.
+        await follower.beginEnd()
         let last = Task { [events = downloader.events] in await follower.follow(events) }
         await downloader.shutDown()
         await last.value
