@@ -102,6 +102,24 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// and blocks from all over the partial file do. Otherwise such a file starts over, unless a checksum proves the
     /// result. Default: `false`.
     public var resumesUnverified = false
+    /// The unfinished file of another program that the download continues, if it stands under the download's name; `nil`, the
+    /// default: none. In a ``Destination/folder(path:)`` the name is ``suggestedName`` or that of the URL.
+    ///
+    /// What the other program has written is not known to be right. Before a byte is joined to it, the length that its control
+    /// file names must be the server's, and blocks of 16 KiB are compared with the server's: the first, one at a place drawn by
+    /// lot in each of fourteen equal parts of the rest, and the last before the first missing byte; up to 240 KiB, all of it. A
+    /// wrong byte elsewhere is not found, unless ``checksum`` or ``pieces`` prove the result. A complete file is compared in
+    /// the same way, and nothing more is fetched.
+    ///
+    /// While the download runs the file is called `NAME.haulpart`, like every unfinished file. If the comparison fails, or the
+    /// server cannot be asked, it has its own name again, with nothing changed in it, and the download ends with an error,
+    /// which is ``DownloadError/Code/contentChanged`` where the server has another file or cannot send a part of it. With
+    /// ``ConflictPolicy/overwrite`` another file of the server's replaces it instead. Cancelling the download gives the file its
+    /// name again, with what was added. The control file is removed once the file is complete.
+    ///
+    /// A file that another process has open for writing is refused with ``DownloadError/Code/inUse``. That is known of local
+    /// files on Linux only; a program that has closed the file and means to continue is never known.
+    public var adopts: Adoption?
     /// Whether the finished file gets the modification time that the server reports (`Last-Modified`). Default:
     /// `false`.
     public var setsModificationTime = false

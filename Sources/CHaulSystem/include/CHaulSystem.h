@@ -26,6 +26,9 @@ int haul_reserve(int fd, int64_t length);
 int haul_lock_exclusive(int fd);
 int haul_lock_shared(int fd);
 int haul_unlock(int fd);
+// Whether any process has the file open for writing: 1, 0, or -1 where the system does not say (other systems than Linux, files
+// of other users, network file systems). `fd` is open only for reading.
+int haul_is_open_for_writing(int fd);
 // A lock on one byte of a file, held by the open file and not by the process (F_OFD_SETLK): the kernel gives it up when the last
 // descriptor closes, however the process ends. Does not wait.
 int haul_lock_byte(int fd, int64_t offset);

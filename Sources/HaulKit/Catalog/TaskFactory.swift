@@ -84,7 +84,7 @@ final class TaskFactory {
         var settings = DownloadMachine.Settings(
             request: record.request,
             retry: configuration.retry,
-            isRepair: record.isRepair,
+            isRepair: record.keepsBytes,
             waitsForSpace: configuration.storage.waitsForSpace,
             limits: limits,
             canAskForSource: configuration.sources.provider != nil

@@ -44,7 +44,8 @@ extension Transfer {
         var actions: [Action] = []
         for id in openIDs {
             guard let connection = active[id] else { continue }
-            guard plan.segments[id] == nil || plan.isComplete else { continue }
+            // What it brings again is compared: nothing else shows that a complete file is the server's.
+            guard plan.segments[id] == nil || plan.isComplete, id != uncompared else { continue }
             let isLate = connection.doneSince.map { now - $0 > Self.graceToEnd } ?? false
             if connection.isShortened || !connection.isFlowing || isLate { actions += drop(id) }
         }

@@ -24,6 +24,8 @@ protocol Disk: Sendable {
     func walk(to path: String, beneath root: String, making: Bool) throws(DiskError)
     /// The space of the file system of `path`, which must exist; nil when it does not say.
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace?
+    /// Whether any process has the file at a path open for writing; nil where that is not known.
+    func isOpenForWriting(_ path: String) throws(DiskError) -> Bool?
     /// Names this boot of the machine: what the kernel had but the disk had not is gone once it changes.
     var bootID: String { get }
 }
@@ -54,6 +56,8 @@ protocol DiskFile: AnyObject, Sendable {
 }
 
 extension Disk {
+    func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? { nil }
+
     /// The same for a path that need not be there yet: what its nearest folder says.
     func freeSpace(near path: String) throws(DiskError) -> VolumeSpace? {
         var path = path

@@ -63,6 +63,7 @@ extension EngineServices {
             if try disk.status(part)?.isSameFile(as: claimed) == true { try disk.remove(part) }
             try disk.syncFolder(FilePaths.folder(of: path))
         }
+        await removeControlFile(of: record, at: path, length: existingFile.size)
         saved.record.complete(with: existingFile, at: time.date())
     }
 }

@@ -317,7 +317,7 @@ struct FilePlacement: Sendable {
         return true
     }
 
-    private func describing<Value>(_ call: () throws(DiskError) -> Value) throws(DownloadError) -> Value {
+    func describing<Value>(_ call: () throws(DiskError) -> Value) throws(DownloadError) -> Value {
         do { return try call() } catch { throw DownloadError(error) }
     }
 

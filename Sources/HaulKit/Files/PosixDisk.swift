@@ -68,6 +68,11 @@ struct PosixDisk: Disk {
         }
     }
 
+    func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? {
+        let file = try PosixFile(path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        return SystemCalls.isOpenForWriting(file.descriptor)
+    }
+
     func freeSpace(at path: String) throws(DiskError) -> VolumeSpace? {
         do {
             return try SystemCalls.freeSpace(path)

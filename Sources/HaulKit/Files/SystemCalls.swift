@@ -90,6 +90,17 @@ enum SystemCalls {
         if result < 0 { throw Errno(code: errno) }
     }
 
+    /// Whether any process has a file open for writing; nil where the system does not say.
+    ///
+    /// - Parameter descriptor: open only for reading.
+    static func isOpenForWriting(_ descriptor: Int32) -> Bool? {
+        switch haul_is_open_for_writing(descriptor) {
+        case 0: false
+        case 1: true
+        default: nil
+        }
+    }
+
     /// Starts to write what the cache has of a file; says nothing of success.
     static func startWriting(_ descriptor: Int32) { haul_start_writing(descriptor) }
 

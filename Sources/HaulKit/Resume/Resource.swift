@@ -16,6 +16,8 @@ struct Resource: Sendable, Hashable, Codable {
     var advisesAgainstRanges: Bool?
     /// False when only the closing of the connection marked the end: nothing proves that the body is whole.
     var isFramed: Bool
+    /// The bytes on disk are another program's, and have not been compared with a server's yet. Nil as false.
+    var isUnproved: Bool?
     /// The digest that the server announced (`Repr-Digest`, RFC 9530).
     var digest: DownloadRequest.Checksum?
     /// It was a mirror that announced it, for its own file: it proves nothing about bytes of another source. Nil as false.
@@ -44,6 +46,25 @@ struct Resource: Sendable, Hashable, Codable {
         isFramed = length != nil || head.isFramed
         digest = head.digest
         redirectedTo = head.redirectedTo
+    }
+
+    /// Of a file that another program has begun.
+    ///
+    /// - Parameter total: as that program knew it.
+    static func unproved(total: Int64?) -> Resource {
+        var resource = Resource(total: total)
+        resource.isUnproved = true
+        return resource
+    }
+
+    /// The same once bytes of this answer may be joined to those on disk, which from then on are of the version that it names.
+    /// Where it names none, bytes are compared before each resume.
+    func proved(by head: ResponseHead) -> Resource {
+        var resource = self
+        resource.validator = Validator(head)
+        resource.isUnproved = resource.validator.isEmpty ? true : nil
+        resource.contentType = head.mediaType
+        return resource
     }
 
     /// Whether an answer to a request for the same URL comes from the resource that the bytes on disk came from, wherever redirects

@@ -15,7 +15,9 @@ struct VersionComparison: Sendable, Equatable {
     private var place: URL?
     /// The path that answered for the blocks compared so far, after redirects.
     private var answeringPath: String?
-    /// How often redirects led to another place between two blocks.
+    /// How that answer named the version.
+    private var answeringValidator: Validator?
+    /// How often redirects led to another place between two blocks, or to another version.
     private var detours = 0
     private var choices = 0
     private var random: SplitMix64
@@ -24,7 +26,7 @@ struct VersionComparison: Sendable, Equatable {
 
     /// What was compared with one place says nothing about another; a fresh link to the same place continues it.
     mutating func aim(at url: URL) {
-        if place != url.place { (left, answeringPath) = (nil, nil) }
+        if place != url.place { (left, answeringPath, answeringValidator) = (nil, nil, nil) }
         place = url.place
     }
 
@@ -36,13 +38,17 @@ struct VersionComparison: Sendable, Equatable {
         return (ChoiceID(number: choices), plan)
     }
 
-    /// A block was answered, or the rest after all blocks: all of them have to come from one path, wherever redirects lead.
+    /// A block was answered, or the rest after all blocks: all of them have to come from one path, wherever redirects lead, and to be
+    /// of one version.
     ///
-    /// - Returns: false when this one comes from another path than those before it: the comparison begins again.
-    mutating func isAnswered(from url: URL) -> Bool {
-        let path = url.path(percentEncoded: true)
-        defer { answeringPath = path }
-        guard let before = answeringPath, before != path else { return true }
+    /// - Returns: false when this one comes from another path than those before it, or is of another version: the comparison
+    ///   begins again.
+    mutating func isAnswered(from head: ResponseHead) -> Bool {
+        let path = head.url.path(percentEncoded: true)
+        let validator = Validator(head)
+        defer { (answeringPath, answeringValidator) = (path, validator) }
+        let isOtherVersion = answeringValidator.map { $0.compare(validator) == .different } ?? false
+        guard let before = answeringPath, before != path || isOtherVersion else { return true }
         left = nil
         detours += 1
         return false
@@ -61,6 +67,6 @@ struct VersionComparison: Sendable, Equatable {
     /// Bytes are joined, or a version is begun: the next resume compares again.
     mutating func finish(at count: Int64?) {
         if count == nil || left != nil { lastCount = count }
-        (left, isWanted, answeringPath, detours) = (nil, false, nil, 0)
+        (left, isWanted, answeringPath, answeringValidator, detours) = (nil, false, nil, nil, 0)
     }
 }

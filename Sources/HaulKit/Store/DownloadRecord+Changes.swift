@@ -133,6 +133,8 @@ extension DownloadRecord {
         request.checksum = new.checksum ?? old.checksum
         request.pieces = new.pieces ?? old.pieces
         request.size = new.size ?? old.size
+        // Its bytes may be here already.
+        request.adopts = new.adopts ?? old.adopts
         request.group = new.group ?? old.group
         request.owner = new.owner ?? old.owner
         request.metadata = new.metadata ?? old.metadata

@@ -36,7 +36,7 @@ extension DownloadMachine {
         }
         if let decision = otherFileBehindLink(head, to: question) { return [.close(id)] + retry(decision, at: now) }
         if dropsMore(answer, to: question) { return [.close(id)] + retry(otherFile, at: now) }
-        if case .accept = answer, question.isComparison || question.isCompared, !comparison.isAnswered(from: head.url) {
+        if case .accept = answer, question.isComparison || question.isCompared, !comparison.isAnswered(from: head) {
             return [.close(id)] + (comparison.isAstray ? startOver(.changed, at: now) : open(at: now))
         }
         switch answer {
@@ -104,6 +104,10 @@ extension DownloadMachine {
             } else {
                 resource = known
             }
+        }
+        if resource.isUnproved == true {
+            let proved = resource.proved(by: head)
+            if compare > 0 { afterComparing = proved } else { resource = proved }
         }
         let preparation = Preparation(
             resource: resource,

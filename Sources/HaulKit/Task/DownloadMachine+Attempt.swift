@@ -10,16 +10,18 @@ extension DownloadMachine {
         let id = transfer.issueID()
         var question = RangeRequest.whole
         if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
-            let gap = persisted.written.firstGap(before: resource.total)
+            let gap = persisted.written.firstGap(before: resource.total) ?? endToCompare(resource)
         {
             question = .resuming(
                 resource,
                 at: gap.lower,
                 until: gap.upper == resource.total ? nil : gap.upper,
-                resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor,
+                resumesUnverified: settings.resumesUnverified || isProvable || isVouchedFor || isUnproved,
                 isPlain: asksPlain,
                 joinTerms(resource)
             )
+            // The answer to a request for the whole would replace what another program has begun.
+            if isUnproved, question.goesOn, !question.sendsRange { question.overlap -= 1 }
         }
         question.source = sources.home
         question.link = link.number
@@ -31,12 +33,23 @@ extension DownloadMachine {
 
     /// What decides whether the next answer may be joined to what is on disk.
     private func joinTerms(_ resource: Resource) -> JoinTerms {
-        let isElsewhere = isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace
+        // Nobody knows where the bytes of another program came from.
+        let isElsewhere =
+            !isUnproved && (isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
-            hasDigest: isProvable,
-            mayBeUnnamed: settings.resumesUnverified || isVouchedFor && resource.validator.isEmpty
+            // Of wrong pieces only these are fetched again; a wrong digest would come to light after all bytes.
+            hasDigest: isProvable && !(isUnproved && settings.pieces == nil),
+            mayBeUnnamed: settings.resumesUnverified || isUnproved || isVouchedFor && resource.validator.isEmpty
         )
+    }
+
+    /// What is on disk is another program's, and has not been compared with a server's yet.
+    var isUnproved: Bool { resource?.isUnproved == true }
+
+    /// The end of a file of which another program says that it is complete.
+    private func endToCompare(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
+        isUnproved ? resource.total.map { ($0, nil) } : nil
     }
 
     /// The application says that what is asked now is the file that is here in part.
@@ -57,7 +70,7 @@ extension DownloadMachine {
     }
 
     var isWhole: Bool {
-        guard let total = resource?.total, hasExpectedSize else { return false }
+        guard let total = resource?.total, hasExpectedSize, !isUnproved else { return false }
         return total > 0 && persisted.prefix >= total
     }
 

@@ -10,6 +10,10 @@ extension DownloadMachine {
         if let compared = transfer.takeCompared() {
             resource?.validator = compared.validator
             resource?.place = compared.place
+            if isUnproved {
+                resource?.isUnproved = compared.isUnproved
+                resource?.contentType = compared.contentType
+            }
         }
         switch outcome {
         case .goesOn: return []
@@ -107,9 +111,11 @@ extension DownloadMachine {
             }
             let error = DownloadError(
                 .checksumMismatch,
-                settings.isRepair
-                    ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file has its own name again."
-                    : "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
+                settings.adopts != nil
+                    ? "The file has the wrong digest: expected \(expected), got \(actual). What another program had received of it is wrong, or is of another version. The file has its own name again."
+                    : settings.isRepair
+                        ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file has its own name again."
+                        : "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
             )
             state = .failed(error)
             persisted = .zero
@@ -127,6 +133,13 @@ extension DownloadMachine {
 
     mutating func giveUp(_ error: DownloadError) -> [Action] {
         state = .failed(error)
+        // Nothing was joined to it: it is as the other program left it.
+        if isUnproved {
+            persisted = .zero
+            transfer.forgetPieces()
+            resource = nil
+            return link.stopAsking() + [.setAside, .releaseFile, .report]
+        }
         return link.stopAsking() + [.checkpoint, .releaseFile, .report]
     }
 }

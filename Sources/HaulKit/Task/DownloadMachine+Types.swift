@@ -123,6 +123,8 @@ extension DownloadMachine {
     /// What the store says of the representation.
     struct StoredVersion: Sendable, Equatable, Codable {
         var resource: Resource?
+        /// Whether nothing of what is here may be dropped; nil: as before.
+        var isRepair: Bool?
     }
 
     /// What the machine cannot know: how many connection slots of each host are free for it, and whether a speed limit

@@ -88,6 +88,7 @@ struct DownloadMachine: Sendable, Equatable {
         guard state == .inspectingDisk else { return }
         let place = resource?.place
         resource = stored.resource
+        if let isRepair = stored.isRepair { settings.isRepair = isRepair }
         // A link that came a moment ago may not have been recorded yet.
         if self.resource?.place == nil { self.resource?.place = place }
     }

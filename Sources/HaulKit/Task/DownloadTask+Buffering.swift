@@ -13,7 +13,8 @@ extension DownloadTask {
         guard hasNoDiskState, part == nil, record.partPath == nil, pendingSteps == 0 else {
             return nil
         }
-        // A named file that is there may decide the matter.
+        // A named file that is there may decide the matter, or be continued.
+        guard record.request.adopts == nil else { return nil }
         guard record.file == nil || record.request.conflictPolicy == .overwrite else { return nil }
         guard !environment.space.mayLackSpace(self) else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()

@@ -26,10 +26,12 @@ extension DownloadTask {
                 uncheckedPieces.removeAll()
                 // What was about to get the name is not in it any more.
                 record.part?.size = 0
+                let adopted = abandonAdopted()
                 // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
                 // in between must leave neither claims about bytes of another version nor bytes without an owner.
                 try await services.store.commit(record, .zero, durably: true)
                 notedMark = .zero
+                try await removeControlFile(of: adopted)
                 do throws(DiskError) { try await part.startOver() } catch { throw DownloadError(error) }
             }
             if let refusal = try await environment.space.reserveSpace(preparation.resource.total, part, self) {

@@ -34,6 +34,7 @@ extension DownloadTask {
                 )
             }
             let published = try await claimName(path, record.request.conflictPolicy, part, persisted)
+            await services.removeControlFile(of: record, at: published, length: expected)
             record.partPath = nil
             record.isRepair = false
             record.finished = try await services.status(of: part.file)

@@ -10,6 +10,7 @@ extension DownloadTask {
         lastSync = services.time.now()
         do throws(DownloadError) {
             if let ending = try await published() { return ending }
+            try await adopt()
             if let ending = try await taken() { return ending }
             let file = try await reopen()
             let stored = try await services.store.find(id: record.id)
@@ -29,7 +30,8 @@ extension DownloadTask {
             }
             // The store knows best: another process may have continued, or started over, since we last looked.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
-            let version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
+            var version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
+            if record.request.adopts != nil { version.isRepair = record.keepsBytes }
             let total = version.resource.map { $0.total ?? record.request.size } ?? total
             let status = try await services.status(of: file)
             // Shorter than it should be: another program cut it, and may have done more.

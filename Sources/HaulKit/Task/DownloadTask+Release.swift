@@ -12,9 +12,7 @@ extension DownloadTask {
         do throws(DownloadError) {
             if record.isRepair, let name = record.finalPath {
                 // It was the user's before it was ours.
-                try await services.onDisk { () throws(DiskError) in
-                    try placement.move(file, from: file.path, to: name, replacing: false)
-                }
+                try await giveBack(file, as: name)
             } else {
                 let target = try await services.runBlocking { () throws(DownloadError) in try placement.setAside(file) }
                 services.logger.debug("set aside as \(target)")
@@ -42,9 +40,7 @@ extension DownloadTask {
                 }
                 if let held, record.isRepair, let name = record.finalPath {
                     // It was the user's before it was ours.
-                    try await services.onDisk { () throws(DiskError) in
-                        try placement.move(held, from: path, to: name, replacing: false)
-                    }
+                    try await giveBack(held, as: name)
                 } else if let held, !held.isInMemory {
                     try await services.onDisk { () throws(DiskError) in try placement.remove(held) }
                 }

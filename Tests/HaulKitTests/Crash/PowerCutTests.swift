@@ -78,12 +78,30 @@ struct PowerCutTests {
         }
     }
 
+    @Test("another program's unfinished file survives a cut at every operation")
+    func anUnfinishedFileSurvivesACutAtEveryOperation() async throws {
+        let control = ControlFileBytes(pieceLength: 50_000, total: 300_000, pieces: [0, 1, 4])
+        var unfinished = [UInt8](repeating: 0, count: 300_000)
+        for range in try Aria2ControlFile(control.bytes).claimed.ranges {
+            unfinished.replaceSubrange(
+                Int(range.lowerBound)..<Int(range.upperBound),
+                with: Self.content[Int(range.lowerBound)..<Int(range.upperBound)]
+            )
+        }
+        try await Self.cutEverywhere("unfinished", ends: Self.content, old: unfinished, control: control.bytes) {
+            request,
+            _ in
+            ScriptedTransport.file(Self.content, tag: "\"a\"", for: request)
+        }
+    }
+
     /// Runs the download again and again, cutting the power one operation later each time, until one run needs no more
     /// operations than that; after each cut, recovers and compares.
     private static func cutEverywhere(
         _ name: String,
         ends expected: [UInt8],
         old: [UInt8]? = nil,
+        control: [UInt8]? = nil,
         connections: Int = 1,
         _ script: @escaping @Sendable (TransportRequest, Int) -> ScriptedTransport.Answer
     ) async throws {
@@ -94,6 +112,7 @@ struct PowerCutTests {
                 let rig = try PowerCutRig(
                     seed: seed &* 1_000_003 &+ UInt64(operation),
                     old: old,
+                    control: control,
                     connections: connections
                 )
                 let isCut = try await rig.run(cuttingAt: operation, script)
@@ -117,17 +136,21 @@ private final class PowerCutRig: Sendable {
     private let disk: SimulatedDisk
     private let folder: TemporaryFolder
     private let old: [UInt8]?
+    /// What another program says of the old file, which is to be continued.
+    private let control: [UInt8]?
     private let connections: Int
     private let snapshots = StoreSnapshots()
     private let random: Mutex<SplitMix64>
 
-    init(seed: UInt64, old: [UInt8]?, connections: Int) throws {
+    init(seed: UInt64, old: [UInt8]?, control: [UInt8]?, connections: Int) throws {
+        self.control = control
         self.connections = connections
         disk = SimulatedDisk(seed: seed)
         self.old = old
         folder = try TemporaryFolder()
         random = Mutex(SplitMix64(seed: seed))
         if let old { disk.put(old, at: Self.path) }
+        if let control { disk.put(control, at: Self.path + ".aria2") }
     }
 
     private func configure(_ configuration: inout Downloader.Configuration) {
@@ -146,7 +169,11 @@ private final class PowerCutRig: Sendable {
                 try #require(URL(string: "http://server.test/file.bin")),
                 to: .file(path: Self.path)
             )
-            if old != nil { request.onConflict = .overwrite }
+            if control != nil {
+                request.adopts = .aria2ControlFile
+            } else if old != nil {
+                request.onConflict = .overwrite
+            }
             return request
         }
     }
@@ -195,6 +222,13 @@ private final class PowerCutRig: Sendable {
         // The final name holds the old file, or nothing, or the whole right file: never a part.
         if let existingFile = disk.content(Self.path) {
             #expect(existingFile == expected || existingFile == old, "wrong bytes under the final name: \(context)")
+        } else if let control {
+            // It has its other name, and what is claimed of it is there.
+            let bytes = try #require(disk.content(Self.path + ".haulpart"), "the file is gone: \(context)")
+            for range in try Aria2ControlFile(control).claimed.ranges {
+                let (lower, upper) = (Int(range.lowerBound), Int(range.upperBound))
+                #expect(bytes[lower..<upper] == expected[lower..<upper], "claimed bytes are gone: \(context)")
+            }
         } else {
             #expect(old == nil, "the old file is gone: \(context)")
         }

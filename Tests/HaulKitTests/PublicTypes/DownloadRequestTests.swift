@@ -26,6 +26,7 @@ struct DownloadRequestTests {
         request.checksum = DownloadRequest.Checksum(.sha256, digest: Array(0..<32))
         request.pieces = PieceHashes(.sha1, pieceLength: 5, digests: [Array(0..<20)])
         (request.size, request.bytesPerSecond) = (5, 9)
+        request.adopts = .partialFile
         (request.maxConnections, request.initialConnections) = (7, 3)
         (request.onConflict, request.onDuplicate) = (.skip, .refuse)
         (request.failsOnChange, request.resumesUnverified) = (true, true)

@@ -15,6 +15,7 @@ private struct TracedSettings: Codable {
     var failsOnChange: Bool
     var waitsForSpace: Bool
     var limits: Transfer.Limits
+    var adopts: DownloadRequest.Adoption?
     var maxConnections: Int?
     var initialConnections: Int?
     var canAskForSource: Bool
@@ -32,6 +33,7 @@ extension DownloadMachine.Settings: Codable {
         request.pieces = traced.pieces
         request.resumesUnverified = traced.resumesUnverified
         request.failsOnChange = traced.failsOnChange
+        request.adopts = traced.adopts
         request.maxConnections = traced.maxConnections
         request.initialConnections = traced.initialConnections
         self.init(
@@ -59,6 +61,7 @@ extension DownloadMachine.Settings: Codable {
             failsOnChange: request.failsOnChange,
             waitsForSpace: waitsForSpace,
             limits: limits,
+            adopts: request.adopts,
             maxConnections: request.maxConnections,
             initialConnections: request.initialConnections,
             canAskForSource: canAskForSource,

@@ -1,0 +1,85 @@
+/// The unfinished files of other programs.
+extension FilePlacement {
+    /// A file that another program has begun, open and locked.
+    struct Unfinished: Sendable {
+        let file: any DiskFile
+        let status: FileStatus
+        /// What that program has written of it, as far as it says.
+        let claimed: ByteSet
+        /// Length of the complete file, where that program knew it.
+        let total: Int64?
+    }
+
+    static func controlFile(of path: String) -> String { path + ".aria2" }
+
+    /// Opens and locks the unfinished file at a path.
+    ///
+    /// - Returns: nil when there is none of the kind; nothing has been touched then.
+    func unfinished(_ path: String, _ kind: DownloadRequest.Adoption) throws(DownloadError) -> Unfinished? {
+        guard let existingFile = try describing({ () throws(DiskError) in try disk.status(path) }) else { return nil }
+        let control = try readControlFile(of: path)
+        guard control != nil || kind == .partialFile else { return nil }
+        guard existingFile.isPlainFile else {
+            throw DownloadError(
+                .fileExists,
+                "\(path) is not a regular file with one name: Haul does not continue it. Move it away, or choose another name."
+            )
+        }
+        // Before it is opened here, which would be one that has it open.
+        if try describing({ () throws(DiskError) in try disk.isOpenForWriting(path) }) == true {
+            throw DownloadError(
+                .inUse,
+                "Another program is writing \(path). Stop it first. The file was left as it is."
+            )
+        }
+        let file = try lock(path)
+        let status = try describing { () throws(DiskError) in
+            // What is claimed of it from now on is to survive a power loss.
+            try file.sync()
+            return try file.status()
+        }
+        guard let control else {
+            return Unfinished(file: file, status: status, claimed: ByteSet(prefix: status.size), total: nil)
+        }
+        guard status.size <= control.total else {
+            throw DownloadError(
+                .fileExists,
+                "\(path) is longer than its control file says: \(status.size) bytes, not \(control.total). It was left as it is."
+            )
+        }
+        let claimed = control.claimed.intersection(ByteSet(prefix: status.size))
+        return Unfinished(file: file, status: status, claimed: claimed, total: control.total)
+    }
+
+    /// Removes the control file of a file that is complete, or of which nothing is left.
+    ///
+    /// - Parameter total: length of the file; nil for any. One of another length is left alone.
+    func removeControlFile(of path: String, total: Int64?) throws(DownloadError) {
+        guard let control = try readControlFile(of: path), total ?? control.total == control.total else { return }
+        try describing { () throws(DiskError) in
+            try disk.remove(Self.controlFile(of: path))
+            try disk.syncFolder(FilePaths.folder(of: path))
+        }
+    }
+
+    func hasControlFile(_ path: String) throws(DiskError) -> Bool {
+        try disk.status(Self.controlFile(of: path)) != nil
+    }
+
+    /// - Returns: nil when there is none.
+    private func readControlFile(of path: String) throws(DownloadError) -> Aria2ControlFile? {
+        let control = Self.controlFile(of: path)
+        let bytes = try describing { () throws(DiskError) -> [UInt8]? in
+            guard let status = try disk.status(control) else { return nil }
+            guard status.isPlainFile, status.size <= Aria2ControlFile.mostBytes else { return [] }
+            return try disk.open(control).read(at: 0, count: Int(status.size))
+        }
+        guard let bytes else { return nil }
+        do throws(Aria2ControlFile.Failure) { return try Aria2ControlFile(bytes) } catch {
+            throw DownloadError(
+                .fileExists,
+                "\(control) cannot be read as a control file of aria2. \(error.sentence) \(path) was left as it is."
+            )
+        }
+    }
+}

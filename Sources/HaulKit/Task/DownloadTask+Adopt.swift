@@ -1,0 +1,143 @@
+internal import Foundation
+internal import Logging
+
+/// Taking over the unfinished file of another program, and giving it back.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Makes the unfinished file of another program the partial file, where that was asked for and there is one.
+    ///
+    /// The record is durable before the file is renamed: a crash in between leaves the file as it was, and the next run begins with
+    /// it again. After the renaming the record has the file, as that of a repair. Nothing is written to the file before its
+    /// bytes have been compared.
+    func adopt(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+        guard let kind = record.request.adopts, let path = nameToAdopt else { return }
+        let (disk, placement, ownPart) = (services.disk, services.placement, record.partPath)
+        if let ownPart, try await services.onDisk({ () throws(DiskError) in try disk.status(ownPart) }) != nil {
+            return
+        }
+        try await services.checkFolder(of: path, record)
+        let found = try await services.runBlocking { () throws(DownloadError) in try placement.unfinished(path, kind) }
+        guard let found else { return }
+        // Whatever follows opens it again, by its other name.
+        defer { found.file.unlock() }
+        let part = FilePaths.part(of: path)
+        if try await services.store.find(partPath: part, besides: record.id) != nil {
+            throw FilePlacement.inUse(part, owner: nil)
+        }
+        if environment.configuration.storage.restoration == .onRequest {
+            guard try await services.store.claim(record.id) else {
+                throw FilePlacement.inUse(path, owner: record.ownerPID)
+            }
+            record.ownerNumber = services.store.owner.number
+        }
+        let before = record
+        record.adopt(found, path)
+        hasNoDiskState = false
+        let persisted = PersistedRanges(written: found.claimed, synced: found.claimed)
+        do throws(DownloadError) {
+            try await services.store.commit(record, persisted, durably: true)
+            try await services.onDisk { () throws(DiskError) in
+                try placement.move(found.file, from: path, to: part, replacing: false)
+                do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
+                    try placement.move(found.file, from: part, to: path, replacing: false)
+                    throw error
+                }
+            }
+        } catch {
+            record = before
+            services.store.note(record)
+            throw error
+        }
+    }
+
+    /// The path at which another program would have left its unfinished file; nil where no name is known before an answer.
+    private var nameToAdopt: String? {
+        switch record.request.destination {
+        case .file(let path): return path
+        case .folder(let folder):
+            let url = machine.settings.url
+            guard services.readers.canRead(url) else { return nil }
+            let name = FileName.choose(
+                contentDisposition: nil,
+                suggested: record.request.suggestedName,
+                isNumbered: record.request.isNameNumbered,
+                urls: [url],
+                mediaType: nil
+            )
+            return FilePaths.join(folder, name)
+        }
+    }
+
+    /// Gives a file that was the user's its own name again. Of one without a control file the whole length counts for what is there:
+    /// what lies behind a gap goes.
+    func giveBack(_ file: any DiskFile, as name: String, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError)
+    {
+        let placement = services.placement
+        var prefix: Int64?
+        if record.request.adopts != nil {
+            let stored = try await services.store.find(id: record.id)?.progress
+            prefix = (part?.persisted ?? stored?.persisted(bootID: services.disk.bootID))?.prefix
+        }
+        try await services.onDisk { [prefix] () throws(DiskError) in
+            if let prefix, try !placement.hasControlFile(name), try file.size() > prefix { try file.truncate(prefix) }
+            try placement.move(file, from: file.path, to: name, replacing: false)
+        }
+    }
+
+    /// The bytes of another program are about to be dropped: from here on the file is like any other partial file.
+    ///
+    /// - Returns: the name that the file had; nil where it was not another program's.
+    func abandonAdopted() -> String? {
+        guard record.isRepair, record.request.adopts != nil else { return nil }
+        record.isRepair = false
+        return record.finalPath
+    }
+
+    /// What the control file claims is not there any more.
+    func removeControlFile(of path: String?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+    {
+        guard let path else { return }
+        let placement = services.placement
+        try await services.runBlocking { () throws(DownloadError) in
+            try placement.removeControlFile(of: path, total: nil)
+        }
+    }
+}
+
+extension EngineServices {
+    /// Removes the control file beside a file that was another program's and is complete now. One that cannot be removed is
+    /// only litter.
+    func removeControlFile(
+        of record: DownloadRecord,
+        at path: String,
+        length: Int64,
+        isolation: isolated (any Actor)? = #isolation
+    ) async {
+        // Under another name it is another's.
+        guard record.isRepair, record.request.adopts != nil, record.partPath == FilePaths.part(of: path) else { return }
+        let placement = placement
+        do throws(DownloadError) {
+            try await runBlocking { () throws(DownloadError) in
+                try placement.removeControlFile(of: path, total: length)
+            }
+        } catch { logger.debug("\(error)") }
+    }
+}
+
+extension DownloadRecord {
+    /// Takes the unfinished file of another program for the partial file.
+    mutating func adopt(_ found: FilePlacement.Unfinished, _ path: String) {
+        part = found.status
+        // It is not complete: see `claimedFile`.
+        part?.size = 0
+        partPath = FilePaths.part(of: path)
+        finalPath = path
+        resource = .unproved(total: found.total)
+        isRepair = true
+    }
+
+    /// Nothing of the partial file may be dropped: it was the user's, and the user has not allowed it to be replaced.
+    var keepsBytes: Bool { isRepair && !(request.adopts != nil && request.onConflict == .overwrite) }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulKit
+
+/// The path of aria2, where it is installed.
+private let aria2Program = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    .map { $0 + "/aria2c" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+
+/// Downloads that aria2 itself has begun.
+@Suite(
+    "Downloads that aria2 has begun",
+    .serialized,
+    .timeLimit(.minutes(60)),
+    .enabled(if: aria2Program != nil, "needs aria2c")
+)
+struct Aria2TakeOverTests {
+    private let content = TestContent(seed: 31, count: 40_000_000)
+
+    /// Lets aria2 begin, and ends it by a signal once its control file claims so many bytes.
+    ///
+    /// - Returns: what the control file claims then.
+    private func begin(_ rig: DownloaderRig, until count: Int64, _ signal: Int32, _ options: [String]) async throws
+        -> Aria2ControlFile
+    {
+        let control = URL(fileURLWithPath: rig.path + ".aria2")
+        let process = try SystemCommand.start(
+            [try #require(aria2Program), "--no-conf", "--quiet", "--auto-save-interval=1", "-k1M", "-d", rig.folder]
+                + ["-o", "file.bin"] + options + [rig.server.url("/file.bin")]
+        )
+        let isOver = CancelFlag()
+        let end = Task.detached { SystemCommand.end(of: process) { isOver.set() } }
+        while !isOver.isSet {
+            // While it is being replaced, there may be none, or a part.
+            if let bytes = try? Data(contentsOf: control), let file = try? Aria2ControlFile([UInt8](bytes)),
+                file.claimed.count >= count
+            {
+                break
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        kill(process, signal)
+        _ = await end.value
+        return try Aria2ControlFile([UInt8](try Data(contentsOf: control)))
+    }
+
+    @Test(
+        "fetches less than 1 MiB again of a download of several connections",
+        arguments: [SIGKILL, SIGINT],
+        [["-x4", "-s4", "--file-allocation=none"], ["-x4", "-s4", "--file-allocation=prealloc"], ["-x1"]]
+    )
+    func continues(_ signal: Int32, _ options: [String]) async throws {
+        try await DownloaderRig.run(
+            serving: content.resource().paced(2_000_000),
+            configure: {
+                $0.share()
+                $0.connections.smallestPiece = 256 << 10
+            }
+        ) { rig in
+            let control = try await begin(rig, until: 8_000_000, signal, options)
+            let claimed = control.claimed.count
+            #expect(control.total == content.count)
+            #expect(claimed >= 8_000_000 && claimed < content.count)
+            let (before, requests) = (rig.server.bodyBytesSent, rig.server.requests.count)
+            try await rig.download { $0.adopts = .aria2ControlFile }
+            #expect(try rig.holdsOnly(content))
+            let again = rig.server.requests[requests...].reduce(0) { sum, request in
+                guard let range = request.range else { return sum + claimed }
+                let asked = ByteSet(range.first..<(range.last.map { $0 + 1 } ?? content.count))
+                return sum + control.claimed.intersection(asked).count
+            }
+            let sent = rig.server.bodyBytesSent - before
+            print(
+                "aria2, signal \(signal), \(options.joined(separator: " ")): \(claimed) bytes taken over,",
+                "\(again) of them asked for again, \(sent - (content.count - claimed)) bytes sent beside what is missing in \(rig.server.requests.count - requests) requests"
+            )
+            #expect(again < 1 << 20)
+        }
+    }
+}
