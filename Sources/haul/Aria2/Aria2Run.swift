@@ -66,8 +66,7 @@ struct Aria2Run: Sendable {
         var seen: Set<DownloadID> = []
         let results = await downloader.add(made)
         for (index, one) in possible.enumerated() {
-            let continues = one.request.options["continue"] ?? settings.global["continue"]
-            let result = continues == "true" ? results[index] : await again(results[index], made[index])
+            let result = await again(results[index], made[index])
             switch result {
             // The same URI twice is one download.
             case .success(let download) where !seen.insert(download.id).inserted: break
@@ -80,7 +79,7 @@ struct Aria2Run: Sendable {
         return items
     }
 
-    /// aria2 knows nothing of files that it completed earlier: only with `--continue` such a file counts as this one.
+    /// aria2 knows nothing of files that it completed earlier. With `--continue` such a file is compared with the server's.
     private func again(
         _ result: Result<Download, DownloadError>,
         _ request: DownloadRequest

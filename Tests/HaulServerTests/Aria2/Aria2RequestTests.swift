@@ -75,7 +75,9 @@ import Testing
         #expect(try request().onConflict == .rename)
         #expect(try request(("auto-file-renaming", "false")).onConflict == .fail)
         #expect(try request(("auto-file-renaming", "false"), ("allow-overwrite", "true")).onConflict == .overwrite)
-        #expect(try request(("auto-file-renaming", "false"), ("continue", "true")).onConflict == .overwrite)
+        #expect(try request(("auto-file-renaming", "false"), ("continue", "true")).onConflict == .fail)
+        #expect(try request().adopts == .aria2ControlFile)
+        #expect(try request(("continue", "true")).adopts == .partialFile)
     }
 
     @Test func checksumsThatHaulHasNotAreRefused() throws {

@@ -37,6 +37,8 @@ package struct Aria2Request: Sendable, Equatable {
         request.setsModificationTime = options.flag("remote-time")
         request.startsPaused = options.flag("pause")
         request.onConflict = Self.conflictPolicy(options)
+        // aria2 looks for its control file unasked, and for another program's file where it is told to.
+        request.adopts = options.flag("continue") ? .partialFile : .aria2ControlFile
         // aria2 follows them, and resumes by length alone; Haul compares blocks of the file first.
         request.allowsInsecureRedirects = true
         request.resumesUnverified = true
@@ -117,8 +119,6 @@ package struct Aria2Request: Sendable, Equatable {
     /// What aria2 does with a taken name, from the most to the least that it allows.
     private static func conflictPolicy(_ options: Aria2Options) -> DownloadRequest.ConflictPolicy {
         if options.flag("allow-overwrite") { return .overwrite }
-        // The file that aria2 would append to is replaced once the new one is complete.
-        if options.flag("continue") { return .overwrite }
         return options.flag("auto-file-renaming") ? .rename : .fail
     }
 
