@@ -161,6 +161,30 @@ struct Aria2CommandTests {
         await server.stop()
     }
 
+    @Test func continuesAFileOfAnotherProgramWhereItIsAsked() async throws {
+        let server = try await server()
+        let begun = Data(Self.content.bytes(0..<2_000_000))
+        try begun.write(to: URL(fileURLWithPath: folder("file.bin")))
+        let result = try await aria2c("-c", server.url("/file.bin"))
+        #expect(result.status == 0, "\(result.output)")
+        #expect(try Self.content.matches(fileAt: folder("file.bin")))
+        #expect(try folder.names == ["file.bin"])
+        #expect(server.requests.contains { $0.range?.first == 2_000_000 })
+        // Complete now: compared, and kept.
+        #expect(try await aria2c("-c", server.url("/file.bin")).status == 0)
+        #expect(try folder.names == ["file.bin"])
+        await server.stop()
+    }
+
+    @Test func keepsAFileThatIsNotTheServers() async throws {
+        let server = try await server()
+        let mine = Data(repeating: 7, count: 1_000_000)
+        try mine.write(to: URL(fileURLWithPath: folder("file.bin")))
+        #expect(try await aria2c("-c", server.url("/file.bin")).status == 8)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder("file.bin"))) == mine)
+        await server.stop()
+    }
+
     @Test func goesOnAfterASIGKILLWithTheSameCommand() async throws {
         let hold = BodyHold(after: 1_200_000)
         let server = try await server { resource, _ in hold.apply(to: &resource) }
