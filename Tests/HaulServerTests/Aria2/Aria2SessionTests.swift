@@ -208,6 +208,118 @@ import Testing
         }
     }
 
+    @Test("limits are changed for a download and for all, and shown as they are")
+    func changesOptions() async throws {
+        try await Aria2SessionRig.run { rig in
+            let gid = try await rig.add("a", options: ["pause": .flag(true), "out": "b/c.bin", "max-tries": 3])
+            let status = try await rig.status(gid)
+            #expect(status["dir"] == .text(rig.script.folder))
+            #expect(status["files"][0]["path"] == .text(rig.script.folder + "/b/c.bin"))
+            #expect(try await rig.call("changeOption", .text(gid), ["max-download-limit": "2K", "nope": "x"]) == "OK")
+            let options = try await rig.call("getOption", .text(gid))
+            #expect(
+                options["max-download-limit"] == "2048" && options["out"] == "b/c.bin" && options["max-tries"] == "3"
+            )
+            #expect(try await rig.download(gid).request()?.bytesPerSecond == 2048)
+            #expect(
+                await rig.failure("changeOption", .text(gid), ["split": "x"])
+                    == "We encountered a problem while processing the option '--split'."
+            )
+            let limits: Aria2Value = [
+                "max-concurrent-downloads": 7, "max-overall-download-limit": "1M", "save-session": "/tmp/x",
+                "on-download-complete": "/bin/sh",
+            ]
+            #expect(try await rig.call("changeGlobalOption", limits) == "OK")
+            let settings = await rig.downloader.configuration
+            #expect(settings.queue.maxConcurrentDownloads == 7 && settings.network.bytesPerSecond == 1 << 20)
+            let global = try await rig.call("getGlobalOption")
+            #expect(global["max-concurrent-downloads"] == "7" && global["max-overall-download-limit"] == "1048576")
+            #expect(global["save-session"] == .null && global["on-download-complete"] == .null)
+            #expect(await rig.failure("saveSession") == "Filename is not given.")
+        }
+    }
+
+    @Test("header fields and URIs of an unfinished download are changed for its next request")
+    func changesSources() async throws {
+        try await Aria2SessionRig.run { rig in
+            let gid = try await rig.add("a", options: ["pause": "true", "header": ["A: b"]])
+            #expect(try await rig.call("changeOption", .text(gid), ["header": ["C: d"]]) == "OK")
+            let old: Aria2Value = ["https://example.org/a", "https://example.org/none"]
+            let changed = try await rig.call("changeUri", .text(gid), 1, old, ["https://example.org/new", "ftp://x"])
+            #expect(changed == [1, 1])
+            #expect(
+                try await rig.call("getUris", .text(gid))
+                    == [["uri": "https://example.org/new", "status": "waiting"]]
+            )
+            try rig.script.respond(to: "https://example.org/new", with: .data([1]))
+            _ = try await rig.call("unpause", .text(gid))
+            try await rig.wait(gid, for: "complete")
+            #expect(rig.script.requests.map(\.url.absoluteString) == ["https://example.org/new"])
+        }
+    }
+
+    @Test("a session file has what is unfinished, with its options")
+    func savesSession() async throws {
+        let folder = try TemporaryFolder()
+        try await Aria2SessionRig.run {
+            $0.sessionFile = folder("session")
+        } _: { rig in
+            let gid = try await rig.add("a", options: ["pause": "true", "header": ["A: b"], "split": "3"])
+            #expect(try await rig.call("saveSession") == "OK")
+            let text = try String(contentsOfFile: folder("session"), encoding: .utf8)
+            for line in ["https://example.org/a\t", " gid=\(gid)", " pause=true", " header=A: b", " split=3"] {
+                #expect(text.contains(line + "\n"), "\(text)")
+            }
+        }
+    }
+
+    @Test("each file of a Metalink is a download")
+    func metalinks() async throws {
+        try await Aria2SessionRig.run { rig in
+            let text = """
+                <?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
+                <file name="one.bin"><url>https://example.org/1</url><url>https://example.org/2</url></file>
+                <file name="two.bin"><url>https://example.org/3</url></file></metalink>
+                """
+            let gids = try await rig.call(
+                "addMetalink",
+                .text(Data(text.utf8).base64EncodedString()),
+                ["pause": "true", "gid": "00000000000000ab"]
+            ).items
+            #expect(gids.count == 2)
+            let one = try await rig.status(gids[0].text)
+            #expect(one["status"] == "paused" && one["files"][0]["path"].text.hasSuffix("/one.bin"))
+            #expect(one["files"][0]["uris"].items.count == 2)
+            #expect(await rig.failure("addMetalink", "!!") == "Could not parse Metalink XML document.")
+            #expect(await rig.failure("addMetalink", "eA==")?.hasPrefix("Could not parse Metalink") == true)
+        }
+    }
+
+    @Test("names and lists are the same after a new start")
+    func restarts() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = Downloader.Configuration(name: "test", stateFolder: folder.path)
+        configuration.storage.resumesAtStart = false
+        func session(_ downloader: Downloader) throws -> Aria2Session {
+            var global = Aria2Options()
+            try global.set("dir", folder.path)
+            return Aria2Session(downloader, global: global, configuration: Aria2Configuration())
+        }
+        let options: Aria2Value = ["pause": "true", "gid": "00000000000000ab", "split": "3"]
+        let first = try await Downloader(configuration)
+        let named = try await session(first).call("aria2.addUri", [["http://127.0.0.1:1/a"], options]).text
+        let other = try await session(first).call("aria2.addUri", [["http://127.0.0.1:1/b"], ["pause": "true"]]).text
+        await first.shutDown()
+        let second = try await Downloader(configuration)
+        let again = try session(second)
+        for gid in [named, other] {
+            let status = try await again.call("aria2.tellStatus", [.text(gid)])
+            #expect(status["status"] == "paused" && status["gid"] == .text(gid))
+        }
+        #expect(try await again.call("aria2.getOption", [.text(named)])["split"] == "3")
+        await second.shutDown()
+    }
+
     @Test("all are paused and resumed at once")
     func pausesAll() async throws {
         try await Aria2SessionRig.run { rig in

@@ -21,7 +21,12 @@ extension Aria2Session {
         var made = made
         let chosen = request.options["gid"].flatMap { GID($0) }
         if let chosen, try await isTaken(chosen) { throw Aria2Error(.unknown, "GID \(chosen) is not unique") }
-        made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: request.options.ofDownloads).metadata
+        var options = request.options.ofDownloads
+        if options["dir"] == nil, let folder = global["dir"] {
+            // It stays that of this download when the global one is changed.
+            do throws(Aria2OptionError) { try options.set("dir", folder) } catch { throw Aria2Error(error) }
+        }
+        made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: options).metadata
         let download: Download
         if case .file(let path) = made.destination {
             download = try await addNamed(made, path)

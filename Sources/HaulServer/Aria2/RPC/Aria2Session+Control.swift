@@ -44,7 +44,7 @@ extension Aria2Session {
 
     func unpauseAll() async throws(Aria2Error) -> Aria2Value {
         let downloader = downloader
-        try await engine { () throws(DownloadError) in _ = try await downloader.resume(.states([.paused])) }
+        try await engine { () throws(DownloadError) in _ = try await downloader.resume(.all) }
         return "OK"
     }
 
