@@ -99,8 +99,8 @@ extension Downloader {
             let groups = try await downloader.notifications.listenedGroups(rest)
             let noticed = try await downloader.noticed(rest)
             // None of them may get a slot while the store is being told.
-            if filter.isUnrestricted {
-                downloader.scheduler.queue.removeAllWaiting()
+            if filter.isUnrestricted, downloader.configuration.storage.restoration == .everything {
+                downloader.scheduler.leaveAllOutOfMemory()
             } else {
                 downloader.scheduler.leave(try await downloader.store.ids(rest))
             }

@@ -171,6 +171,14 @@ final class Scheduler {
         for id in ids { queue.leave(id) }
     }
 
+    /// Of those that wait, only the ones in memory wait any longer. Only where no other process has the store: it would have rows that
+    /// wait here and that nothing can be said of.
+    func leaveAllOutOfMemory() {
+        let inMemory = tasks.values.filter { queue.waits($0.id) }
+        queue.removeAllWaiting()
+        for task in inMemory { queue.enqueue(task.queueItem) }
+    }
+
     // MARK: Out of memory
 
     /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
