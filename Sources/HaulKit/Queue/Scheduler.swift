@@ -109,24 +109,32 @@ final class Scheduler {
     }
 
     private func loadAndStart(_ id: DownloadID, isolation: isolated (any Actor)? = #isolation) async {
-        var task: DownloadTask?
+        let found = await load(id)
+        guard queue.runs(id) else {
+            // Its slot is gone, as when it was paused meanwhile.
+            if case .success(let task?) = found { evict(task) }
+            return
+        }
+        switch found {
+        case .success(let task?) where task.machine.state == .queued: task.start()
+        case .success(let task):
+            if task?.isAtRest ?? true { endedElsewhere(id, task) }
+            if let task { evict(task) }
+            startQueuedDownloads()
+        case .failure(let error):
+            cannotBeRead(id, error)
+            startQueuedDownloads()
+        }
+    }
+
+    private func load(_ id: DownloadID, isolation: isolated (any Actor)? = #isolation) async
+        -> Result<DownloadTask?, DownloadError>
+    {
         do throws(DownloadError) {
             try await catalog.lock()
             defer { catalog.unlock() }
-            task = try await catalog.load(id)
-        } catch { services.logger.debug("store: \(error)") }
-        guard queue.runs(id) else {
-            // Its slot is gone, as when it was paused meanwhile.
-            if let task { evict(task) }
-            return
-        }
-        guard let task, task.machine.state == .queued else {
-            if task == nil || task?.isAtRest == true { queue.leave(id) }
-            if let task { evict(task) }
-            startQueuedDownloads()
-            return
-        }
-        task.start()
+            return .success(try await catalog.load(id))
+        } catch { return .failure(error) }
     }
 
     /// Reads the next ones of the queue before their turn comes.
@@ -147,7 +155,8 @@ final class Scheduler {
             defer { catalog.unlock() }
             for saved in try await services.store.find(ids: next) {
                 guard let id = DownloadID(saved.record.id), queue.waits(id) else { continue }
-                catalog.takeIn(saved)
+                // One that was ended elsewhere is seen when it gets its slot.
+                if saved.record.status == .queued { catalog.takeIn(saved) }
             }
         } catch { services.logger.debug("store: \(error)") }
         isReadingAhead = false
