@@ -1,3 +1,5 @@
+internal import Logging
+
 /// What handles and listeners hear of downloads that are not in memory.
 extension Scheduler {
     /// The snapshot of a stored row; another process may run the download.
