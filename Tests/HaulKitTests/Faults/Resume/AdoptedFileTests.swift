@@ -93,7 +93,9 @@ struct AdoptedFileTests {
         try await DownloaderRig.run(serving: content.resource()) { rig in
             try Data(content.bytes(0..<5_000_000)).write(to: URL(fileURLWithPath: rig.path))
             let before = try contents(rig)
-            #expect(try await rig.failure { $0.adopts = .aria2ControlFile }.code == .fileExists)
+            // Outside of the macro: the compiler gives a closure in it the name of the one below.
+            let error = try await rig.failure { $0.adopts = .aria2ControlFile }
+            #expect(error.code == .fileExists)
             #expect(try contents(rig) == before)
             try await rig.download { $0.adopts = .partialFile }
             #expect(try rig.holdsOnly(content))
