@@ -142,6 +142,9 @@ def folders(trial, site):
     def inside_of(t):
         link = os.path.join(t.daemon.downloads, "link")
         if not os.path.islink(link):
+            if os.path.lexists(link):
+                # A download took its name.
+                os.remove(link)
             os.symlink(outside, link)
         return t.daemon.downloads
 

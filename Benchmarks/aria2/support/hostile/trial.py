@@ -12,8 +12,8 @@ CALL = {"jsonrpc": "2.0", "id": "1", "method": "aria2.getVersion"}
 
 
 class Trial:
-    def __init__(self, binary, folder, secret):
-        self.binary, self.folder, self.secret = binary, folder, secret
+    def __init__(self, binary, folder, secret, confined=False):
+        self.binary, self.folder, self.secret, self.confined = binary, folder, secret, confined
         self.number, self.daemon = 0, None
         self.bad = []
 
@@ -21,7 +21,10 @@ class Trial:
         self.number += 1
         folder = os.path.join(self.folder, str(self.number))
         os.makedirs(folder)
-        self.daemon = Daemon(self.binary, folder, "--max-concurrent-downloads=50", secret=self.secret)
+        options = ["--max-concurrent-downloads=50"]
+        if self.confined:
+            options.append(f"--haul-root={os.path.join(folder, 'downloads')}")
+        self.daemon = Daemon(self.binary, folder, *options, secret=self.secret)
         self.token = f"token:{self.secret}"
 
     def case(self, name, act, refused=None, most_mib=64):
