@@ -21,7 +21,7 @@ struct HelpTests {
         for line in result.output.split(separator: "\n") {
             if let title = line.wholeMatch(of: /([A-Z][A-Z, ]+):/) {
                 groups.append(Group(title: String(title.1)))
-            } else if let option = line.prefixMatch(of: #/  (?:-\w, )?--([a-z-]+)/#), !groups.isEmpty {
+            } else if let option = line.prefixMatch(of: #/  (?:-\w, )?--([a-z0-9-]+)/#), !groups.isEmpty {
                 groups[groups.count - 1].options.append(String(option.1))
             }
         }
@@ -39,7 +39,7 @@ struct HelpTests {
         return options.split(separator: ".SS ").map { text in
             let title = text.prefix { $0 != "\n" }
             let heads = text.split(separator: ".TP\n").dropFirst().map { $0.prefix { $0 != "\n" } }
-            let names = heads.flatMap { $0.matches(of: /\\-\\-([a-z\\-]+)/) }
+            let names = heads.flatMap { $0.matches(of: /\\-\\-([a-z0-9\\-]+)/) }
             return Group(title: title.uppercased(), options: names.map { String($0.1).replacing("\\", with: "") })
         }
     }
@@ -69,10 +69,10 @@ struct HelpTests {
         let help = try await haul.run("help", command)
         #expect(help.status == 0)
         let options = help.output.split(separator: "\n").compactMap { line in
-            line.prefixMatch(of: #/  (?:-\w, )?--([a-z-]+)/#).map { String($0.1) }
+            line.prefixMatch(of: #/  (?:-\w, )?--([a-z0-9-]+)/#).map { String($0.1) }
         }
         let manual = try page().split(separator: ".SH DAEMON\n").last?.split(separator: ".SH SIGNALS").first ?? ""
-        let names = Set(manual.matches(of: /\\-\\-([a-z\\-]+)/).map { String($0.1).replacing("\\", with: "") })
+        let names = Set(manual.matches(of: /\\-\\-([a-z0-9\\-]+)/).map { String($0.1).replacing("\\", with: "") })
         #expect(Set(options).subtracting(["version", "help"]).subtracting(names) == [])
         #expect(manual.contains(command))
     }
