@@ -66,7 +66,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
 
     private static func refusal(_ status: Int?) -> Self {
         switch status {
-        case 404, 410: .notFound
+        case 404: .notFound
         case 401, 407: .authorization
         case 429, 503: .overloaded
         case 504: .timeout

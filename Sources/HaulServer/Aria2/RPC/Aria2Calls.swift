@@ -5,8 +5,9 @@ internal import NIOCore
 struct Aria2Calls {
     private let methods: any Aria2Methods
     private let secret: Aria2Secret?
-    /// Bytes that the results of one request may take.
-    private(set) var room = 32 << 20
+    /// Bytes that the results of one request may take. In memory they are about twice that before they are written, and as much again
+    /// then.
+    private(set) var room = 12 << 20
     /// A call had no token, or a wrong one.
     private(set) var isUnauthorized = false
     /// A call had the right token, or none is needed.
