@@ -7,7 +7,9 @@ import Testing
         "values are kept as aria2 reports them",
         arguments: [
             ("max-download-limit", "1M", "1048576"), ("max-download-limit", "10k", "10240"),
-            ("max-download-limit", "0", "0"),
+            ("max-download-limit", "0", "0"), ("split", " 4", "4"), ("split", "4 ", "4"),
+            ("max-download-limit", "1 M", "1048576"), ("max-download-limit", "1MB", "1048576"),
+            ("socket-recv-buffer-size", "1M", "1048576"),
             ("split", "16", "16"), ("continue", "", "true"), ("continue", "false", "false"),
             ("all-proxy", "foo", "http://foo/"),
             ("all-proxy", "http://u:p@h:1/", "http://u:p@h:1/"), ("all-proxy", "", ""),
@@ -27,7 +29,7 @@ import Testing
         "values that aria2 refuses are refused",
         arguments: [
             ("split", "0"), ("split", "x"), ("split", "-1"), ("split", "99999999999999999999"), ("split", "5K"),
-            ("split", ""),
+            ("split", ""), ("split", " "), ("split", "4 4"),
             ("max-connection-per-server", "17"), ("max-connection-per-server", "0"), ("timeout", "601"),
             ("min-split-size", "1K"),
             ("max-download-limit", "1G"), ("max-download-limit", "-1"), ("max-download-limit", "1.5M"),

@@ -20,7 +20,7 @@ extension Aria2Option {
             short: "k",
             .bytes(1_048_576...1_073_741_824),
             standard: "20971520",
-            .applied("smallest range that a connection is opened for; the global value applies to all")
+            .applied("smallest range that a connection is opened for; one value for all")
         ),
         .both(
             "piece-length",
@@ -47,39 +47,41 @@ extension Aria2Option {
             "lowest-speed-limit",
             .bytes(.from(0)),
             standard: "0",
-            .ignored("a connection that is slow beside the others is replaced; a slow server is waited for")
+            .ignored(
+                "a connection that is slow beside the others is replaced, a slow server is waited for, and no download ends with status 5"
+            )
         ),
         .both(
             "timeout",
             short: "t",
             .integer(1...600),
             standard: "60",
-            .applied("longest silence of a server; the global value applies to all")
+            .applied("longest silence of a server; one value for all, read at the start")
         ),
         .both(
             "connect-timeout",
             .integer(1...600),
             standard: "60",
-            .applied("time limit for connecting; the global value applies to all")
+            .applied("time limit for connecting; one value for all, read at the start")
         ),
         .both(
             "max-tries",
             short: "m",
             .integer(.from(0)),
             standard: "5",
-            .applied("attempts in a row that may fail without a new byte, 0: no limit; the global value applies to all")
+            .applied("attempts in a row that may fail without a new byte, 0: no limit; one value for all")
         ),
         .both(
             "retry-wait",
             .integer(0...600),
             standard: "0",
-            .applied("longest first delay before another attempt, where above 0; the global value applies to all")
+            .applied("longest first delay before another attempt, where above 0; one value for all")
         ),
         .both(
             "max-file-not-found",
             .integer(.from(0)),
             standard: "0",
-            .ignored("a file that is not found ends the download when no source has it")
+            .ignored("a download that no source has ends at once, with status 3 and never 4")
         ),
         .both("header", .list, .applied("header fields for the URI's own origin")),
         .both("referer", .text, .applied("`Referer` field; `*` is the URI itself")),
@@ -173,7 +175,7 @@ extension Aria2Option {
         ),
         .global(
             "socket-recv-buffer-size",
-            .integer(0...16_777_216),
+            .bytes(0...16_777_216),
             standard: "0",
             .ignored("the system sizes the buffers")
         ),
@@ -181,7 +183,7 @@ extension Aria2Option {
 
     /// Proxies.
     static let proxies: [Aria2Option] = [
-        .both("all-proxy", .proxy, .applied("proxy of all URIs; a download's own value is the global one's")),
+        .both("all-proxy", .proxy, .applied("proxy of all URIs; one value for all, read at the start")),
         .both("all-proxy-user", .text, .applied("user name for `all-proxy`")),
         .both("all-proxy-passwd", .text, .applied("password for `all-proxy`")),
         .both("http-proxy", .proxy, .applied("proxy of http URIs, as `all-proxy`")),

@@ -45,23 +45,30 @@ extension Aria2Option {
     }
 
     private func number(_ value: String, in range: ClosedRange<Int64>) throws(Aria2OptionError) -> Int64 {
-        guard let number = Int64(value) else { throw bad("Bad number \(value)") }
+        guard let number = Int64(Self.trimmed(value[...])) else { throw bad("Bad number \(value)") }
         return try checked(number, range)
     }
 
     private func bytes(_ value: String, in range: ClosedRange<Int64>) throws(Aria2OptionError) -> Int64 {
-        var digits = value[...]
-        var unit: Int64 = 1
-        switch digits.last {
-        case "k", "K": unit = 1 << 10
-        case "m", "M": unit = 1 << 20
-        default: break
-        }
-        if unit > 1 { digits = digits.dropLast() }
+        // aria2 does not look at what follows the unit: `1MB`.
+        let end = value.firstIndex { "kKmM".contains($0) } ?? value.endIndex
+        let digits = Self.trimmed(value[..<end])
+        let unit: Int64 =
+            switch value[end...].first {
+            case "k", "K": 1 << 10
+            case "m", "M": 1 << 20
+            default: 1
+            }
         guard let number = Int64(digits), number >= 0 else { throw bad("Bad number \(value)") }
         let (product, overflow) = number.multipliedReportingOverflow(by: unit)
         guard !overflow else { throw bad("\(value) overflows") }
         return try checked(product, range)
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let start = text.drop(while: \.isWhitespace)
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return start[...last]
     }
 
     private func checked(_ number: Int64, _ range: ClosedRange<Int64>) throws(Aria2OptionError) -> Int64 {
