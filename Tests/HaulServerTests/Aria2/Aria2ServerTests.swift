@@ -230,7 +230,54 @@ import Testing
         }
     }
 
-    @Test("handshakes of other sites, of other paths and of other versions are refused")
+    @Test("a new connection takes the place of one without a whole request, and of a socket without a token")
+    func placesRunOut() async throws {
+        try await Aria2ServerRig.run {
+            ($0.secret, $0.maxConnections) = ("s", 3)
+        } _: { rig in
+            try await Aria2Wire.with(rig.port) { half in
+                try await half.send(
+                    "POST /jsonrpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90\r\nExpect: 100-continue\r\n\r\n{"
+                )
+                #expect(try await half.head().hasPrefix("HTTP/1.1 100"))
+                try await Aria2Wire.with(rig.port) { stranger in
+                    _ = try await stranger.shakeHands()
+                    try await Aria2Wire.with(rig.port) { known in
+                        _ = try await known.shakeHands()
+                        try await known.send(.text, Self.call)
+                        #expect(try await known.frame().text.contains("1.37.0"))
+                        try await Aria2Wire.with(rig.port) { next in
+                            #expect(try await next.shakeHands("/jsonrpc?token=s").hasPrefix("HTTP/1.1 101"))
+                            #expect(try await half.rest() == "")
+                            let answer = try await rig.request("POST", "/jsonrpc", body: Self.call)
+                            #expect(answer.hasPrefix("HTTP/1.1 200"))
+                            #expect(try await stranger.rest() == "")
+                            try await next.send(.text, Self.call)
+                            #expect(try await next.frame().text.contains("1.37.0"))
+                        }
+                        try await known.send(.text, Self.call)
+                        #expect(try await known.frame().text.contains("1.37.0"))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("a handshake of another version, or without the words for one, is no call")
+    func oddHandshakes() async throws {
+        try await Aria2ServerRig.run { rig in
+            try await Aria2Wire.with(rig.port) { wire in
+                let head = try await wire.shakeHands(version: "8")
+                #expect(head.hasPrefix("HTTP/1.1 426") && head.contains("\r\nSec-WebSocket-Version: 13\r\n"))
+            }
+            try await Aria2Wire.with(rig.port) { wire in
+                let head = try await wire.shakeHands(connection: "keep-alive")
+                #expect(head.hasPrefix("HTTP/1.1 400"))
+            }
+        }
+    }
+
+    @Test("handshakes of other sites and of other paths are refused")
     func refusesHandshakes() async throws {
         try await Aria2ServerRig.run { rig in
             for (target, fields, status) in [
@@ -254,7 +301,18 @@ import Testing
             try await Aria2Wire.with(rig.port) { wire in
                 _ = try await wire.shakeHands()
                 try await wire.send(.text, "[]", isMasked: false)
+                #expect(try await wire.closeCode() == 1002)
                 #expect(try await wire.rest() == "")
+            }
+            try await Aria2Wire.with(rig.port) { wire in
+                _ = try await wire.shakeHands()
+                try await wire.send(.text, bytes: Array("[]".utf8), reserved: 0x40)
+                #expect(try await wire.closeCode() == 1002)
+            }
+            try await Aria2Wire.with(rig.port) { wire in
+                _ = try await wire.shakeHands()
+                try await wire.send(.text, bytes: [0x22, 0xFF, 0x22])
+                #expect(try await wire.closeCode() == 1007)
             }
             try await Aria2Wire.with(rig.port) { wire in
                 _ = try await wire.shakeHands()

@@ -102,13 +102,23 @@ struct Aria2Wire {
     // MARK: WebSocket
 
     /// The head of the answer to a handshake.
-    mutating func shakeHands(_ target: String = "/jsonrpc", _ fields: [String] = []) async throws -> String {
+    mutating func shakeHands(
+        _ target: String = "/jsonrpc",
+        _ fields: [String] = [],
+        version: String = "13",
+        connection: String = "Upgrade"
+    ) async throws -> String {
         let head =
             [
-                "GET \(target) HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: Upgrade",
-                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
+                "GET \(target) HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: \(connection)",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: \(version)",
             ] + fields + ["", ""]
         try await send(head.joined(separator: "\r\n"))
+        return try await self.head()
+    }
+
+    /// The head of the next response.
+    mutating func head() async throws -> String {
         while true {
             let text = String(buffer: received)
             if let end = text.range(of: "\r\n\r\n") {
@@ -123,8 +133,17 @@ struct Aria2Wire {
     enum Opcode: UInt8 { case more = 0, text, binary, close = 8, ping, pong }
 
     func send(_ opcode: Opcode, _ text: String, isFinal: Bool = true, isMasked: Bool = true) async throws {
-        let bytes = Array(text.utf8)
-        var frame = [opcode.rawValue | (isFinal ? 0x80 : 0)]
+        try await send(opcode, bytes: Array(text.utf8), isFinal: isFinal, isMasked: isMasked)
+    }
+
+    func send(
+        _ opcode: Opcode,
+        bytes: [UInt8],
+        isFinal: Bool = true,
+        isMasked: Bool = true,
+        reserved: UInt8 = 0
+    ) async throws {
+        var frame = [opcode.rawValue | reserved | (isFinal ? 0x80 : 0)]
         let mask: UInt8 = isMasked ? 0x80 : 0
         switch bytes.count {
         case 0..<126: frame.append(mask | UInt8(bytes.count))
@@ -136,8 +155,15 @@ struct Aria2Wire {
         try await send(bytes: frame + key + bytes.enumerated().map { $1 ^ key[$0 % 4] })
     }
 
+    /// The code that the server closes the socket with.
+    mutating func closeCode() async throws -> Int? {
+        let frame = try await frame()
+        guard frame.opcode == .close, frame.bytes.count >= 2 else { return nil }
+        return Int(frame.bytes[0]) << 8 | Int(frame.bytes[1])
+    }
+
     /// The next frame of the server.
-    mutating func frame() async throws -> (opcode: Opcode?, text: String) {
+    mutating func frame() async throws -> (opcode: Opcode?, text: String, bytes: [UInt8]) {
         while true {
             var copy = received
             if let first = copy.readInteger(as: UInt8.self), let second = copy.readInteger(as: UInt8.self) {
@@ -147,9 +173,9 @@ struct Aria2Wire {
                     case 127: copy.readInteger(as: UInt64.self).map(Int.init)
                     default: Int(second)
                     }
-                if let count, let bytes = copy.readString(length: count) {
+                if let count, let bytes = copy.readBytes(length: count) {
                     received = copy
-                    return (Opcode(rawValue: first & 0x0F), bytes)
+                    return (Opcode(rawValue: first & 0x0F), String(decoding: bytes, as: UTF8.self), bytes)
                 }
             }
             try await receive()

@@ -9,6 +9,8 @@ struct Aria2Response: Sendable {
     var body = ByteBuffer()
     /// The connection ends with it.
     var isLast = false
+    /// The request had the right token.
+    var isAuthorized = false
 }
 
 /// Answers the requests of one connection, one after another.
@@ -29,6 +31,8 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var taken = 0
     private var timer: Scheduled<Void>?
     private var isAnswering = false
+    /// The client has shown the token: its connection keeps its place.
+    private var isKnown = false
     private var silences = 0
 
     init(_ host: Aria2Host) { self.host = host }
@@ -61,7 +65,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         silences = 0
         head = new
         do throws(Aria2Rules.Refusal) { try host.rules.check(new) } catch {
-            return refuse(error.status, error.sentence, context)
+            return refuse(error.status, error.sentence, error.fields, context)
         }
         let length = new.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
         guard length <= host.configuration.maxRequestBytes else { return refuseSize(context) }
@@ -76,19 +80,26 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return refuseSize(context)
         }
         guard host.bodies.take(part.readableBytes) else {
-            return refuse(.serviceUnavailable, "Too many requests are being received.", context)
+            return refuse(.serviceUnavailable, "Too many requests are being received.", [:], context)
         }
         taken += part.readableBytes
         body.writeImmutableBuffer(part)
     }
 
     private func refuseSize(_ context: ChannelHandlerContext) {
-        refuse(.payloadTooLarge, "The request is larger than \(host.configuration.maxRequestBytes) bytes.", context)
+        let sentence = "The request is larger than \(host.configuration.maxRequestBytes) bytes."
+        refuse(.payloadTooLarge, sentence, [:], context)
     }
 
     /// Answers with a sentence, and ends the connection.
-    private func refuse(_ status: HTTPResponseStatus, _ sentence: String, _ context: ChannelHandlerContext) {
-        var fields: HTTPHeaders = ["Content-Type": "text/plain; charset=utf-8"]
+    private func refuse(
+        _ status: HTTPResponseStatus,
+        _ sentence: String,
+        _ fields: HTTPHeaders,
+        _ context: ChannelHandlerContext
+    ) {
+        var fields = fields
+        fields.add(name: "Content-Type", value: "text/plain; charset=utf-8")
         if let head { fields.add(contentsOf: host.rules.fields(for: head)) }
         reset()
         isAnswering = true
@@ -107,6 +118,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         timer?.cancel()
         timer = nil
         isAnswering = true
+        if !host.endpoint.needsToken { host.connections.stays(channel) }
         Task {
             guard let response = await host.response(to: head, request) else {
                 channel.close(promise: nil)
@@ -120,7 +132,10 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         reset()
-        send(unwrapOutboundIn(data), context)
+        let response = unwrapOutboundIn(data)
+        if host.endpoint.needsToken, response.isAuthorized { isKnown = true }
+        if isKnown { host.connections.stays(context.channel) } else { host.connections.yields(context.channel) }
+        send(response, context)
     }
 
     private func send(_ response: Aria2Response, _ context: ChannelHandlerContext) {
@@ -178,7 +193,8 @@ extension Aria2Host {
             status: HTTPResponseStatus(statusCode: answer.status),
             fields: fields,
             body: answer.body,
-            isLast: answer.status != 200 || !head.isKeepAlive
+            isLast: answer.status != 200 || !head.isKeepAlive,
+            isAuthorized: answer.isAuthorized
         )
     }
 }

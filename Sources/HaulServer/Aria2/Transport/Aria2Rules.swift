@@ -13,6 +13,7 @@ struct Aria2Rules: Sendable {
     struct Refusal: Error, Equatable {
         var status: HTTPResponseStatus
         var sentence: String
+        var fields: HTTPHeaders = [:]
     }
 
     func check(_ head: HTTPRequestHead) throws(Refusal) {
@@ -38,6 +39,24 @@ struct Aria2Rules: Sendable {
             guard origins.contains("*") else {
                 throw Refusal(status: .forbidden, sentence: "The request comes from another site.")
             }
+        }
+        try checkUpgrade(head)
+    }
+
+    /// A handshake of WebSocket that cannot be one (RFC 6455 §4.2) is not answered as a call without parameters.
+    private func checkUpgrade(_ head: HTTPRequestHead) throws(Refusal) {
+        guard head.method == .GET, Aria2Host.path(head.uri) == Aria2Host.jsonPath,
+            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" })
+        else { return }
+        guard head.headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
+            throw Refusal(status: .badRequest, sentence: "The handshake has no Connection: upgrade.")
+        }
+        guard head.headers[canonicalForm: "Sec-WebSocket-Version"] == ["13"] else {
+            throw Refusal(
+                status: .upgradeRequired,
+                sentence: "The version of WebSocket is 13.",
+                fields: ["Sec-WebSocket-Version": "13"]
+            )
         }
     }
 

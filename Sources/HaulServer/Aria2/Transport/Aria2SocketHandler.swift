@@ -14,10 +14,17 @@ final class Aria2FrameCheck: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
 
+    private struct Refused: Error {}
+
+    private var hasRefused = false
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasRefused else { return }
         let frame = unwrapInboundIn(data)
         guard frame.maskKey != nil, frame.reservedBits.isEmpty else {
-            context.close(promise: nil)
+            hasRefused = true
+            // The handler of messages says so to the client, and closes the socket.
+            context.fireErrorCaught(Refused())
             return
         }
         context.fireChannelRead(data)
@@ -48,16 +55,19 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     /// Bytes of notifications and pongs that the system has not taken.
     private var unsent = 0
     private var pings = 0
+    /// Whether notifications are sent.
     private var isAuthorized: Bool
+    private let hasToken: Bool
     private var listener: Int?
 
     init(_ host: Aria2Host, hasToken: Bool) {
-        self.host = host
+        (self.host, self.hasToken) = (host, hasToken)
         isAuthorized = hasToken || !host.endpoint.needsToken || host.configuration.notifiesUnauthenticated
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
+        if hasToken || !host.endpoint.needsToken { host.connections.stays(channel) }
         listener = host.notifications.listen { notification in
             channel.writeAndFlush(Aria2SocketMessage.notification(notification.text), promise: nil)
         }
@@ -85,7 +95,12 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
         guard !isClosing else { return }
         switch frame.opcode {
         case .text:
-            waiting.append(frame.unmaskedData)
+            let text = frame.unmaskedData
+            guard String(validating: text.readableBytesView, as: UTF8.self) != nil else {
+                end(context, WebSocketErrorCode.dataInconsistentWithMessage)
+                return
+            }
+            waiting.append(text)
             answerNext(context)
         case .ping: send(.pong, frame.unmaskedData, context)
         case .pong: break
@@ -128,7 +143,10 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
         }
         switch unwrapOutboundIn(data) {
         case .answer(let text, let isAuthorized):
-            if isAuthorized { self.isAuthorized = true }
+            if isAuthorized {
+                self.isAuthorized = true
+                host.connections.stays(context.channel)
+            }
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.assumeIsolated().whenComplete { result in
                 guard case .success = result else { return }
