@@ -1,4 +1,5 @@
-/// The methods of aria2 that Haul has. Those of BitTorrent are answered as aria2 answers an unknown method.
+/// The methods of aria2 that Haul has. Those of BitTorrent are answered as aria2 answers an unknown method, but for
+/// `getPeers`: clients ask it of every download, and aria2 answers it for those of HTTP too.
 enum Aria2Method: String, CaseIterable {
     case addUri = "aria2.addUri"
     case addMetalink = "aria2.addMetalink"
@@ -14,6 +15,7 @@ enum Aria2Method: String, CaseIterable {
     case tellStatus = "aria2.tellStatus"
     case getUris = "aria2.getUris"
     case getFiles = "aria2.getFiles"
+    case getPeers = "aria2.getPeers"
     case getServers = "aria2.getServers"
     case tellActive = "aria2.tellActive"
     case tellWaiting = "aria2.tellWaiting"
@@ -93,17 +95,18 @@ struct Aria2Parameters {
         value(index) == nil ? [] : Set(try texts(index))
     }
 
-    /// Options that the caller sets. Unknown names are ignored, as aria2 does; numbers and flags count as their texts.
-    func options(_ index: Int) throws(Aria2Error) -> Aria2Options {
+    /// Options that the caller sets. Unknown names and options that the method does not take are passed over unread, as
+    /// aria2 does.
+    func options(_ index: Int, _ isTaken: (Aria2Option) -> Bool) throws(Aria2Error) -> Aria2Options {
         var options = Aria2Options()
         guard let value = value(index) else { return options }
         guard case .structure(let members) = value else { throw Self.wrongType(index) }
         for (name, value) in members {
-            guard let option = Aria2Option.named(name) else { continue }
+            guard let option = Aria2Option.named(name), isTaken(option) else { continue }
             do throws(Aria2OptionError) {
                 if option.isList {
                     try options.set(name, Self.list(value))
-                } else if let text = value.optionText {
+                } else if let text = value.text(for: option) {
                     try options.set(name, text)
                 }
             } catch { throw Aria2Error(error) }
@@ -112,9 +115,9 @@ struct Aria2Parameters {
     }
 
     /// The same where they must be there.
-    func requiredOptions(_ index: Int) throws(Aria2Error) -> Aria2Options {
+    func requiredOptions(_ index: Int, _ isTaken: (Aria2Option) -> Bool) throws(Aria2Error) -> Aria2Options {
         _ = try required(index)
-        return try options(index)
+        return try options(index, isTaken)
     }
 
     /// Values of an option that repeats: a list, or, as `aria2.getOption` shows them, lines.

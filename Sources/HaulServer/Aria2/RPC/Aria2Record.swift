@@ -17,7 +17,7 @@ package struct Aria2Record: Sendable {
     }
 
     /// Options whose values are read from the request, or belong to adding alone.
-    private static let inRequest: Set<String> = ["header", "gid", "pause", "http-user", "http-passwd", "checksum"]
+    private static let inRequest: Set<String> = ["header", "gid", "pause", "http-user", "http-passwd"]
 
     /// What a download's metadata says; nothing where it has none, or is an application's own.
     package init(_ metadata: DownloadRequest.Metadata?) {

@@ -21,9 +21,10 @@ extension Aria2Session {
         var made = made
         let chosen = request.options["gid"].flatMap { GID($0) }
         if let chosen, try await isTaken(chosen) { throw Aria2Error(.unknown, "GID \(chosen) is not unique") }
-        var options = request.options.ofDownloads
-        if options["dir"] == nil, let folder = global["dir"] {
-            // It stays that of this download when the global one is changed.
+        // They stay those of this download when the global ones are changed.
+        var options = global.filtered { $0.scope == .both && !Self.isOfProcess($0.name) }
+        options.merge(request.options.ofDownloads)
+        if options["dir"] == nil, case .folder(let folder) = made.destination {
             do throws(Aria2OptionError) { try options.set("dir", folder) } catch { throw Aria2Error(error) }
         }
         made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: options).metadata
@@ -39,6 +40,9 @@ extension Aria2Session {
         if let position { _ = try await place(download.id) { _, _ in position } }
         return gid(of: download.snapshot)
     }
+
+    /// A proxy of the process may have a password, which is not to be kept with every download.
+    private static func isOfProcess(_ name: String) -> Bool { name.contains("proxy") }
 
     private nonisolated func addNew(_ request: DownloadRequest) async throws(Aria2Error) -> Download {
         let downloader = downloader
@@ -102,15 +106,15 @@ extension Aria2Session {
 
     func addURI(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let uris = try parameters.texts(0)
-        let options = try parameters.options(1)
+        let options = try parameters.options(1) { $0.scope != .global }
         let position = try parameters.position(2)
         guard !uris.isEmpty else { throw Aria2Error(.unknown, "URI is not provided.") }
-        return .text(try await add(Aria2Request(uris: uris, options: options.ofDownloads), at: position).description)
+        return .text(try await add(Aria2Request(uris: uris, options: options), at: position).description)
     }
 
     func addMetalink(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
-        var options = try parameters.options(1).ofDownloads
+        var options = try parameters.options(1) { $0.scope != .global }
         let position = try parameters.position(2)
         // Of one file alone.
         for name in ["out", "gid", "checksum"] { options.remove(name) }

@@ -15,22 +15,44 @@ extension Aria2Session {
         }
         guard let request else { return options }
         do throws(Aria2OptionError) {
-            let own = request.headers.filter { field in
-                !Self.fieldsOfOptions.contains { $0.caseInsensitiveCompare(field.name) == .orderedSame }
-            }
+            let own = request.headers.filter { !Self.isOfOption($0, options) }
             if !own.isEmpty, options["header"] == nil {
                 try options.set("header", own.map { "\($0.name): \($0.value)" })
             }
             if options["dir"] == nil, let path = snapshot.path, let slash = path.lastIndex(of: "/") {
                 try options.set("dir", slash == path.startIndex ? "/" : String(path[..<slash]))
             }
-            try options.set("max-download-limit", String(max(0, request.bytesPerSecond ?? 0)))
+            // Others may have changed it, or taken it away.
+            if let limit = request.bytesPerSecond ?? (options["max-download-limit"] == nil ? nil : 0) {
+                try options.set("max-download-limit", String(max(0, limit)))
+            }
+            if options["http-user"] == nil, let (user, password) = Self.credentials(request.headers) {
+                try options.set("http-user", user)
+                try options.set("http-passwd", password)
+            }
         } catch { throw Aria2Error(error) }
         return options
     }
 
-    /// Fields that options of their own set.
-    private static let fieldsOfOptions = ["User-Agent", "Referer", "Authorization"]
+    /// Whether a field is there by an option of its own, not by `header`.
+    private static func isOfOption(_ field: HeaderField, _ options: Aria2Options) -> Bool {
+        switch field.name.lowercased() {
+        case "user-agent": field.value == options["user-agent"] ?? Aria2Request.userAgent
+        case "referer": options["referer"] != nil
+        case "authorization": credentials([field]) != nil
+        case "cache-control", "pragma": options.flag("http-no-cache")
+        default: false
+        }
+    }
+
+    /// What the options `http-user` and `http-passwd` have put into the request.
+    private static func credentials(_ fields: [HeaderField]) -> (user: String, password: String)? {
+        guard let field = fields.first(where: { $0.name.lowercased() == "authorization" }),
+            field.value.hasPrefix("Basic "), let data = Data(base64Encoded: String(field.value.dropFirst(6))),
+            let pair = String(data: data, encoding: .utf8), let colon = pair.firstIndex(of: ":")
+        else { return nil }
+        return (String(pair[..<colon]), String(pair[pair.index(after: colon)...]))
+    }
 
     func getOption(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
@@ -51,7 +73,7 @@ extension Aria2Session {
 
     func changeOption(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
-        let new = try parameters.requiredOptions(1).filtered { $0.scope != .global && $0.change != .never }
+        let new = try parameters.requiredOptions(1) { $0.scope != .global && $0.change != .never }
         guard let (snapshot, _) = try await present(text), !Aria2State.stoppedStates.contains(snapshot.state) else {
             throw Aria2Error(.unknown, "Cannot change option for GID#\(try await Self.shortest(text, self))")
         }
@@ -158,8 +180,12 @@ extension Aria2Session {
 
     func changeGlobalOption(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let roots = configuration.roots()
-        let new = try parameters.requiredOptions(0).filtered { option in
-            option.changesGlobally && (roots == nil || !Self.namesFile(option.name))
+        let new = try parameters.requiredOptions(0) { $0.changesGlobally }
+        if roots != nil, let name = new.values.keys.sorted().first(where: Self.files.contains) {
+            throw Aria2Error(
+                .badOption,
+                "The option '\(name)' names a file, and folders are confined here: set it where the server is started."
+            )
         }
         if let roots, let folder = new["dir"] {
             do throws(Problem) { _ = try roots.folder(folder) } catch {
@@ -179,12 +205,9 @@ extension Aria2Session {
         return "OK"
     }
 
-    /// Files that aria2 would write beside downloads, or read, and programs: where folders are confined, they are chosen where the
-    /// daemon is started, never over the network.
-    private static func namesFile(_ name: String) -> Bool {
-        name.hasPrefix("on-")
-            || ["save-session", "log", "save-cookies", "load-cookies", "ca-certificate", "netrc-path"].contains(name)
-    }
+    /// Files that are written beside downloads: where folders are confined, they are chosen where the process is started, never over
+    /// the network. Programs and files that are read cannot be changed over it at all.
+    private static let files: Set<String> = ["save-session", "log", "save-cookies"]
 
     private static let ofDownloader: Set<String> = [
         "max-concurrent-downloads", "max-overall-download-limit", "split", "max-connection-per-server",

@@ -60,6 +60,15 @@ extension Aria2Session {
         [try await status(parameters, ["files"]).file]
     }
 
+    /// Downloads of HTTP have no peers.
+    func getPeers(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
+        let status = try await status(parameters, ["peers"])
+        guard [.active, .waiting, .paused].contains(status.state) else {
+            throw Aria2Error(.unknown, "No peer data is available for GID#\(status.gid)")
+        }
+        return []
+    }
+
     func getServers(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let status = try await status(parameters, ["servers"])
         guard status.state == .active else {

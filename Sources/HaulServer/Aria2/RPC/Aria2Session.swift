@@ -80,6 +80,7 @@ package actor Aria2Session: Aria2Methods {
         case .tellStopped: return try await tellStopped(parameters)
         case .getUris: return try await getURIs(parameters)
         case .getFiles: return try await getFiles(parameters)
+        case .getPeers: return try await getPeers(parameters)
         case .getServers: return try await getServers(parameters)
         case .getOption: return try await getOption(parameters)
         case .changeOption: return try await changeOption(parameters)

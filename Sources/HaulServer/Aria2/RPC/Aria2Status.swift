@@ -108,8 +108,20 @@ struct Aria2Status {
 
     var path: String {
         if let path = snapshot.path { return path }
-        guard let out = record.option("out"), !out.isEmpty else { return "" }
-        return directory.hasSuffix("/") ? directory + out : directory + "/" + out
+        let folder = directory.hasSuffix("/") ? directory : directory + "/"
+        if let out = record.option("out"), !out.isEmpty { return folder + out }
+        // It failed although the server had the file: under which name, aria2's clients want to know.
+        guard snapshot.state == .failed, snapshot.totalBytes != nil || snapshot.receivedBytes > 0 || isNamed else {
+            return ""
+        }
+        return folder + snapshot.name
+    }
+
+    private var isNamed: Bool {
+        switch snapshot.error?.code {
+        case .fileExists, .checksumMismatch, .inUse, .alreadyAdded: true
+        default: false
+        }
     }
 
     var uris: [String] { record.uris.isEmpty ? [snapshot.url.absoluteString] : record.uris }

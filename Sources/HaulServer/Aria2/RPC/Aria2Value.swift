@@ -20,6 +20,21 @@ package enum Aria2Value: Sendable, Hashable {
         }
     }
 
+    /// The text for an option. aria2 passes over what is no text; numbers and flags that the option takes count as their
+    /// texts here, and the others are passed over.
+    func text(for option: Aria2Option) -> String? {
+        let text: String?
+        switch (option.kind, self) {
+        case (_, .text(let given)): return given
+        case (.flag, .integer(0)): text = "false"
+        case (.flag, .integer(1)): text = "true"
+        default: text = optionText
+        }
+        // What is wrong with the value is not told: aria2 does not look at it at all.
+        guard let text, (try? option.normalized(text)) != nil else { return nil }
+        return text
+    }
+
     /// A rough count of the bytes that the value takes when it is written.
     var weight: Int {
         switch self {
