@@ -111,7 +111,7 @@ extension DownloadMachine {
             }
             let error = DownloadError(
                 .checksumMismatch,
-                settings.adopts != nil
+                settings.isRepair && settings.adopts != nil
                     ? "The file has the wrong digest: expected \(expected), got \(actual). What another program had received of it is wrong, or is of another version. The file has its own name again."
                     : settings.isRepair
                         ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file has its own name again."
