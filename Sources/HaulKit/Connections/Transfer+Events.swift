@@ -22,7 +22,6 @@ extension Transfer {
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
                 actions += replaceLaggards(&sources, at: now)
             }
-            actions += giveUpUnanswered(&sources, at: now)
             actions += schedule(&sources, at: now)
         }
         actions += closeDone(at: now)

@@ -141,7 +141,7 @@ extension Transfer {
         for id in openIDs {
             guard active.count > 1, let connection = active[id], let segment = plan.segments[id]
             else { continue }
-            // One that was not answered yet is given longer: see `giveUpUnanswered`.
+            // One that was not answered yet has the transport's own patience.
             let isSilent = connection.isFlowing && now - connection.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, let speed = speeds[id],
@@ -154,30 +154,6 @@ extension Transfer {
             if isSlow { replacements += 1 }
             if isSilent, sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             actions += drop(id)
-        }
-        return actions
-    }
-
-    /// Closes further connections that the server leaves without an answer, as one does that has no more places: what they were
-    /// to bring would wait for the transport's patience of a minute. While others bring bytes there is time for an answer.
-    mutating func giveUpUnanswered(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
-        let lastByte = active.values.filter(\.isFlowing).map(\.lastByte).max()
-        // Where those that were answered are silent too, it is the network.
-        if let lastByte, now - lastByte > .seconds(1) { return [] }
-        let patience = max(lastByte == nil ? Self.longestSilence : Self.longestWaitForAnswer, requestTime * 8)
-        var actions: [Action] = []
-        for id in openIDs {
-            guard let connection = active[id], !connection.isFlowing, now - connection.opened > patience else {
-                continue
-            }
-            actions += drop(id)
-            if sources.isMirror(connection.source) {
-                sources.noteFailure(of: connection.source)
-            } else if lastByte != nil {
-                actions += refused(nil, at: now)
-            } else {
-                stumble(at: now)
-            }
         }
         return actions
     }
@@ -205,7 +181,6 @@ extension Transfer {
     /// The share of the best speed below which several connections together count as a drip.
     private static let drip = 0.01
     static let mostReplacements = 16
-    private static let longestWaitForAnswer = Duration.seconds(10)
     /// Others bring bytes meanwhile: what a single connection is given in which to recover is too long here.
     static let longestSilence = Duration.seconds(3)
 }

@@ -31,15 +31,11 @@ struct TransferDripTests {
         transfer.connectionSlots = [Origin(Self.url): 8]
     }
 
-    /// Further ones are not answered as long as so many bring bytes.
-    private var mostAnswered = Int.max
-
     private mutating func perform(_ actions: [DownloadMachine.Action]) {
         for action in actions {
             switch action {
             case .open(let id, let question):
                 opened += 1
-                guard flowing.count < mostAnswered else { continue }
                 let end = question.end ?? Self.total
                 let head = ResponseHead(
                     status: 206,
@@ -59,7 +55,7 @@ struct TransferDripTests {
     /// Lets time pass until every byte is here.
     ///
     /// - Parameter speed: of the connection of this number, in bytes a second.
-    /// - Returns: whether it was so within a simulated time, or the transfer said that it has no connection left.
+    /// - Returns: whether it was so within a simulated time.
     private mutating func run(for limit: Duration, _ speed: (Int) -> Double) -> Bool {
         var carried: [DownloadMachine.ConnectionID: Double] = [:]
         while now - .start < limit {
@@ -72,10 +68,8 @@ struct TransferDripTests {
                 let end = min(segment.end, segment.position + Int64(bytes))
                 if end > segment.position { persisted.written.insert(contentsOf: segment.position..<end) }
             }
-            let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
-            perform(actions)
-            // With no connection left, the machine asks again.
-            if persisted.count == Self.total || outcome == .noConnections { return true }
+            perform(transfer.advance(persisted, &sources, at: now).0)
+            if persisted.count == Self.total { return true }
             for id in flowing.sorted(by: { $0.number < $1.number }) where transfer.active[id] != nil {
                 guard transfer.plan?.segments[id] == nil else { continue }
                 flowing.remove(id)
@@ -94,13 +88,5 @@ struct TransferDripTests {
     @Test mutating func replacesOnlySoManyWhereTheServerHasBecomeSlow() {
         #expect(!run(for: .seconds(600)) { $0 == 1 ? 5_000_000 : 1 })
         #expect(transfer.replacements <= Transfer.mostReplacements)
-    }
-
-    /// A server without room for them accepts connections that it does not answer.
-    @Test(arguments: [1, 2])
-    mutating func goesOnWithThoseThatAreAnswered(_ answered: Int) {
-        mostAnswered = answered
-        #expect(run(for: .seconds(40)) { _ in 500_000 })
-        #expect(opened < 12)
     }
 }
