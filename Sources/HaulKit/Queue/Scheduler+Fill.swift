@@ -18,7 +18,6 @@ extension Scheduler {
     /// a host whose first downloads are among those that follow may begin with another one of its own.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
-        for item in try await store.interruptedPublications(condition) { enqueue(item) }
         let (waiting, all) = try await store.waitingCount(condition)
         // To go along the order of the queue takes a look at each row on the way, whether it waits or not.
         guard waiting > fillSizes.first, waiting > all / 8 else {

@@ -26,11 +26,6 @@ extension DownloadStore {
         try await read(Self.waiting(condition), "").items
     }
 
-    /// Those whose publication was interrupted. One that nobody has taken up since keeps this state, whatever its handle was told.
-    func interruptedPublications(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadQueue.Item] {
-        try await read(condition.only([.publishing]), "").items
-    }
-
     /// The first of them in the order of the queue.
     func firstWaiting(_ condition: StoreCondition, limit: Int) async throws(DownloadError) -> [DownloadQueue.Item] {
         var waiting = condition
