@@ -252,7 +252,8 @@ struct AdoptedFileTests {
                 $0.adopts = .aria2ControlFile
                 $0.checksum = content.digest
             }
-            #expect(error.code == .checksumMismatch)
+            // The blocks that are compared are drawn by lot, and one of them may be the wrong one.
+            #expect([.checksumMismatch, .contentChanged].contains(error.code))
             #expect(try rig.names() == ["file.bin", "file.bin.aria2"])
         }
     }

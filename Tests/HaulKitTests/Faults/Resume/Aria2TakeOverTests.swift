@@ -30,7 +30,7 @@ struct Aria2TakeOverTests {
                 + ["-o", "file.bin"] + options + [rig.server.url("/file.bin")]
         )
         let isOver = CancelFlag()
-        let end = Task.detached { SystemCommand.end(of: process) { isOver.set() } }
+        let end = Task { await Self.end(of: process, isOver) }
         while !isOver.isSet {
             // While it is being replaced, there may be none, or a part.
             if let bytes = try? Data(contentsOf: control), let file = try? Aria2ControlFile([UInt8](bytes)),
@@ -43,6 +43,15 @@ struct Aria2TakeOverTests {
         kill(process, signal)
         _ = await end.value
         return try Aria2ControlFile([UInt8](try Data(contentsOf: control)))
+    }
+
+    /// On a thread of its own: the threads of tasks are as few as the cores.
+    private static func end(of process: Int32, _ isOver: CancelFlag) async -> SystemCommand.Ending {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: SystemCommand.end(of: process) { isOver.set() })
+            }
+        }
     }
 
     @Test(
