@@ -18,9 +18,8 @@ extension Scheduler {
     /// a host whose first downloads are among those that follow may begin with another one of its own.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
-        let (waiting, all) = try await store.waitingCount(condition)
         // To go along the order of the queue takes a look at each row on the way, whether it waits or not.
-        guard waiting > fillSizes.first, waiting > all / 8 else {
+        guard let waiting = try await store.waitingCount(condition, above: fillSizes.first) else {
             for item in try await store.queueItems(condition) { enqueue(item) }
             return
         }

@@ -8,8 +8,8 @@ extension DownloadStore {
         var last: Int64?
     }
 
-    /// How many downloads of a condition wait, and how many rows there are in all.
-    func waitingCount(_ condition: StoreCondition) async throws(DownloadError) -> (waiting: Int, all: Int) {
+    /// How many downloads of a condition wait, where they are more than so many and more than an eighth of all; else nil.
+    func waitingCount(_ condition: StoreCondition, above least: Int) async throws(DownloadError) -> Int? {
         let waiting = Self.waiting(condition)
         return try await reading { database in
             let count = try Int.fetchOne(
@@ -17,7 +17,9 @@ extension DownloadStore {
                 sql: "SELECT count(*) FROM download WHERE \(waiting.sql)",
                 arguments: waiting.bound
             )
-            return (count ?? 0, try Int.fetchOne(database, sql: "SELECT count(*) FROM download") ?? 0)
+            guard let count, count > least else { return nil }
+            let all = try Int.fetchOne(database, sql: "SELECT count(*) FROM download")
+            return count > (all ?? 0) / 8 ? count : nil
         }
     }
 

@@ -94,7 +94,7 @@
             let runner = LifeRunner(Int(count), from: from, mostFailures: .max) { failure in
                 say("life \(failure.seed): \(failure.violations.joined(separator: "; "))")
             }
-            _ = runner.run(threads: 1)
+            _ = runner.run()
             say("\(runner.stepCount)")
         }
 

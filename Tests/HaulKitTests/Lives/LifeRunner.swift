@@ -15,6 +15,7 @@ final class LifeRunner: Sendable {
     private let mostFailures: Int
     private let onFailure: @Sendable (Failure) -> Void
     private let begun = Atomic<Int>(0)
+    private let running = Atomic<Int>(0)
     private let failures = Mutex<[Failure]>([])
     private let steps = Atomic<Int>(0)
 
@@ -34,11 +35,30 @@ final class LifeRunner: Sendable {
     var stepCount: Int { steps.load(ordering: .relaxed) }
     var lifeCount: Int { min(count, begun.load(ordering: .relaxed)) }
 
-    /// Runs the lives of seeds that follow one another, and returns when all have ended.
-    func run(threads: Int) -> [Failure] {
-        DispatchQueue.concurrentPerform(iterations: threads) { _ in work() }
-        return failures.withLock { $0.sorted { $0.seed < $1.seed } }
+    /// Runs the lives of seeds that follow one another, and returns when all have ended. Their threads are their own and give way to
+    /// everything else: the threads of tasks, which others wait for, are as few as the cores.
+    func run(threads: Int) async -> [Failure] {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            running.store(threads, ordering: .sequentiallyConsistent)
+            for _ in 0..<threads {
+                Thread.detachNewThread { [self] in
+                    // Of this thread alone. Where it may not, it does not matter.
+                    setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
+                    work()
+                    if running.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { continuation.resume() }
+                }
+            }
+        }
+        return sorted
     }
+
+    /// The same on the calling thread.
+    func run() -> [Failure] {
+        work()
+        return sorted
+    }
+
+    private var sorted: [Failure] { failures.withLock { $0.sorted { $0.seed < $1.seed } } }
 
     /// Each life has the thread to itself: the jobs of the runtime are told apart by it.
     private func work() {

@@ -12,7 +12,7 @@
         private static let variables = ProcessInfo.processInfo.environment
         private static func number(_ name: String) -> UInt64? { variables[name].flatMap { UInt64($0) } }
 
-        @Test func everyLifeEndsAsItShould() throws {
+        @Test func everyLifeEndsAsItShould() async throws {
             if let seed = Self.number("HAUL_LIFE_SEED") {
                 let life = try LifeRunner.replay(seed)
                 print(life.world.traces.joined(separator: "\n"))
@@ -21,7 +21,7 @@
             }
             let first = Self.number("HAUL_LIVES_FROM") ?? 1
             let runner = LifeRunner(Int(Self.number("HAUL_LIVES") ?? 10_000), from: first, mostFailures: 5)
-            for failure in runner.run(threads: 2) {
+            for failure in await runner.run(threads: 2) {
                 Issue.record("HAUL_LIFE_SEED=\(failure.seed): \(failure.violations.joined(separator: "; "))")
             }
             print("\(runner.lifeCount) lives from seed \(first), \(runner.stepCount) steps")

@@ -73,7 +73,9 @@ struct Aria2Wire {
         _ port: Int,
         _ body: (inout Aria2Wire) async throws -> Value
     ) async throws -> Value {
+        // However busy the machine is.
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.hours(1))
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
