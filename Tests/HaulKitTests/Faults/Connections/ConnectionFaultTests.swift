@@ -8,10 +8,13 @@ import Testing
 struct ConnectionFaultTests {
     private let content = TestContent.first
 
+    /// Long enough for a busy machine to send a request and its answer.
+    private static let patience = Duration.seconds(5)
+
     @Test func asksAgainWhenTheFirstByteDoesNotCome() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(
-            configure: { $0.connections.stallTimeout = .milliseconds(500) },
+            configure: { $0.connections.stallTimeout = Self.patience },
             serving: { $0.requestNumber == 1 ? TestReply([.stall]) : resource.reply(to: $0) }
         ) { rig in
             try await rig.download()
@@ -22,7 +25,7 @@ struct ConnectionFaultTests {
 
     @Test func failsWhenNoAnswerEverComes() async throws {
         try await DownloaderRig.run(
-            configure: { $0.connections.stallTimeout = .milliseconds(500) },
+            configure: { $0.connections.stallTimeout = Self.patience },
             serving: { _ in TestReply([.stall]) }
         ) { rig async throws in
             #expect(try await rig.failure().code == .timedOut)
