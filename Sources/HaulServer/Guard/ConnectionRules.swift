@@ -11,7 +11,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private static let timeToFirstHead: TimeAmount = .seconds(20)
+    private let timeToFirstHead: TimeAmount
 
     private let unheard: UnheardConnections
     private var number: Int?
@@ -20,12 +20,14 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     /// must not come before the answer to the request before.
     private var unanswered = Deque<Bool>()
 
-    init(_ unheard: UnheardConnections) { self.unheard = unheard }
+    init(_ unheard: UnheardConnections, timeToFirstHead: TimeAmount = .seconds(20)) {
+        (self.unheard, self.timeToFirstHead) = (unheard, timeToFirstHead)
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
         number = unheard.opened(context.channel)
         let channel = context.channel
-        timer = context.eventLoop.scheduleTask(in: Self.timeToFirstHead) { channel.close(promise: nil) }
+        timer = context.eventLoop.scheduleTask(in: timeToFirstHead) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { isHeard() }

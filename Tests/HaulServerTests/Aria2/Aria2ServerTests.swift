@@ -5,7 +5,7 @@ import Testing
 
 @testable import HaulServer
 
-@Suite("HTTP of aria2's RPC", .timeLimit(.minutes(5))) struct Aria2ServerTests {
+@Suite("HTTP of aria2's RPC", .timeLimit(.minutes(60))) struct Aria2ServerTests {
     private static let call = #"{"jsonrpc":"2.0","id":"a","method":"aria2.getSessionInfo","params":["token:s"]}"#
 
     @Test("a POST of any content type is answered as aria2 answers it")
@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-@Suite("WebSockets of aria2's RPC", .timeLimit(.minutes(5))) struct Aria2SocketTests {
+@Suite("WebSockets of aria2's RPC", .timeLimit(.minutes(60))) struct Aria2SocketTests {
     private static let call = #"{"id":"a","method":"aria2.getVersion","params":["token:s"]}"#
 
     @Test("a socket answers calls and batches, whole or in fragments, and pings")

@@ -15,6 +15,8 @@ struct Aria2ServerRig: Sendable {
         _ body: (Aria2ServerRig) async throws -> Void
     ) async throws {
         var configuration = Aria2ServerConfiguration()
+        // However busy the machine is.
+        configuration.secondsToFirstHead = 3600
         configuration.listener.port = 0
         configure(&configuration)
         let wanted = configuration

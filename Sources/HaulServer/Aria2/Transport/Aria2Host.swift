@@ -58,7 +58,7 @@ struct Aria2Host: Sendable {
             HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
             maximumBufferSize: Self.headBytes
         )
-        let rules = ConnectionRules(unheard)
+        let rules = ConnectionRules(unheard, timeToFirstHead: .seconds(configuration.secondsToFirstHead))
         let pipelining = HTTPServerPipelineHandler()
         let errors = HTTPServerProtocolErrorHandler()
         let requests = Aria2RequestHandler(self)

@@ -14,6 +14,8 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     package var maxRequestBytes = 2 << 20
     /// Whether sockets are told of downloads before they have shown the secret, as aria2 does.
     package var notifiesUnauthenticated = false
+    /// Time in which the first head of a connection has to come.
+    var secondsToFirstHead: Int64 = 20
     /// Connections that may be open at once; further ones are closed.
     package var maxConnections = 512
 

@@ -49,7 +49,8 @@ struct RefusedConnectionTests {
     @Test(arguments: Refusal.allCases)
     func makesDoWithTheTwoThatAreAllowed(_ refusal: Refusal) async throws {
         let count = try await refusals(refusal.reply) { $0.othersInProgress >= 2 }
-        #expect((1...3).contains(count))
+        // None where a machine is so busy that two have brought everything before a third is asked for.
+        #expect(count <= 3)
     }
 
     @Test(arguments: Refusal.allCases)
