@@ -31,7 +31,8 @@ struct PieceTests {
         try await DownloaderRig.run(serving: resource(), configure: { $0.share() }) { rig async throws in
             try await rig.download("/file.bin", describe)
             #expect(try rig.holdsOnly(content))
-            #expect(rig.server.bodyBytesSent < content.count * 2)
+            // A connection that a busy machine starves for seconds is replaced, and what its socket holds is sent again.
+            #expect(rig.server.bodyBytesSent < content.count * 4)
         }
     }
 
