@@ -1,5 +1,6 @@
 internal import CHaulSystem
 internal import Foundation
+internal import HaulKit
 
 /// Programs of the system for tests.
 ///
@@ -47,8 +48,8 @@ package enum SystemCommand {
         // It becomes the program: the process id stays.
         let line = ["env"] + (folder.map { ["-C", $0] } ?? []) + words
         var process: Int32 = 0
-        let code = withPointers(line) { line in
-            withPointers(environment.map { "\($0)=\($1)" }) {
+        let code = CStrings.withPointers(line) { line in
+            CStrings.withPointers(environment.map { "\($0)=\($1)" }) {
                 haul_spawn("/usr/bin/env", line, $0, [outputs.0, outputs.1], &process)
             }
         }
@@ -66,15 +67,5 @@ package enum SystemCommand {
         isOver()
         let status = haul_reap(process)
         return status < 256 ? .exited(status) : .killed(signal: status - 256)
-    }
-
-    /// Calls `body` with the texts as C has them, ended by a null pointer.
-    private static func withPointers<Value>(
-        _ texts: [String],
-        _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
-    ) -> Value {
-        let pointers = texts.map { strdup($0) }
-        defer { for pointer in pointers { free(pointer) } }
-        return body(pointers + [nil])
     }
 }

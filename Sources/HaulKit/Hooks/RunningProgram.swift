@@ -46,8 +46,8 @@ final class RunningProgram: Sendable {
         var process: Int32 = 0
         let outputs = [outputs.0, outputs.1]
         let words = [path] + arguments
-        let code = Self.withPointers(words) { words in
-            Self.withPointers(environment.map { "\($0)=\($1)" }) {
+        let code = CStrings.withPointers(words) { words in
+            CStrings.withPointers(environment.map { "\($0)=\($1)" }) {
                 haul_spawn(path, words, $0, outputs, &process)
             }
         }
@@ -91,15 +91,5 @@ final class RunningProgram: Sendable {
             return (ending, state.waiting)
         }
         for continuation in waiting { continuation.resume(returning: ending) }
-    }
-
-    /// Calls `body` with the texts as C has them, ended by a null pointer.
-    private static func withPointers<Value>(
-        _ texts: [String],
-        _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
-    ) -> Value {
-        let pointers = texts.map { strdup($0) }
-        defer { for pointer in pointers { free(pointer) } }
-        return body(pointers + [nil])
     }
 }

@@ -4,7 +4,7 @@ internal import Logging
 /// Taking what waits in the store into the queue.
 extension Scheduler {
     struct FillSizes {
-        /// Number of waiting downloads that are read before the caller goes on, where there are more than that.
+        /// Number of waiting downloads that are read before the caller goes on.
         var first = 16_384
         /// Number of waiting downloads that are read at a time after that.
         var page = 8192
@@ -19,7 +19,9 @@ extension Scheduler {
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
         // To go along the order of the queue takes a look at each row on the way, whether it waits or not.
-        guard let waiting = try await store.waitingCount(condition, above: fillSizes.first) else {
+        guard !condition.namesRows,
+            let waiting = try await store.waitingCount(condition, above: fillSizes.first)
+        else {
             for item in try await store.queueItems(condition) { enqueue(item) }
             return
         }

@@ -57,15 +57,9 @@ struct BoundStatement {
 
     /// The integers in the first column of all rows.
     func integers() throws -> [Int64] {
-        defer { sqlite3_reset(statement) }
         var all: [Int64] = []
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: all.append(sqlite3_column_int64(statement, 0))
-            case SQLITE_DONE: return all
-            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
-            }
-        }
+        try forEach { all.append(sqlite3_column_int64($0.statement, 0)) }
+        return all
     }
 
     /// Hands over each row. It is gone when `read` returns.

@@ -7,6 +7,8 @@ struct StoreCondition: Sendable {
     var arguments: [String] = []
     var order = ""
     var page = ""
+    /// Whether the rows are named one by one: to ask for a part of them reads the whole list of names again.
+    private(set) var namesRows = false
 
     static let all = StoreCondition()
 
@@ -15,6 +17,7 @@ struct StoreCondition: Sendable {
     static func ids(_ ids: some Sequence<DownloadID>) -> Self {
         var condition = Self()
         condition.add(isIn: ids.map(\.description), "id")
+        condition.namesRows = true
         return condition
     }
 

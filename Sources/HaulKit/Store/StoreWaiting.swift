@@ -8,7 +8,9 @@ extension DownloadStore {
         var last: Int64?
     }
 
-    /// How many downloads of a condition wait, where they are more than so many and more than an eighth of all; else nil.
+    /// The number of downloads of a condition that wait.
+    ///
+    /// - Returns: nil unless it is above `least` and above an eighth of all downloads.
     func waitingCount(_ condition: StoreCondition, above least: Int) async throws(DownloadError) -> Int? {
         let waiting = Self.waiting(condition)
         return try await reading { database in

@@ -50,12 +50,8 @@ struct Aria2Hooks: Sendable {
 
     /// The program prints where this process does.
     private static func spawn(_ path: String, _ words: [String]) -> Int32 {
-        let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
         var process: Int32 = 0
-        let outputs = [STDOUT_FILENO, STDERR_FILENO]
-        let code = withPointers([path] + words) { words in
-            withPointers(environment) { haul_spawn(path, words, $0, outputs, &process) }
-        }
+        let code = SystemProgram.start(path, words, outputs: [STDOUT_FILENO, STDERR_FILENO], &process)
         guard code == 0 else { return code }
         // Without a thread that waits for it, its number is taken until this process ends: no harm for a few.
         _ = DetachedThread.start { [process] in
@@ -63,15 +59,5 @@ struct Aria2Hooks: Sendable {
             _ = haul_reap(process)
         }
         return 0
-    }
-
-    /// Calls `body` with a list of C strings that ends with a null pointer.
-    private static func withPointers<Value>(
-        _ texts: [String],
-        _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
-    ) -> Value {
-        let pointers = texts.map { strdup($0) }
-        defer { for pointer in pointers { free(pointer) } }
-        return body(pointers + [nil])
     }
 }

@@ -58,10 +58,10 @@ package struct Aria2Option: Sendable {
     package let kind: Kind
     /// aria2's default, where it is the same for every process.
     package let standard: String?
-    package let scope: Scope
+    package fileprivate(set) var scope: Scope
     package let change: Change
     /// Whether `aria2.changeGlobalOption` takes it.
-    package let changesGlobally: Bool
+    package fileprivate(set) var changesGlobally: Bool
     /// Whether `aria2.getOption` and `aria2.getGlobalOption` leave it out.
     package let isSecret: Bool
     package let effect: Effect
@@ -146,17 +146,9 @@ extension Aria2Option {
         change: Change = .restart,
         _ effect: Effect
     ) -> Aria2Option {
-        .init(
-            name: name,
-            short: short,
-            kind: kind,
-            standard: standard,
-            scope: .both,
-            change: change,
-            changesGlobally: true,
-            isSecret: false,
-            effect: effect
-        )
+        var option = download(name, short: short, kind, standard: standard, change: change, effect)
+        (option.scope, option.changesGlobally) = (.both, true)
+        return option
     }
 }
 

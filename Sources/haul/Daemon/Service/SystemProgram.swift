@@ -1,7 +1,8 @@
 import CHaulSystem
 import Foundation
+import HaulKit
 
-/// A program of the system that is run to its end; what it prints goes to standard error.
+/// Programs of the system.
 enum SystemProgram {
     /// The path of a program in `PATH`; nil if there is none.
     static func find(_ name: String) -> String? {
@@ -11,30 +12,28 @@ enum SystemProgram {
         }
     }
 
+    /// Starts a program with the environment of this process.
+    ///
+    /// - Parameters:
+    ///   - outputs: descriptors for its standard output and standard error; -1 for none.
+    ///   - process: gets its process id.
+    /// - Returns: 0, or why it could not be started (`errno`).
+    static func start(_ path: String, _ arguments: [String], outputs: [Int32], _ process: inout Int32) -> Int32 {
+        let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
+        return CStrings.withPointers([path] + arguments) { words in
+            CStrings.withPointers(environment) { haul_spawn(path, words, $0, outputs, &process) }
+        }
+    }
+
+    /// Runs a program to its end; what it prints goes to standard error.
+    ///
     /// - Parameter isQuiet: drops what it prints.
     /// - Returns: its exit status; 256 and more when a signal ended it, -1 when it could not be started.
     static func run(_ path: String, _ arguments: [String], isQuiet: Bool = false) -> Int32 {
         var process: Int32 = 0
         let outputs = isQuiet ? [Int32](repeating: -1, count: 2) : [STDERR_FILENO, STDERR_FILENO]
-        let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
-        let code = withPointers([path] + arguments) { words in
-            withPointers(environment) { haul_spawn(path, words, $0, outputs, &process) }
-        }
-        guard code == 0 else { return -1 }
+        guard start(path, arguments, outputs: outputs, &process) == 0 else { return -1 }
         haul_await_end(process)
         return haul_reap(process)
-    }
-
-    private static func withPointers<Result>(
-        _ texts: [String],
-        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        var pointers = texts.map { strdup($0) }
-        defer { pointers.forEach { free($0) } }
-        pointers.append(nil)
-        return pointers.withUnsafeBufferPointer { buffer in
-            // The list is never empty: it ends with a null pointer.
-            buffer.baseAddress.map(body) ?? body([])
-        }
     }
 }
