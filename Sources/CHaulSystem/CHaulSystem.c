@@ -54,8 +54,8 @@ int haul_open_direct(int fd, uint32_t block) {
     return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 }
 
-int haul_rename_noreplace(const char *from, const char *to) {
-    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to) {
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, RENAME_NOREPLACE);
 }
 
 void haul_keep_freed_memory(void) {
@@ -120,7 +120,9 @@ int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
     return 0;
 }
 
-int haul_rename_noreplace(const char *from, const char *to) { return renamex_np(from, to, RENAME_EXCL); }
+int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to) {
+    return renameatx_np(from_folder, from, to_folder, to, RENAME_EXCL);
+}
 
 int haul_reserve(int fd, int64_t length) {
     struct stat status;
@@ -137,8 +139,8 @@ int haul_status(int fd, const char *path, struct stat *status, int64_t *born) {
     return path ? lstat(path, status) : fstat(fd, status);
 }
 
-int haul_rename_noreplace(const char *from, const char *to) {
-    (void)from, (void)to;
+int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to) {
+    (void)from_folder, (void)from, (void)to_folder, (void)to;
     errno = ENOSYS;
     return -1;
 }
@@ -178,6 +180,10 @@ int haul_sync_file_system(int fd) {
     return -1;
 }
 #endif
+
+int haul_rename_noreplace(const char *from, const char *to) {
+    return haul_rename_noreplace_at(AT_FDCWD, from, AT_FDCWD, to);
+}
 
 int haul_lock_exclusive(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
 int haul_lock_shared(int fd) { return flock(fd, LOCK_SH | LOCK_NB); }

@@ -49,6 +49,7 @@ public actor Downloader {
                 userAgent: configuration.network.userAgent,
                 binding: configuration.network.binding,
                 deniedAddresses: configuration.network.deniedAddresses,
+                admission: configuration.network.admission,
                 isTight: isTight,
                 names: NameResolver(limits: isTight ? .tight : .init())
             ),

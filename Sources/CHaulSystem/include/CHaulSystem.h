@@ -12,6 +12,8 @@ int64_t haul_write_uncached(int fd, const void *iov, int count, int64_t offset);
 // a multiple of what it needs; ENOTSUP elsewhere.
 int haul_open_direct(int fd, uint32_t block);
 int haul_rename_noreplace(const char *from, const char *to);
+// The same with both names below open folders.
+int haul_rename_noreplace_at(int from_folder, const char *from, int to_folder, const char *to);
 // Lets the allocator of this process keep what is freed: a list of small files allocates and frees the same few megabytes
 // thousands of times, and each trip to the system costs as much as a file. For programs, not for libraries.
 void haul_keep_freed_memory(void);

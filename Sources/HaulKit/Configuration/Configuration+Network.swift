@@ -53,6 +53,8 @@ extension Downloader.Configuration {
         public var userAgent = "haul/" + Downloader.version
         /// Number of event loops that the process will have; `nil` when unknown.
         package var eventLoops: Int?
+        /// Decides when requests may be sent, beside the downloader's own limits; nil: nothing else does.
+        package var admission: (any RequestAdmission)?
 
         var assignedMonitor = Assigned<(any NetworkMonitor)?>(initial: nil)
         var assignedMeter = Assigned<(any NetworkMeter)?>(initial: nil)

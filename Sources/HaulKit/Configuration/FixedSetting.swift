@@ -55,6 +55,7 @@ extension Downloader.Configuration {
         var changed: Set<FixedSetting> = []
         for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting) }
         network.eventLoops = other.network.eventLoops
+        network.admission = other.network.admission
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
         return changed

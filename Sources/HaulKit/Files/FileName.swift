@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// Makes a name that is safe to create out of whatever a header or a URL says: RFC 6266, 4.3 and 7.
-enum FileName {
+package enum FileName {
     /// Leaves bytes for ` (12)` and ``partSuffix`` within the 255 bytes of a file system.
     static let maximumBytes = 240
     /// The suffix of a file that is still being loaded; no finished file may have it.
@@ -11,7 +11,7 @@ enum FileName {
     /// system refuses. Applying it twice changes nothing more.
     ///
     /// - Returns: nil when nothing is left.
-    static func safe(_ raw: String) -> String? {
+    package static func safe(_ raw: String) -> String? {
         if isPlain(raw) { return raw }
         var name = VisibleText.cleaned(lastSegment(of: raw)).replacingScalars(
             ["<", ">", ":", "\"", "|", "?", "*"],
@@ -39,7 +39,7 @@ enum FileName {
 
     /// The safe name in the path of `url`: its last segment that is not empty, percent-decoded. An encoded separator
     /// separates too. Query and fragment do not count.
-    static func from(url: URL) -> String? {
+    package static func from(url: URL) -> String? {
         guard let segment = lastSegment(inPathOf: url) else { return nil }
         guard segment.utf8.contains(UInt8(ascii: "%")) else { return safe(segment) }
         return safe(FieldText.decoded(unescaped(segment)))

@@ -11,8 +11,12 @@ internal import Foundation
 #endif
 
 /// One function a system call; a negative result has become the thrown errno.
-enum SystemCalls {
-    struct Errno: Error { let code: Int32 }
+package enum SystemCalls {
+    package struct Errno: Error {
+        package let code: Int32
+
+        package init(code: Int32) { self.code = code }
+    }
 
     static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws(Errno) -> Int32 {
         try retrying { haul_open(path, flags, UInt32(mode)) }
@@ -20,7 +24,7 @@ enum SystemCalls {
 
     /// - Returns: false when the system reports that something was not written.
     @discardableResult
-    static func close(_ descriptor: Int32) -> Bool {
+    package static func close(_ descriptor: Int32) -> Bool {
         #if canImport(Glibc)
             Glibc.close(descriptor) == 0
         #elseif canImport(Musl)
@@ -72,13 +76,14 @@ enum SystemCalls {
 
     static func isOfSpace(_ error: Errno) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(error.code) }
 
-    static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
+    package static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
+        throws(Errno)
         -> Int
     {
         try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
-    static func sync(_ descriptor: Int32) throws(Errno) {
+    package static func sync(_ descriptor: Int32) throws(Errno) {
         // Not retried on failure: after an error the kernel may have dropped the pages and would then report success.
         #if os(Linux)
             let result = fdatasync(descriptor)
@@ -117,7 +122,7 @@ enum SystemCalls {
     /// Waits until all file systems have written what they hold (on Linux; elsewhere it only begins). Reports no errors.
     static func syncEverything() { Foundation.sync() }
 
-    static func syncAll(_ descriptor: Int32) throws(Errno) {
+    package static func syncAll(_ descriptor: Int32) throws(Errno) {
         if fsync(descriptor) < 0 { throw Errno(code: errno) }
     }
 
@@ -341,12 +346,12 @@ enum SystemCalls {
     /// Messages were lost between the kernel and us.
     static func isOverrun(_ error: Errno) -> Bool { error.code == ENOBUFS }
 
-    static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
+    package static func describe(errno code: Int32) -> String { String(cString: strerror(code)) }
 
     /// What a kernel or file system answers that does not have a call or a flag.
     private static let unsupported: Set = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL]
 
-    private static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
+    static func retrying<Value: SignedInteger>(_ call: () -> Value) throws(Errno) -> Value {
         while true {
             let result = call()
             if result >= 0 { return result }

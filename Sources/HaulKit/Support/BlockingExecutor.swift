@@ -3,7 +3,7 @@ internal import Dispatch
 /// Where calls run that may block: never on the actor, the event loops or the pool of the concurrency runtime.
 ///
 /// Handed in, so that a simulation can run all of it on one thread, in an order that it chooses.
-struct BlockingExecutor: Sendable {
+package struct BlockingExecutor: Sendable {
     typealias Call = @Sendable () -> Void
 
     /// Runs a call beside all others.
@@ -12,7 +12,7 @@ struct BlockingExecutor: Sendable {
     let makeQueue: @Sendable (_ label: String, _ qos: DispatchQoS) -> SerialQueue
 
     /// The threads of the system's dispatch queues.
-    static let system = BlockingExecutor(
+    package static let system = BlockingExecutor(
         async: { qos, call in DispatchQueue.global(qos: qos).async(execute: call) },
         makeQueue: { label, qos in
             let queue = DispatchQueue(label: label, qos: qos)
@@ -21,7 +21,7 @@ struct BlockingExecutor: Sendable {
     )
 
     /// Runs a blocking call and returns what it returned.
-    func run<Value: Sendable, Failure: Error>(
+    package func run<Value: Sendable, Failure: Error>(
         _ call: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let result: Result<Value, Failure> = await withCheckedContinuation { continuation in

@@ -1,6 +1,6 @@
 extension UInt8 {
     /// What this ASCII character counts as a hexadecimal digit; nil for any other.
-    var hexadecimalValue: UInt8? {
+    package var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
@@ -12,7 +12,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// Two lower-case digits for each byte.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

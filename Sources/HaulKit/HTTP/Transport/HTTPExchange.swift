@@ -14,6 +14,7 @@ final class HTTPExchange: Exchange {
         var isCancelled = false
         var task: HTTPClient.Task<ResponseDelegate.Outcome>?
         var lookup: NameResolver.WaiterID?
+        var admission: (any AdmissionWait)?
     }
     private let state = Mutex(State())
 
@@ -24,10 +25,11 @@ final class HTTPExchange: Exchange {
     }
 
     func cancel() {
-        let (task, lookup) = state.withLock { state in
+        let (task, lookup, admission) = state.withLock { state in
             state.isCancelled = true
-            return (state.task, state.lookup)
+            return (state.task, state.lookup, state.admission)
         }
+        admission?.cancel()
         if let lookup { options.names.cancel(lookup) }
         task?.cancel()
     }
@@ -41,7 +43,28 @@ final class HTTPExchange: Exchange {
             target: request.target,
             allowsInsecure: request.allowsInsecureRedirects
         )
-        ask(Step(redirects: redirects), clients)
+        admit(Step(redirects: redirects), clients)
+    }
+
+    /// Asks when the request may be sent.
+    private func admit(_ step: Step, _ clients: HTTPClients) {
+        guard let admission = options.admission else { return ask(step, clients) }
+        let wait = admission.admit(step.redirects.url) { [self] isAdmitted in
+            // Receivers are told everything on an event loop.
+            MultiThreadedEventLoopGroup.singleton.next().execute { [self] in
+                if isAdmitted, !state.withLock(\.isCancelled) {
+                    ask(step, clients)
+                } else {
+                    receiver.ended(TransportError(.connectionLost, "cancelled"))
+                }
+            }
+        }
+        guard let wait else { return ask(step, clients) }
+        let isCancelled = state.withLock { state in
+            state.admission = wait
+            return state.isCancelled
+        }
+        if isCancelled { wait.cancel() }
     }
 
     /// One question on the way to the answer.
@@ -130,6 +153,9 @@ final class HTTPExchange: Exchange {
             ? .header : authorization.map { _ in request.url.credentials == nil ? .netrc : .url }
         if let authorization { headers.add(name: "Authorization", value: authorization.field) }
         route.add(to: &headers, for: address)
+        if options.admission?.closesConnection(to: url) == true {
+            headers.replaceOrAdd(name: "Connection", value: "close")
+        }
         let call: HTTPClient.Request
         do {
             call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
@@ -145,6 +171,14 @@ final class HTTPExchange: Exchange {
                 if !step.isProven, let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
             }
         ) { [request, options] head in
+            if let admission = options.admission {
+                let now = head.headers.first(name: "Date").flatMap { HTTPDate.parse($0, now: Date()) } ?? Date()
+                admission.answered(
+                    url,
+                    status: Int(head.status.code),
+                    retryAfter: head.headers.retryAfter(now: now)
+                )
+            }
             if head.status == .proxyAuthenticationRequired, case .forward(let proxy) = route {
                 return .refused(.isNotLetIn(by: proxy))
             }
@@ -185,7 +219,7 @@ final class HTTPExchange: Exchange {
             case .success(.challenged):
                 var next = step
                 next.challenges += 1
-                ask(next, clients)
+                admit(next, clients)
             case .failure(let error):
                 if let next = next(after: error, delegate, step, ways) { return ask(next, clients) }
                 let failure = failure(error, over: way, step, isConnected: delegate.isConnected)
@@ -291,7 +325,7 @@ final class HTTPExchange: Exchange {
         var redirects = before
         do throws(TransportError) {
             try redirects.follow(location: location)
-            ask(Step(redirects: redirects), clients)
+            admit(Step(redirects: redirects), clients)
         } catch { receiver.ended(error) }
     }
 

@@ -19,6 +19,8 @@ final class HTTPTransport: SourceReading {
         var binding: NetworkBinding?
         /// Not those of proxies and webhooks, which the user has set.
         var deniedAddresses: [AddressBlock] = []
+        /// Decides beside us when a request may be sent.
+        var admission: (any RequestAdmission)?
         /// There are so few descriptors that none may lie idle.
         var isTight = false
         let authenticator = Authenticator()

@@ -1,0 +1,103 @@
+// Calls on names in open folders: what another program does to the folders above them meanwhile does not matter.
+internal import CHaulSystem
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+extension SystemCalls {
+    /// What a name in a folder is, or an open file; a symbolic link is not followed.
+    package struct Entry: Sendable, Hashable {
+        package enum Kind: Sendable { case file, folder, symbolicLink, other }
+        package var kind: Kind
+        package var size: Int64
+        package var device: UInt64
+        package var inode: UInt64
+
+        package func isSame(as other: Entry) -> Bool { device == other.device && inode == other.inode }
+
+        fileprivate init(_ raw: stat) {
+            kind =
+                switch raw.st_mode & mode_t(S_IFMT) {
+                case mode_t(S_IFREG): .file
+                case mode_t(S_IFDIR): .folder
+                case mode_t(S_IFLNK): .symbolicLink
+                default: .other
+                }
+            size = Int64(raw.st_size)
+            device = UInt64(truncatingIfNeeded: raw.st_dev)
+            inode = UInt64(truncatingIfNeeded: raw.st_ino)
+        }
+    }
+
+    /// Opens a folder by its path, which may hold symbolic links.
+    package static func openFolder(_ path: String) throws(Errno) -> Int32 {
+        try open(path, O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Opens the folder `name` in an open folder; a symbolic link is `ENOTDIR`.
+    package static func openFolder(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
+        try retrying { haul_open_at(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+    }
+
+    /// Makes a folder with the rights that the process leaves to others (umask); `EEXIST` where the name is taken.
+    package static func makeFolder(_ name: String, in folder: Int32) throws(Errno) {
+        _ = try retrying { mkdirat(folder, name, 0o777) }
+    }
+
+    /// Opens a file for reading; a symbolic link is `ELOOP`. Does not wait where the name is a pipe.
+    package static func openFile(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
+        try retrying { haul_open_at(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+    }
+
+    /// Makes a file that only this user may read, open for writing; `EEXIST` where the name is taken.
+    package static func createFile(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
+        try retrying { haul_open_at(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600) }
+    }
+
+    /// Opens a file for reading by its path.
+    package static func openFile(_ path: String) throws(Errno) -> Int32 { try open(path, O_RDONLY) }
+
+    /// Writes all of the bytes.
+    package static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {
+        var rest = bytes[...]
+        while !rest.isEmpty { rest = try rest.dropFirst(write(descriptor, rest)) }
+    }
+
+    /// A further name of a file; `EEXIST` where the name is taken.
+    package static func addLink(_ name: String, in folder: Int32, to newName: String, in newFolder: Int32) throws(Errno)
+    {
+        _ = try retrying { linkat(folder, name, newFolder, newName, 0) }
+    }
+
+    /// Another name of a file in place of its own; `EEXIST` where the name is taken, `EINVAL` where the file system cannot promise
+    /// that.
+    package static func renameWithoutReplacing(
+        _ name: String,
+        in folder: Int32,
+        to newName: String,
+        in newFolder: Int32
+    ) throws(Errno) {
+        _ = try retrying { haul_rename_noreplace_at(folder, name, newFolder, newName) }
+    }
+
+    package static func removeFile(_ name: String, in folder: Int32) throws(Errno) {
+        _ = try retrying { unlinkat(folder, name, 0) }
+    }
+
+    package static func entry(_ name: String, in folder: Int32) throws(Errno) -> Entry {
+        var raw = stat()
+        _ = try retrying { fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) }
+        return Entry(raw)
+    }
+
+    package static func entry(_ descriptor: Int32) throws(Errno) -> Entry {
+        var raw = stat()
+        _ = try retrying { fstat(descriptor, &raw) }
+        return Entry(raw)
+    }
+}
