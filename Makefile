@@ -2,22 +2,26 @@
 
 SHELL := /bin/bash
 PREFIX ?= $(HOME)/.local
-SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Scale Benchmarks/FleetDestinations
 # The Swift runtime, SQLite and libxml2 go into the binary, so that it runs where none of them is installed.
 STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
+FLEET := -c release --product haul-fleet --static-swift-stdlib
+MOTO := .build/moto
 # With make -s no progress is shown.
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
 DOCS := .build/documentation
 AXE := .build/axe
 PAGE_TESTS = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider Tests/Page
 
-.PHONY: help get serve test test-fast test-page docs install uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
 	@echo "make serve       install what is missing, build, run the daemon and its page (ARGS=… for arguments)"
+	@echo "make fleet       install what is missing, build haul-fleet"
+	@echo "make fleet-database   start a PostgreSQL for trying haul-fleet, and print its URL"
 	@echo "make test        install what is missing, run every test (FILTER=… for those whose name matches a regular expression)"
 	@echo "make test-page   run the tests of the page, in Chromium"
 	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
@@ -37,6 +41,14 @@ serve: build
 
 build: requirements
 	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC) && Scripts/start-order $(STATIC)) && Scripts/build $(SILENT) $(RELEASE) $$libraries
+
+# One queue, many machines: needs PostgreSQL's client library, unlike everything else here.
+fleet: fleet-requirements
+	@libraries=$$(Scripts/static-libraries $(STATIC) && Scripts/icu-data $(STATIC)) && Scripts/build $(SILENT) $(FLEET) $$libraries
+
+fleet-database: fleet-requirements
+	@Scripts/require postgresql
+	@Scripts/fleet-database
 
 test: test-requirements $(if $(FILTER),,page-requirements)
 	@# Built first, and the page before the rest, so that the last line is the test runner's own summary.
@@ -95,8 +107,13 @@ bench: build bench-requirements
 requirements:
 	@Scripts/require libsqlite3-dev libxml2-dev liblzma-dev zlib1g-dev binutils python3
 
-test-requirements: requirements
-	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi
+fleet-requirements: requirements
+	@Scripts/require libpq-dev
+
+test-requirements: fleet-requirements
+	@Scripts/require nginx-light openssl curl iproute2 dbus python3-dbus python3-gi postgresql pgbouncer python3-pip
+	@# A server of S3, which Debian does not have.
+	@test -d $(MOTO) || python3 -m pip install --quiet --disable-pip-version-check --target $(MOTO) 'moto[server]==5.2.1'
 
 page-requirements: requirements
 	@Scripts/require chromium chromium-driver python3-selenium python3-pytest python3-pip nginx-light

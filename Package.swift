@@ -11,8 +11,8 @@ let settings: [SwiftSetting] = [
 let sanitizer: [SwiftSetting] =
     Context.environment["HAUL_THREAD_SANITIZER"] == nil ? [] : [.define("HAUL_THREAD_SANITIZER")]
 
-/// Set by `Scripts/simulate` and `Scripts/fuzz`: the simulation and the fuzzers as programs of their own, in place of the tests,
-/// since they look into the library as the tests do.
+/// Set by `Scripts/simulate`, `Scripts/simulate-fleet` and `Scripts/fuzz`: the simulations and the fuzzers as programs of their
+/// own, in place of the tests, since they look into the library as the tests do.
 let buildsTools = Context.environment["HAUL_TOOLS"] != nil
 /// libFuzzer brings the main function of the fuzzers.
 let fuzzer: [SwiftSetting] = Context.environment["HAUL_TOOLS"] == "libfuzzer" ? [.define("HAUL_LIBFUZZER")] : []
@@ -43,6 +43,13 @@ let tools: [Target] = [
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ]
     ),
+    .executableTarget(
+        name: "HaulFleetSimulation",
+        dependencies: ["HaulFleet", "HaulKit"],
+        path: "Tests/HaulFleetTests",
+        sources: ["Histories"],
+        swiftSettings: settings + [.define("HAUL_TOOL")]
+    ),
     tool(
         "HaulFuzz",
         ["Fuzz"],
@@ -51,6 +58,16 @@ let tools: [Target] = [
             .product(name: "NIOEmbedded", package: "swift-nio"),
             .product(name: "NIOHTTP1", package: "swift-nio"),
         ]
+    ),
+    // Of Benchmarks/fleet/s3.
+    .executableTarget(
+        name: "HaulFleetDestinations",
+        dependencies: [
+            "HaulFleet", .product(name: "Crypto", package: "swift-crypto"),
+            .product(name: "Logging", package: "swift-log"),
+        ],
+        path: "Benchmarks/FleetDestinations",
+        swiftSettings: settings
     ),
 ]
 
@@ -94,6 +111,17 @@ let tests: [Target] = [
             .product(name: "NIOHTTP1", package: "swift-nio"),
             .product(name: "NIOPosix", package: "swift-nio"),
             .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        ],
+        swiftSettings: settings + sanitizer
+    ),
+    .testTarget(
+        name: "HaulFleetTests",
+        dependencies: [
+            "CLibPQ", "HaulFleet", "HaulKit", "HaulTesting", "haul-fleet",
+            .product(name: "Crypto", package: "swift-crypto"),
+            .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOHTTP1", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
         ],
         swiftSettings: settings + sanitizer
     ),
@@ -204,6 +232,31 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "OrderedCollections", package: "swift-collections"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        // Debian's libpq-dev, which only the fleet needs: no product of this package reaches it.
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "HaulFleet",
+            dependencies: [
+                "CHaulSystem", "CLibPQ", "HaulKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings + sanitizer
+        ),
+        .executableTarget(
+            name: "haul-fleet",
+            dependencies: [
+                "HaulFleet", "HaulKit", "CHaulSystem",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,158 @@
+internal import CLibPQ
+internal import HaulKit
+internal import Synchronization
+
+/// The thread of one connection. It answers calls one after another, connects when a call needs it, and ends when it is closed.
+final class DatabaseThread: Sendable {
+    private struct State {
+        var calls: [DatabaseCall] = []
+        /// The call that is being answered.
+        var current: DatabaseCall?
+        var pipe: WakePipe?
+        var isClosed = false
+    }
+
+    private let settings: DatabaseSettings
+    private let state = Mutex(State())
+
+    init(_ settings: DatabaseSettings) { self.settings = settings }
+
+    func submit(_ call: DatabaseCall) {
+        do throws(FleetError) {
+            let pipe = try state.withLock { state throws(FleetError) -> WakePipe in
+                guard !state.isClosed else {
+                    throw FleetError(.cancelled, "The connection to the database was closed by its owner.")
+                }
+                state.calls.append(call)
+                if let pipe = state.pipe { return pipe }
+                let pipe = try WakePipe()
+                let code = DetachedThread.start { [self] in run(pipe) }
+                guard code == 0 else {
+                    throw FleetError(
+                        .databaseUnreachable,
+                        "No thread could be started for the database (error \(code))."
+                    )
+                }
+                state.pipe = pipe
+                return pipe
+            }
+            pipe.wake()
+        } catch {
+            state.withLock { $0.calls.removeAll { $0 === call } }
+            call.finish(.failure(error))
+        }
+    }
+
+    /// Has the thread look at its call: it may be over.
+    func wake() { state.withLock { $0.pipe }?.wake() }
+
+    /// Ends the thread. A call that is waiting or being answered ends with ``FleetError/Code/cancelled``.
+    func close() {
+        let (pipe, call) = state.withLock { state in
+            state.isClosed = true
+            return (state.pipe, state.current)
+        }
+        call?.finish(.failure(Self.closed))
+        pipe?.wake()
+    }
+
+    private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    private func nextCall() -> DatabaseCall? {
+        let (next, last) = state.withLock { state in
+            let last = state.current
+            state.current = state.calls.isEmpty ? nil : state.calls.removeFirst()
+            return (state.current, last)
+        }
+        // Outside of the lock: a call may hold the last reference to its connection, which is closed when it goes.
+        _ = consume last
+        return next
+    }
+
+    // MARK: On the thread
+
+    private func run(_ pipe: WakePipe) {
+        let waiter = SocketWaiter(pipe)
+        var connector = Connector(settings)
+        while !isClosed {
+            guard let call = nextCall() else {
+                let socket = connector.session.map { PQsocket($0.connection) } ?? -1
+                if waiter.idle(socket) { connector.checkIdle() }
+                continue
+            }
+            if call.isOver { continue }
+            waiter.call = call
+            call.finish(answer(call, &connector, waiter))
+            waiter.call = nil
+            connector.dropIfBroken()
+        }
+        while let call = nextCall() { call.finish(.failure(Self.closed)) }
+    }
+
+    private static let closed = FleetError(.cancelled, "The connection to the database was closed.")
+
+    private func answer(
+        _ call: DatabaseCall,
+        _ connector: inout Connector,
+        _ waiter: SocketWaiter
+    ) -> Result<Void, FleetError> {
+        var attempts = 0
+        while true {
+            do throws(FleetError) {
+                let session = try connector.connected(waiter)
+                return .success(try call.work(session))
+            } catch {
+                attempts += 1
+                guard call.isRepeatable, attempts < 6, let state = error.sqlState,
+                    FleetError.conflictStates.contains(state), connector.session?.isBroken == false
+                else { return .failure(error) }
+                // Doubling limits, a random moment below each: two transactions that met do not meet again.
+                let limit = Duration.milliseconds(10 << attempts)
+                do throws(FleetError) { try waiter.sleep(for: limit * Double.random(in: 0.2...1)) } catch {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+}
+
+/// The session of a thread, and when it may be made again.
+private struct Connector {
+    private let settings: DatabaseSettings
+    private(set) var session: DatabaseSession?
+    private var delay = ReconnectDelay()
+    private var nextAttempt: ContinuousClock.Instant?
+    private var lastError: FleetError?
+    private var generator = SystemRandomNumberGenerator()
+
+    init(_ settings: DatabaseSettings) { self.settings = settings }
+
+    /// The session; connects if there is none. While the time for another attempt has not come, the last error is thrown at once.
+    mutating func connected(_ waiter: SocketWaiter) throws(FleetError) -> DatabaseSession {
+        // What the server closed while nothing was asked has lost no statement.
+        checkIdle()
+        if let session { return session }
+        if let nextAttempt, let lastError, nextAttempt > .now { throw lastError }
+        do throws(FleetError) {
+            let made = try DatabaseSession(settings, waiter: waiter)
+            (session, lastError, nextAttempt) = (made, nil, nil)
+            delay.succeeded()
+            return made
+        } catch {
+            // A cancelled call says nothing about the server.
+            guard error.code != .cancelled else { throw error }
+            lastError = error
+            nextAttempt = .now + delay.failed(using: &generator)
+            throw error
+        }
+    }
+
+    mutating func checkIdle() {
+        session?.checkIdle()
+        dropIfBroken()
+    }
+
+    mutating func dropIfBroken() {
+        if session?.isBroken == true { session = nil }
+    }
+}

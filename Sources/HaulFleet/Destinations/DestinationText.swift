@@ -1,0 +1,93 @@
+internal import Foundation
+
+/// A destination as the queue keeps it: an absolute path of a folder, or `s3://BUCKET/PREFIX`, behind which the settings of the store
+/// follow as a query: `?endpoint=…&region=…&addressing=path`. Credentials are never in it.
+package enum DestinationText {
+    /// - Parameter text: of the user, relative paths included.
+    /// - Throws: ``FleetError/Code/invalidInput``.
+    package static func make(_ text: String, _ overrides: S3Overrides, currentFolder: String) throws(FleetError)
+        -> String
+    {
+        guard text.hasPrefix("s3://") else {
+            guard !text.isEmpty, !text.contains("://") else {
+                throw FleetError(.invalidInput, "A destination is a folder or s3://BUCKET/PREFIX, not \(text).")
+            }
+            return text.hasPrefix("/") ? text : currentFolder + "/" + text
+        }
+        guard !text.contains("@"), !text.contains("?") else {
+            throw FleetError(
+                .invalidInput,
+                "A destination is s3://BUCKET/PREFIX without credentials and settings: those are options and the environment."
+            )
+        }
+        if let endpoint = overrides.endpoint {
+            let parts = URLComponents(string: endpoint)
+            guard let parts, ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false, parts.user == nil,
+                parts.password == nil
+            else {
+                throw FleetError(.invalidInput, "--endpoint is an http or https URL with a host, without credentials.")
+            }
+        }
+        _ = try S3Settings(text, environment: [:])
+        var parts = URLComponents()
+        parts.queryItems = overrides.query
+        return parts.queryItems?.isEmpty ?? true ? text : text + "?" + (parts.percentEncodedQuery ?? "")
+    }
+
+    /// Settings of the store that a text names, with those of this worker before them, and those of the environment behind.
+    static func s3(_ text: String, _ overrides: S3Overrides, environment: [String: String]) throws(FleetError)
+        -> S3Settings
+    {
+        let parts = text.split(separator: "?", maxSplits: 1)
+        var settings = try S3Settings(parts.first.map(String.init) ?? "", environment: environment)
+        if parts.count > 1 {
+            var query = URLComponents()
+            query.percentEncodedQuery = String(parts[1])
+            try S3Overrides(query.queryItems ?? []).apply(to: &settings)
+        }
+        try overrides.apply(to: &settings)
+        return settings
+    }
+}
+
+/// What the user says of an S3-compatible store, in place of the environment.
+package struct S3Overrides: Sendable, Hashable {
+    package var endpoint: String?
+    package var region: String?
+    package var addressing: S3Settings.Addressing?
+    /// Bytes of a part.
+    package var partSize: Int64?
+
+    package init() {}
+
+    fileprivate init(_ query: [URLQueryItem]) throws(FleetError) {
+        for item in query {
+            let value = item.value ?? ""
+            switch item.name {
+            case "endpoint": endpoint = value
+            case "region": region = value
+            case "addressing": addressing = S3Settings.Addressing(rawValue: value)
+            case "part-size": partSize = Int64(value)
+            default:
+                throw FleetError(
+                    .invalidInput,
+                    "The destination has an unknown setting, \(item.name): is this program too old?"
+                )
+            }
+        }
+    }
+
+    fileprivate var query: [URLQueryItem] {
+        [
+            ("endpoint", endpoint), ("region", region), ("addressing", addressing?.rawValue),
+            ("part-size", partSize.map(String.init)),
+        ].compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+    }
+
+    fileprivate func apply(to settings: inout S3Settings) throws(FleetError) {
+        if let endpoint { settings.endpoint = endpoint }
+        if let region { settings.region = region }
+        if let addressing { settings.addressing = addressing }
+        if let partSize { settings.partSize = partSize }
+    }
+}

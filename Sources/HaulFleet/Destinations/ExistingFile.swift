@@ -1,0 +1,52 @@
+internal import Foundation
+internal import HaulKit
+
+/// What has the name that a file is to get.
+struct ExistingFile {
+    private let name: String
+    private let folder: FolderTree.Folder
+
+    init(_ name: String, in folder: FolderTree.Folder) {
+        (self.name, self.folder) = (name, folder)
+    }
+
+    /// A sentence that says how it differs from the file, or nil: it is the same file, or one with the same bytes that are on the disk.
+    ///
+    /// - Parameter staged: the staged file; nil where it is gone.
+    /// - Throws: when it cannot be read.
+    func conflict(with file: StagedFile, staged: SystemCalls.Entry?) throws(FleetError) -> String? {
+        let path = RelativePath.quoted(file.path)
+        do throws(SystemCalls.Errno) {
+            let entry = try SystemCalls.entry(name, in: folder.descriptor)
+            switch entry.kind {
+            case .folder: return "\(path) is a folder."
+            case .symbolicLink: return "\(path) is a symbolic link, which was left as it is."
+            case .other: return "\(path) is not a regular file, and was left as it is."
+            case .file: break
+            }
+            if let staged, staged.isSame(as: entry) { return nil }
+            guard entry.size == file.bytes else { return differs(path, file, "\(entry.size) bytes") }
+            let descriptor = try SystemCalls.openFile(name, in: folder.descriptor)
+            defer { SystemCalls.close(descriptor) }
+            let (digest, bytes) = try FileHash.sha256(descriptor)
+            guard digest == file.sha256, bytes == file.bytes else {
+                return differs(path, file, "\(bytes) bytes with SHA-256 \(digest.hexadecimal)")
+            }
+            // Its bytes may be in memory only if another program wrote them.
+            try SystemCalls.syncAll(descriptor)
+            return nil
+        } catch  where error.code == ENOENT {
+            guard staged == nil else {
+                throw FleetError(.destinationUnreachable, "\(path) was removed while it was being published.")
+            }
+            throw FleetError(.disk, "The staged file \(file.stagedPath) is gone, and \(path) does not exist.")
+        } catch {
+            throw FolderFailure.error(error, "read", file.path)
+        }
+    }
+
+    private func differs(_ path: String, _ file: StagedFile, _ existing: String) -> String {
+        "\(path) exists with \(existing), and was left as it is. The downloaded file has \(file.bytes) bytes with SHA-256 "
+            + "\(file.sha256.hexadecimal)."
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import HaulKit
+
+/// A folder of this machine, or one that many machines share over a network file system.
+///
+/// Files are completed in `.haul-fleet/WORKER` below the root, which is on the same file system, and get their names by link(2),
+/// which never replaces anything. All file system calls are made on threads that may block, one hop for a batch.
+struct FolderDestination: DestinationWriting {
+    let root: String
+    let stagingFolder: String
+    private let worker: String
+    private let link: FolderProbe.Link
+    private let durable = DurableFolders()
+    private let state: State
+
+    var description: String { root }
+
+    /// Found out by ``check()``.
+    private actor State {
+        var method: FolderBatch.Method?
+
+        func set(_ method: FolderBatch.Method) { self.method = method }
+    }
+
+    /// - Parameters:
+    ///   - root: path of a folder that exists.
+    ///   - worker: name of the worker's staging folder, unique among the workers that share the root.
+    ///   - link: how it is found out whether the file system has hard links.
+    /// - Throws: ``FleetError/Code/invalidInput`` where `worker` is no name of a folder.
+    init(root: String, worker: String, link: @escaping FolderProbe.Link = FolderProbe.systemLink) throws(FleetError) {
+        guard !worker.hasPrefix("."), try RelativePath(worker).parent.isEmpty else {
+            throw FleetError(.invalidInput, "\(RelativePath.quoted(worker)) cannot be the name of a staging folder.")
+        }
+        let absolute = FilePaths.absolute(root, from: FileManager.default.currentDirectoryPath)
+        self.root = absolute
+        self.worker = worker
+        self.link = link
+        stagingFolder = FilePaths.join(FilePaths.join(absolute, RelativePath.reserved), worker)
+        state = State()
+    }
+
+    func check() async throws(FleetError) { _ = try await method() }
+
+    func prepare(
+        _ file: StagedFile,
+        recordUpload: @Sendable (String) async throws(FleetError) -> Bool
+    ) async throws(FleetError) -> PreparedFile {
+        _ = try RelativePath(file.path)
+        return PreparedFile(file: file)
+    }
+
+    func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome] {
+        guard !files.isEmpty else { return [:] }
+        let files = files.map(\.file)
+        do throws(FleetError) {
+            let method = try await method()
+            return await BlockingExecutor.system.run { [root, stagingFolder, durable] in
+                FolderBatch.publish(files, root: root, staging: stagingFolder, method, durable)
+            }
+        } catch {
+            return Dictionary(files.map { ($0.key, .failed(error)) }) { first, _ in first }
+        }
+    }
+
+    /// A folder has no uploads: those of an earlier destination of the queue are not its business.
+    func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload] { uploads }
+
+    private func method() async throws(FleetError) -> FolderBatch.Method {
+        if let method = await state.method { return method }
+        let method = try await BlockingExecutor.system.run { [root, worker, link] () throws(FleetError) in
+            try FolderProbe.run(root: root, worker: worker, link: link)
+        }
+        await state.set(method)
+        return method
+    }
+}

@@ -1,0 +1,113 @@
+internal import Foundation
+internal import Logging
+
+/// What the store can do, and the end of uploads that nobody goes on with.
+extension S3Destination {
+    func check() async throws(FleetError) {
+        do throws(S3Failure) { try await findBucket() } catch { throw error.error }
+        do throws(S3Failure) { try await probe() } catch { throw error.error }
+    }
+
+    private func findBucket() async throws(S3Failure) {
+        do throws(S3Failure) { try await client.headBucket() } catch {
+            // The probe says more of keys that may not do this.
+            guard error.status == 403, ["Forbidden", "AccessDenied"].contains(error.code) else { throw error }
+        }
+    }
+
+    /// Tries with an object of no bytes what publishing needs: that it keeps metadata, that one that is missing is told from one that is
+    /// forbidden, and whether a taken key is refused.
+    private func probe() async throws(S3Failure) {
+        let prefix = settings.prefix.isEmpty ? "" : settings.prefix + "/"
+        let key = "\(prefix).haul-fleet-probe-\(UUID().uuidString)"
+        let missing: S3Client.ObjectStatus?
+        do throws(S3Failure) { missing = try await client.status(of: key) } catch {
+            guard error.status == 403, ["Forbidden", "AccessDenied"].contains(error.code) else { throw error }
+            throw S3Failure(
+                FleetError(
+                    .destinationRefused,
+                    "\(client.endpoint.name) does not let these credentials see which keys of the bucket "
+                        + "\(RelativePath.quoted(settings.bucket)) exist. Allow s3:ListBucket and s3:GetObject."
+                )
+            )
+        }
+        guard missing == nil else { throw client.broken("it says that an object exists that was never made") }
+        let metadata = [(S3Client.digestField, RequestSigner.emptyHash)]
+        let refuses = try await refusesTakenKey(key, metadata)
+        let kept = try await client.status(of: key)
+        do throws(S3Failure) { try await client.delete(key) } catch {
+            logger.warning("The object \(key), a probe, could not be removed: \(error.error)")
+        }
+        guard kept?.digest == RequestSigner.emptyHash else {
+            throw S3Failure(
+                FleetError(
+                    .destinationRefused,
+                    "\(client.endpoint.name) does not keep the metadata of objects, in which Haul records their digests."
+                )
+            )
+        }
+        guard !refuses else { return }
+        await features.replacesTakenKeys()
+        logger.warning(
+            """
+            \(client.endpoint.name) does not support If-None-Match. Keys are looked up before they are written, so that two programs \
+            which write one key within the same moment may replace each other's object.
+            """
+        )
+    }
+
+    /// Makes an object twice.
+    private func refusesTakenKey(_ key: String, _ metadata: [(String, String)]) async throws(S3Failure) -> Bool {
+        do throws(S3Failure) {
+            _ = try await client.put(key, .none, metadata: metadata, replaces: false)
+            _ = try await client.put(key, .none, metadata: metadata, replaces: false)
+            return false
+        } catch {
+            // Of the first one, too: then it is a repetition after a lost answer.
+            if error.isTaken { return true }
+            guard error.refusesFeature else { throw error }
+            _ = try await client.put(key, .none, metadata: metadata, replaces: true)
+            return false
+        }
+    }
+
+    func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload] {
+        await withTaskGroup(of: OrphanUpload?.self) { group in
+            var (rest, gone) = (uploads[...], [OrphanUpload]())
+            func start() {
+                guard let upload = rest.popFirst() else { return }
+                group.addTask { await isGone(upload) ? upload : nil }
+            }
+            for _ in 0..<max(1, settings.partsAtOnce) { start() }
+            for await upload in group {
+                if let upload { gone.append(upload) }
+                start()
+            }
+            return gone
+        }
+    }
+
+    /// Aborts an upload until the store does not know it: a part that was under way may arrive after the first time.
+    private func isGone(_ upload: OrphanUpload) async -> Bool {
+        let id = UploadToken(upload.uploadID)?.id ?? upload.uploadID
+        do throws(FleetError) {
+            let key = try key(upload.path)
+            for round in 1...5 {
+                do throws(S3Failure) {
+                    try await client.abortUpload(key, upload: id)
+                    _ = try await client.parts(key, upload: id)
+                } catch {
+                    if error.isGone { return true }
+                    throw error.error
+                }
+                await pause(round)
+            }
+        } catch {
+            // No object can have such a key, hence no upload.
+            if error.code == .invalidInput { return true }
+            // It stays on the queue's list of orphans, and is tried again.
+            logger.info("The upload of \(RelativePath.quoted(upload.path)) could not be aborted: \(error)")
+        }
+        return false
+    }
+}

@@ -1,0 +1,101 @@
+import Crypto
+import HaulKit
+
+/// The path of a file whose list names none: `HOST/PATH/NAME` of its URL.
+///
+/// It stays below the folder whatever the URL says. Where the URL has a query, or a part that no file system would take as it is,
+/// the name carries a hash of path and query, so that different URLs give different paths. What still coincides (`http` and
+/// `https`, letter case on some file systems) is a conflict when it is published, never a file that replaces another.
+enum ItemPath {
+    private static let longestPath = 1024
+    private static let longestName = 240
+
+    static func from(url: String) -> String {
+        let parts = URLParts(url)
+        var isAltered = parts.query != nil
+        var segments: [String] = []
+        for raw in parts.path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
+            let (segment, isExact) = safe(raw)
+            isAltered = isAltered || !isExact
+            if let segment { segments.append(segment) }
+        }
+        if parts.path.isEmpty || parts.path.last == UInt8(ascii: "/") || segments.isEmpty {
+            segments.append("index.html")
+        }
+        var name = segments.removeLast()
+        let folder = host(parts)
+        let length = segments.reduce(folder.utf8.count + name.utf8.count + 1) { $0 + $1.utf8.count + 1 }
+        let isLong = length > longestPath
+        if isAltered || isLong { name = mark(name, parts) }
+        return ([folder] + (isLong ? [] : segments) + [name]).joined(separator: "/")
+    }
+
+    private static func host(_ parts: URLParts) -> String {
+        let name = String(decoding: parts.host, as: UTF8.self).lowercased()
+        let isStandard = parts.port.isEmpty || parts.port.elementsEqual((parts.isSecure ? "443" : "80").utf8)
+        let text = isStandard ? name : name + "_" + String(decoding: parts.port, as: UTF8.self)
+        return FileName.safe(text) ?? "host"
+    }
+
+    /// - Returns: the segment as a name, nil where nothing is left of it, and whether it is what the URL says.
+    private static func safe(_ raw: Substring.UTF8View) -> (String?, isExact: Bool) {
+        guard raw.contains(UInt8(ascii: "%")) else {
+            let text = String(Substring(raw))
+            let name = FileName.safe(text)
+            return (name, name == text)
+        }
+        let bytes = percentDecoded(raw)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return (FileName.safe(String(decoding: bytes, as: UTF8.self)), false)
+        }
+        let name = FileName.safe(text)
+        return (name, name.map { $0.utf8.elementsEqual(text.utf8) } ?? false)
+    }
+
+    private static func percentDecoded(_ raw: Substring.UTF8View) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.count)
+        var rest = raw
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexadecimal,
+                let low = rest.dropFirst().first?.hexadecimal
+            {
+                rest = rest.dropFirst(2)
+                bytes.append(high << 4 | low)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    /// `name` with 16 hexadecimal digits of the hash before its extension.
+    private static func mark(_ name: String, _ parts: URLParts) -> String {
+        var hash = SHA256()
+        hash.update(data: Array(parts.path))
+        if let query = parts.query { hash.update(data: [UInt8(ascii: "?")] + Array(query)) }
+        let digits = hash.finalize().prefix(8).map { byte in
+            let text = String(byte, radix: 16)
+            return text.count < 2 ? "0" + text : text
+        }
+        let dot = name.utf8.lastIndex(of: UInt8(ascii: "."))
+        let hasExtension = dot.map { $0 > name.startIndex && name.utf8.distance(from: $0, to: name.endIndex) <= 11 }
+        let end = hasExtension == true ? dot ?? name.endIndex : name.endIndex
+        let suffix = "-" + digits.joined() + name[end...]
+        var stem = name[..<end]
+        while stem.utf8.count + suffix.utf8.count > longestName, !stem.isEmpty { stem.removeLast() }
+        return stem + suffix
+    }
+}
+
+extension UInt8 {
+    /// What this ASCII character counts as a hexadecimal digit; nil for any other.
+    var hexadecimal: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

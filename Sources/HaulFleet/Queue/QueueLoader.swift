@@ -1,0 +1,223 @@
+internal import Crypto
+
+/// Adds items to a queue. Any number of loaders at once; what is there already, by its key, is not added again.
+///
+/// Items go by COPY into a temporary table and from there in one transaction for each chunk: a loader that ends in the middle leaves
+/// whole chunks, and the same list again adds the rest.
+package struct QueueLoader: Sendable {
+    /// How many items a transaction adds.
+    package static let standardChunk = 50_000
+
+    package struct Result: Sendable, Hashable, Codable {
+        package var added: Int64 = 0
+        /// In the queue already, or earlier in the list.
+        package var present: Int64 = 0
+
+        package init(added: Int64 = 0, present: Int64 = 0) {
+            (self.added, self.present) = (added, present)
+        }
+    }
+
+    private let connection: DatabaseConnection
+    private let queue: QueueName
+    private let chunk: Int
+
+    package init(_ connection: DatabaseConnection, _ queue: QueueName, chunk: Int = Self.standardChunk) {
+        (self.connection, self.queue, self.chunk) = (connection, queue, max(1, chunk))
+    }
+
+    /// Adds items. Reads the next chunk while the database takes the one before.
+    ///
+    /// - Parameter progress: called after each chunk with the counts so far.
+    /// - Throws: also what `items` throws. Then the chunks before are in the queue.
+    package func add<Items: AsyncSequence & Sendable>(
+        _ items: Items,
+        progress: @Sendable (Result) -> Void = { _ in }
+    ) async throws -> Result where Items.Element == NewItem {
+        var result = Result()
+        var rows = LoadRows()
+        // At most one chunk is under way, so that two are in memory.
+        var underWay: Task<Result, any Error>?
+        defer { underWay?.cancel() }
+
+        func settle() async throws {
+            guard let task = underWay else { return }
+            let chunk = try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            underWay = nil
+            result.added += chunk.added
+            result.present += chunk.present
+            progress(result)
+        }
+        for try await item in items {
+            try rows.append(item)
+            guard rows.count >= chunk else { continue }
+            try await settle()
+            let full = rows
+            rows = LoadRows()
+            underWay = Task { try await load(full) }
+        }
+        try await settle()
+        if rows.count > 0 {
+            let last = try await load(rows)
+            result.added += last.added
+            result.present += last.present
+            progress(result)
+        }
+        return result
+    }
+
+    /// Adds one chunk in one transaction.
+    private func load(_ rows: LoadRows) async throws(FleetError) -> Result {
+        try await makePartitions()
+        let queue = queue
+        let added = try await connection.transaction(.loading) { session throws(FleetError) in
+            _ = try session.execute(LoadRows.table)
+            var pieces = rows.pieces[...]
+            let copied = try session.copyIn("COPY pg_temp.staged FROM STDIN") { () throws(FleetError) in
+                pieces.popFirst()
+            }
+            guard copied == rows.count else {
+                throw FleetError(.statementFailed, "The database took \(copied) of \(rows.count) rows.")
+            }
+            return try session.execute("SELECT \(queue.quoted).load()").first?.int(0, as: Int64.self) ?? 0
+        }
+        return Result(added: added, present: Int64(rows.count) - added)
+    }
+
+    /// Makes the next partitions well before they are needed.
+    private func makePartitions() async throws(FleetError) {
+        let name = queue.quoted
+        let ahead = SchemaFunctions.partitionSize / 2
+        let row = try await connection.run("SELECT next_item, partitioned_to FROM \(name).numbering").first
+        guard let row else { throw FleetError(.databaseRefused, "The queue is damaged: its numbering is empty.") }
+        let (next, end) = (try row.int(0, as: Int64.self), try row.int(1, as: Int64.self))
+        guard next + ahead > end else { return }
+        _ = try await connection.run("SELECT \(name).make_partitions($1)", [.int(next + ahead)], .loading)
+    }
+}
+
+/// Rows for COPY in text format.
+struct LoadRows: Sendable {
+    static let table = """
+        CREATE TEMPORARY TABLE staged (place integer NOT NULL, url_key uuid NOT NULL, host text NOT NULL,
+            prio smallint NOT NULL, size bigint, key text, url text NOT NULL, path text NOT NULL, checksum text,
+            metadata text) ON COMMIT DROP
+        """
+
+    /// In the order of the list; each of about 256 KiB.
+    private(set) var pieces: [[UInt8]] = []
+    private(set) var count = 0
+    private var hosts = HostCache()
+
+    private static let pieceSize = 256 * 1024
+
+    /// - Throws: ``FleetError/Code/invalidInput`` for what the queue cannot hold.
+    mutating func append(_ item: NewItem) throws(FleetError) {
+        guard let host = hosts.name(of: item.url) else {
+            throw FleetError(.invalidInput, "This is not an http or https URL: \(item.url.prefix(200))")
+        }
+        let (key, path) = (item.resolvedKey, item.resolvedPath)
+        var row: [UInt8] = []
+        if let last = pieces.last, last.count < Self.pieceSize {
+            // Taken out of the list for as long as it is written to, so that it is not copied.
+            swap(&row, &pieces[pieces.count - 1])
+            pieces.removeLast()
+        } else {
+            row.reserveCapacity(Self.pieceSize + 4096)
+        }
+        defer { pieces.append(row) }
+        Self.write(Int64(count), &row)
+        Self.writeKey(key, &row)
+        row.append(UInt8(ascii: "\t"))
+        try Self.write(host, &row)
+        Self.write(Int64(item.priority), &row)
+        try Self.write(item.size.map(String.init), &row)
+        try Self.write(item.key == item.url ? nil : item.key, &row)
+        try Self.write(item.url, &row)
+        try Self.write(path, &row)
+        try Self.write(item.checksum, &row)
+        try Self.write(item.metadata, &row)
+        row[row.count - 1] = UInt8(ascii: "\n")
+        count += 1
+    }
+
+    /// The first half of the key's SHA-256, as a `uuid`.
+    private static func writeKey(_ key: String, _ row: inout [UInt8]) {
+        var key = key
+        let digest = key.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
+        let digits = StaticHexadecimal.digits
+        for byte in digest.prefix(16) {
+            row.append(digits[Int(byte >> 4)])
+            row.append(digits[Int(byte & 15)])
+        }
+    }
+
+    private static func write(_ number: Int64, _ row: inout [UInt8]) {
+        row.append(contentsOf: String(number).utf8)
+        row.append(UInt8(ascii: "\t"))
+    }
+
+    private static func write(_ text: String?, _ row: inout [UInt8]) throws(FleetError) {
+        guard var text else {
+            row.append(UInt8(ascii: "\\"))
+            row.append(UInt8(ascii: "N"))
+            row.append(UInt8(ascii: "\t"))
+            return
+        }
+        let isValid = text.withUTF8 { bytes in
+            for byte in bytes {
+                switch byte {
+                case 0: return false
+                case UInt8(ascii: "\\"): row.append(UInt8(ascii: "\\")); row.append(byte)
+                case UInt8(ascii: "\t"): row.append(UInt8(ascii: "\\")); row.append(UInt8(ascii: "t"))
+                case UInt8(ascii: "\n"): row.append(UInt8(ascii: "\\")); row.append(UInt8(ascii: "n"))
+                case UInt8(ascii: "\r"): row.append(UInt8(ascii: "\\")); row.append(UInt8(ascii: "r"))
+                default: row.append(byte)
+                }
+            }
+            return true
+        }
+        guard isValid else {
+            throw FleetError(
+                .invalidInput,
+                "A text holds the character NUL, which the queue cannot: \(text.prefix(200))"
+            )
+        }
+        row.append(UInt8(ascii: "\t"))
+    }
+}
+
+private enum StaticHexadecimal {
+    static let digits = Array("0123456789abcdef".utf8)
+}
+
+/// Host names of a list. Most neighbours in a list have the same host, and reading a URL costs more than all the rest.
+private struct HostCache: Sendable {
+    private var origin = ""
+    private var host: String?
+
+    mutating func name(of url: String) -> String? {
+        // Up to the third slash, where a host ends; other forms are read each time.
+        if !origin.isEmpty, url.utf8.starts(with: origin.utf8) { return host }
+        guard let scheme = url.firstRange(of: "://"),
+            ["http", "https"].contains(url[..<scheme.lowerBound].lowercased())
+        else { return nil }
+        host = HostName(url: url)?.text
+        let rest = url[scheme.upperBound...]
+        if let slash = rest.firstIndex(of: "/"),
+            rest[..<slash].utf8.allSatisfy({ $0 > 32 && !Self.special.contains($0) })
+        {
+            origin = String(url[...slash])
+        } else {
+            origin = ""
+        }
+        return host
+    }
+
+    /// What may end a host or stand before one.
+    private static let special = Set("?#@\\".utf8)
+}

@@ -1,0 +1,101 @@
+/// Makes the schema of a queue, and brings one of an older version up to date.
+package struct SchemaInstaller: Sendable {
+    /// Version of the schema that this program works with: the number of its migrations.
+    static let version = Int32(migrations.count)
+
+    /// What changes the tables from one version to the next, in order. A migration that was released is never edited.
+    private static let migrations: [[String]] = [SchemaTables.statements]
+
+    private let connection: DatabaseConnection
+    private let queue: QueueName
+
+    package init(_ connection: DatabaseConnection, _ queue: QueueName) {
+        (self.connection, self.queue) = (connection, queue)
+    }
+
+    /// What a role may do in a queue.
+    package enum Right: String, Sendable, CaseIterable {
+        /// Takes items and reports them: may call functions, and see no table.
+        case worker
+        /// Adds items.
+        case loader
+        /// Reads everything and changes nothing: status, lists, export.
+        case reader
+    }
+
+    /// Makes or upgrades the schema. Any number of callers at once, and again: only what is missing is done.
+    ///
+    /// - Returns: whether anything was changed.
+    @discardableResult
+    package func install() async throws(FleetError) -> Bool {
+        let queue = queue
+        let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
+        let changed = try await connection.transaction(limits) { session throws(FleetError) in
+            let lock = "SELECT pg_advisory_xact_lock(hashtextextended('haul-fleet ' || $1, 1))"
+            _ = try session.execute(lock, [.text(queue.text)])
+            let exists = try session.execute("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(queue.text)])
+            if exists.count == 0 { _ = try session.execute("CREATE SCHEMA \(queue.quoted)") }
+            _ = try session.execute("SELECT set_config('search_path', $1, true)", [.text(queue.quoted)])
+            let table = "CREATE TABLE IF NOT EXISTS version (number integer PRIMARY KEY, at timestamptz DEFAULT now())"
+            _ = try session.execute(table)
+            let found =
+                try session.execute("SELECT coalesce(max(number), 0) FROM version").first?.int(0, as: Int32.self) ?? 0
+            guard found <= Self.version else {
+                throw FleetError(
+                    .databaseRefused,
+                    "The queue has version \(found), and this program knows no later one than \(Self.version): use the newer program."
+                )
+            }
+            guard found < Self.version else { return false }
+            try Self.dropFunctions(session, queue)
+            for number in found..<Self.version {
+                for statement in Self.migrations[Int(number)] { _ = try session.execute(statement) }
+                _ = try session.execute("INSERT INTO version (number) VALUES ($1)", [.int(number + 1)])
+            }
+            for function in SchemaFunctions.all {
+                _ = try session.execute(function.definition(in: queue))
+                _ = try session.execute("REVOKE ALL ON FUNCTION \(function.signature) FROM PUBLIC")
+            }
+            return true
+        }
+        _ = try await connection.run("SELECT \(queue.quoted).make_partitions(1)", [], limits)
+        return changed
+    }
+
+    private static func dropFunctions(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) {
+        let names = try session.execute(
+            "SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1",
+            [.text(queue.text)]
+        )
+        for row in names { _ = try session.execute("DROP FUNCTION \(try row.text(0)) CASCADE") }
+    }
+
+    /// Gives a database role that exists a right in the queue. Repeating it changes nothing.
+    package func grant(_ right: Right, to role: String) async throws(FleetError) {
+        let (schema, role) = (queue.quoted, role.quotedIdentifier)
+        var statements = ["GRANT USAGE ON SCHEMA \(schema) TO \(role)"]
+        func grantFunctions(_ caller: SchemaFunction.Caller) {
+            for function in SchemaFunctions.all where function.caller == caller {
+                statements.append("GRANT EXECUTE ON FUNCTION \(schema).\(function.signature) TO \(role)")
+            }
+        }
+        switch right {
+        case .worker: grantFunctions(.worker)
+        case .loader:
+            grantFunctions(.loader)
+            // The loader's temporary tables are its own, so the function that reads them runs with its rights.
+            statements.append("GRANT SELECT, INSERT ON \(tables("host", "url_seen", "item", "batch")) TO \(role)")
+            statements.append("GRANT SELECT, UPDATE ON \(tables("numbering")) TO \(role)")
+            statements.append("GRANT SELECT ON \(tables("setting", "version")) TO \(role)")
+        case .reader: statements.append("GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
+        }
+        let granted = statements
+        _ = try await connection.transaction { session throws(FleetError) in
+            for statement in granted { _ = try session.execute(statement) }
+        }
+    }
+
+    private func tables(_ names: String...) -> String {
+        names.map { "\(queue.quoted).\($0)" }.joined(separator: ", ")
+    }
+}

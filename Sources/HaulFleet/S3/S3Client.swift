@@ -1,0 +1,222 @@
+internal import Foundation
+internal import Logging
+
+/// Requests to one bucket of an S3-compatible store: signed, repeated where that may help, within the limits of the whole client.
+///
+/// Each attempt is signed again: temporary keys and the time of the last attempt may not hold any more.
+final class S3Client: Sendable {
+    let settings: S3Settings
+    let endpoint: S3Endpoint
+    private let credentials: S3CredentialCache
+    private let transport: S3Transport
+    private let pacer: RequestPacer
+    private let state: State
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    /// What the store has told of itself.
+    private actor State {
+        var region: String
+        /// What the store's clock shows more than this machine's, in seconds.
+        var clockOffset: TimeInterval = 0
+
+        init(region: String) { self.region = region }
+
+        func set(region: String) { self.region = region }
+        func set(clockOffset: TimeInterval) { self.clockOffset = clockOffset }
+    }
+
+    /// - Throws: ``FleetError/Code/invalidInput`` for an endpoint that is no URL or a region that is none.
+    init(
+        _ settings: S3Settings,
+        credentials: S3CredentialCache,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(FleetError) {
+        guard S3Endpoint.isRegion(settings.region) else {
+            throw FleetError(.invalidInput, "\(RelativePath.quoted(settings.region)) is no name of a region.")
+        }
+        self.settings = settings
+        self.credentials = credentials
+        self.logger = logger
+        self.now = now
+        endpoint = try S3Endpoint(settings)
+        transport = S3Transport(settings)
+        state = State(region: settings.region)
+        pacer = RequestPacer(
+            connections: settings.connections,
+            retryDelay: settings.retryDelay,
+            longest: settings.longestRetryDelay
+        )
+    }
+
+    /// Whether the request may be sent once more at once because something was set right.
+    private struct Remedies {
+        var redirects = 0
+        var target: S3Endpoint.Target?
+        var hasAskedWhy = false
+        var hasSetClock = false
+        var hasRenewedKeys = false
+    }
+
+    /// Sends a request until it has an answer of the 200s or nothing is left to try.
+    func send(_ request: S3Request) async throws(S3Failure) -> S3Response {
+        var (attempt, remedies) = (1, Remedies())
+        while true {
+            let keys: S3Credentials
+            do throws(FleetError) { keys = try await credentials.credentials() } catch { throw S3Failure(error) }
+            var failure: S3Failure
+            do throws(S3Failure) { return try await self.attempt(request, keys, remedies.target) } catch {
+                failure = error
+            }
+            if request.method == "HEAD", [400, 403].contains(failure.status), !remedies.hasAskedWhy {
+                remedies.hasAskedWhy = true
+                failure = await explanation(of: failure, keys)
+            }
+            if try await remedy(failure, request, keys, &remedies) { continue }
+            guard failure.isTransient, attempt < settings.attempts else { throw failure }
+            logger.debug("\(request.method) is sent again: \(failure.code) \(failure.error)")
+            let delay = RetryDelay.random(settings.retryDelay, attempt: attempt, longest: settings.longestRetryDelay)
+            do { try await Task.sleep(for: delay) } catch { throw S3Failure(Self.cancellation) }
+            attempt += 1
+        }
+    }
+
+    private func attempt(
+        _ request: S3Request,
+        _ keys: S3Credentials,
+        _ redirected: S3Endpoint.Target?
+    ) async throws(S3Failure) -> S3Response {
+        do throws(CancellationError) { try await pacer.enter() } catch { throw S3Failure(Self.cancellation) }
+        let result: Result<S3Response, S3Failure>
+        do throws(S3Failure) {
+            result = .success(try await exchange(request, keys, redirected))
+            await pacer.succeeded()
+        } catch {
+            result = .failure(error)
+            if error.asksForLess { await pacer.slowDown() }
+        }
+        await pacer.leave()
+        return try result.get()
+    }
+
+    private func exchange(
+        _ request: S3Request,
+        _ keys: S3Credentials,
+        _ redirected: S3Endpoint.Target?
+    ) async throws(S3Failure) -> S3Response {
+        let region = await state.region
+        let target = redirected ?? endpoint.target(region: region, key: request.key)
+        let query = S3Encoding.query(request.query)
+        let headers = RequestSigner(credentials: keys, region: region).sign(
+            method: request.method,
+            path: target.path,
+            query: query,
+            authority: target.authority,
+            headers: request.headers,
+            payloadHash: request.payload.hash,
+            at: now().addingTimeInterval(await state.clockOffset)
+        )
+        let response: S3Response
+        do throws(S3Transport.Fault) {
+            response = try await transport.send(
+                request,
+                to: target,
+                path: query.isEmpty ? target.path : "\(target.path)?\(query)",
+                headers: headers
+            )
+        } catch {
+            switch error.kind {
+            case .local(let error): throw S3Failure(error)
+            case .cancelled: throw S3Failure(Self.cancellation)
+            case .broken(let reason): throw broken(reason)
+            }
+        }
+        guard (200..<300).contains(response.status) else { throw failure(response) }
+        if request.canFailLate {
+            // Cut off, it is as good as no answer.
+            guard let document = S3XML(response.body) else { throw broken("its answer breaks off") }
+            if document.name == "Error" { throw failure(response) }
+        }
+        return response
+    }
+
+    func failure(_ response: S3Response) -> S3Failure {
+        S3Failure(response, store: endpoint.name, bucket: settings.bucket)
+    }
+
+    /// The store is not there, or its answer is unusable; a repetition may help.
+    func broken(_ reason: String) -> S3Failure {
+        var failure = S3Failure(
+            FleetError(.destinationUnreachable, "\(endpoint.name) cannot be used now: \(reason).")
+        )
+        failure.isTransient = true
+        return failure
+    }
+
+    /// A refusal of HEAD comes without a document that would say whether it is for the keys, the clock or the region: the same keys ask
+    /// for something that has one.
+    private func explanation(of refusal: S3Failure, _ keys: S3Credentials) async -> S3Failure {
+        let query = [("list-type", "2"), ("max-keys", "1"), ("prefix", "\u{1}")]
+        do throws(S3Failure) {
+            _ = try await attempt(S3Request(method: "GET", query: query), keys, nil)
+            return refusal
+        } catch {
+            return error.status == 0 || error.code == "AccessDenied" ? refusal : error
+        }
+    }
+
+    /// Sets right what the store complains of.
+    ///
+    /// - Returns: whether the request is to be sent again at once.
+    private func remedy(
+        _ failure: S3Failure,
+        _ request: S3Request,
+        _ keys: S3Credentials,
+        _ remedies: inout Remedies
+    ) async throws(S3Failure) -> Bool {
+        switch failure.code {
+        case "RequestTimeTooSkewed":
+            guard !remedies.hasSetClock, let date = failure.date.flatMap(Self.date) else { return false }
+            remedies.hasSetClock = true
+            await state.set(clockOffset: date.timeIntervalSince(now()))
+            logger.warning(
+                "The clock of this machine differs from that of the store by more than it accepts; its time is used."
+            )
+            return true
+        case "ExpiredToken", "TokenRefreshRequired", "RequestExpired", "InvalidToken":
+            guard !remedies.hasRenewedKeys else { return false }
+            remedies.hasRenewedKeys = true
+            do throws(FleetError) { return try await credentials.replacement(for: keys) != nil } catch {
+                throw S3Failure(error)
+            }
+        default: break
+        }
+        guard remedies.redirects < 2 else { return false }
+        // 403 and 400 also say the region where the one that was signed is another (HEAD without a code among them).
+        if let region = failure.region, await state.region != region, [301, 307, 400, 403].contains(failure.status) {
+            remedies.redirects += 1
+            remedies.target = nil
+            await state.set(region: region)
+            return true
+        }
+        guard failure.status == 307, let location = failure.location else { return false }
+        let region = await state.region
+        let target = remedies.target ?? endpoint.target(region: region, key: request.key)
+        guard let next = endpoint.redirected(from: target, to: location) else { return false }
+        remedies.redirects += 1
+        remedies.target = next
+        return true
+    }
+
+    static let cancellation = FleetError(.cancelled, "The request to the store was cancelled.")
+
+    /// Date of a header field (RFC 9110 §5.6.7), in the form that is still sent.
+    private static func date(_ text: String) -> Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = .gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return formatter.date(from: text)
+    }
+}

@@ -1,0 +1,138 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import HaulKit
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// Sends signed requests as they are, and reads bounded answers.
+final class S3Transport: Sendable {
+    /// A page of ListParts has 1,000 parts of some 400 bytes.
+    static let mostBytes = 4 << 20
+    /// Within this, an answer of any length must be complete.
+    static let answerTime = Duration.seconds(300)
+
+    private let client: HTTPClient
+    private let idleTimeout: Duration
+
+    init(_ settings: S3Settings) {
+        idleTimeout = settings.idleTimeout
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls,
+            redirectConfiguration: .disallow,
+            timeout: .init(
+                connect: TimeAmount(settings.connectTimeout),
+                read: TimeAmount(settings.idleTimeout),
+                write: TimeAmount(settings.idleTimeout)
+            ),
+            decompression: .disabled
+        )
+        configuration.httpVersion = .http1Only
+        configuration.tracing.tracer = nil
+        // The pacer counts connections.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(8, settings.connections)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { RequestTargetHandler.add(to: $0) }
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    deinit {
+        // It keeps itself until its connections are closed, and there is nothing to tell anybody of a failure.
+        client.shutdown { _ in }
+    }
+
+    /// - Parameters:
+    ///   - path: with its query, as it is signed.
+    ///   - headers: signed, `Host` and `Authorization` among them.
+    /// - Throws: what broke, as a sentence without a subject; cancellation.
+    func send(
+        _ request: S3Request,
+        to target: S3Endpoint.Target,
+        path: String,
+        headers: [(String, String)]
+    ) async throws(Fault) -> S3Response {
+        var message = HTTPClientRequest(url: target.origin)
+        message.method = HTTPMethod(rawValue: request.method)
+        message.headers = HTTPHeaders(headers)
+        RequestTargetHandler.set(path, in: &message.headers)
+        switch request.payload {
+        case .none: break
+        case .bytes(let bytes, _): message.body = .bytes(ByteBuffer(bytes: bytes))
+        case .region(let region, _): message.body = .stream(region, length: .known(region.count))
+        }
+        do {
+            // Silence ends a request sooner; this is for a store that takes a byte now and then for ever.
+            let longest = TimeAmount.minutes(10) + .seconds(request.payload.count / (32 << 10))
+            let response = try await client.execute(message, deadline: .now() + longest)
+            return try await Self.read(response)
+        } catch {
+            throw Fault(error, idleTimeout: idleTimeout)
+        }
+    }
+
+    private static func read(_ response: HTTPClientResponse) async throws -> S3Response {
+        var headers: [String: String] = [:]
+        for (name, value) in response.headers where headers[name.lowercased()] == nil {
+            headers[name.lowercased()] = value
+        }
+        let deadline = ContinuousClock.now + answerTime
+        var body: [UInt8] = []
+        for try await chunk in response.body {
+            body += chunk.readableBytesView
+            guard body.count <= mostBytes else { throw Fault(.broken("it sent an answer longer than 4 MiB")) }
+            guard ContinuousClock.now < deadline else { throw Fault(.broken("its answer took longer than 5 minutes")) }
+        }
+        return S3Response(status: Int(response.status.code), headers: headers, body: body)
+    }
+
+    /// Why there is no answer.
+    struct Fault: Error {
+        enum Kind {
+            /// As a clause: "it closed the connection".
+            case broken(String)
+            /// The file that was to be sent.
+            case local(FleetError)
+            case cancelled
+        }
+
+        var kind: Kind
+
+        init(_ kind: Kind) { self.kind = kind }
+
+        init(_ error: any Error, idleTimeout: Duration) {
+            kind =
+                switch error {
+                case let error as Fault: error.kind
+                case let error as FleetError: .local(error)
+                case is CancellationError: .cancelled
+                case let error as HTTPClientError: Self.kind(error, idleTimeout)
+                case let error as NIOConnectionError: .broken("no connection could be made: \(Self.reason(error))")
+                case let error as IOError:
+                    .broken("the connection broke: \(SystemCalls.describe(errno: error.errnoCode))")
+                default: .broken("the connection broke: \(String("\(error)".prefix(200)))")
+                }
+        }
+
+        private static func kind(_ error: HTTPClientError, _ idleTimeout: Duration) -> Kind {
+            switch error {
+            case .cancelled: .cancelled
+            case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
+                .broken("no connection could be made in time")
+            case .readTimeout, .writeTimeout:
+                .broken("nothing came or went for \(idleTimeout.components.seconds) s")
+            case .deadlineExceeded: .broken("the request took too long")
+            case .remoteConnectionClosed, .uncleanShutdown: .broken("it closed the connection")
+            default: .broken(error.shortDescription)
+            }
+        }
+
+        private static func reason(_ error: NIOConnectionError) -> String {
+            guard let failure = error.connectionErrors.first else { return "its name cannot be resolved" }
+            guard let failure = failure.error as? IOError else { return String("\(failure.error)".prefix(200)) }
+            return SystemCalls.describe(errno: failure.errnoCode)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import Foundation
+
+#if canImport(FoundationXML)
+    internal import FoundationXML
+#endif
+
+/// An XML document of a store, as a tree.
+struct S3XML: Sendable, Hashable {
+    var name: String
+    var text = ""
+    var children: [S3XML] = []
+
+    /// The first child of this name.
+    subscript(name: String) -> S3XML? { children.first { $0.name == name } }
+
+    func text(_ name: String) -> String? { self[name]?.text }
+
+    /// - Returns: nil for what is no complete document, or a suspicious one: with a document type, more than 16 deep, or of more than
+    ///   100,000 elements.
+    init?(_ bytes: [UInt8]) {
+        // A store keeps a connection alive with spaces before a document that takes long.
+        let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
+        guard start < bytes.endIndex, !Self.hasDeclarations(bytes) else { return nil }
+        let parser = XMLParser(stream: InputStream(data: Data(bytes[start...])))
+        let reader = Reader()
+        parser.delegate = reader
+        parser.shouldProcessNamespaces = true
+        parser.shouldResolveExternalEntities = false
+        #if canImport(FoundationXML)
+            parser.externalEntityResolvingPolicy = .never
+        #endif
+        // The answer says little: on Linux it is true for documents that break off in the middle.
+        _ = parser.parse()
+        guard !reader.isRefused, let root = reader.root else { return nil }
+        self = root
+    }
+
+    /// The parser reads a document type before it tells of it, and entities may make a short document long. No store sends one.
+    private static func hasDeclarations(_ bytes: [UInt8]) -> Bool {
+        bytes.indices.contains {
+            bytes[$0] == UInt8(ascii: "<")
+                && (bytes[$0...].starts(with: "<!DOCTYPE".utf8) || bytes[$0...].starts(with: "<!ENTITY".utf8))
+        }
+    }
+
+    private init(name: String) { self.name = name }
+
+    /// Text for a document that is sent.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+
+    private final class Reader: NSObject, XMLParserDelegate {
+        var root: S3XML?
+        var isRefused = false
+        private var open: [S3XML] = []
+        private var count = 0
+
+        private func refuse(_ parser: XMLParser) {
+            isRefused = true
+            parser.abortParsing()
+        }
+
+        func parser(
+            _ parser: XMLParser,
+            didStartElement name: String,
+            namespaceURI: String?,
+            qualifiedName: String?,
+            attributes: [String: String]
+        ) {
+            count += 1
+            guard root == nil, !isRefused, open.count < 16, count <= 100_000 else { return refuse(parser) }
+            open.append(S3XML(name: name))
+        }
+
+        func parser(_ parser: XMLParser, foundCharacters string: String) {
+            guard !open.isEmpty else { return }
+            open[open.count - 1].text += string
+        }
+
+        func parser(_ parser: XMLParser, foundCDATA block: Data) {
+            self.parser(parser, foundCharacters: String(decoding: block, as: UTF8.self))
+        }
+
+        func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+            guard !isRefused, let ended = open.popLast() else { return }
+            if open.isEmpty { root = ended } else { open[open.count - 1].children.append(ended) }
+        }
+
+        func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
+            // Warnings of libxml2 come the same way: XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE. Stores use a relative
+            // namespace now and then.
+            if !(97...100).contains((error as NSError).code) { refuse(parser) }
+        }
+
+        func parser(_ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?) {
+            refuse(parser)
+        }
+
+        func parser(
+            _ parser: XMLParser,
+            foundExternalEntityDeclarationWithName name: String,
+            publicID: String?,
+            systemID: String?
+        ) {
+            refuse(parser)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+/// What a person does with a queue: settings, limits of hosts, repeating what failed.
+package struct QueueAdministration: Sendable {
+    let connection: DatabaseConnection
+    let queue: QueueName
+
+    package init(_ connection: DatabaseConnection, _ queue: QueueName) {
+        (self.connection, self.queue) = (connection, queue)
+    }
+
+    /// A table of the queue.
+    func table(_ name: String) -> String { "\(queue.quoted).\(name)" }
+
+    // MARK: Settings
+
+    package func settings() async throws(FleetError) -> QueueSettings {
+        try QueueSettings(try await connection.run(settingsStatement))
+    }
+
+    var settingsStatement: String {
+        """
+        SELECT destination, lease_s, max_attempts, max_losses, is_paused, is_draining, default_gap_ms,
+            default_max_connections FROM \(table("setting"))
+        """
+    }
+
+    /// Writes all settings. A shorter lease time holds for a worker from its next beat on.
+    ///
+    /// - Throws: ``FleetError/Code/invalidInput`` for a value out of range.
+    package func update(_ settings: QueueSettings) async throws(FleetError) {
+        let isValid =
+            (1...86400).contains(settings.leaseSeconds) && settings.maxAttempts > 0 && settings.maxLostWorkers > 0
+            && settings.defaultGapMilliseconds >= 0 && settings.defaultMaxConnections ?? 1 > 0
+        guard isValid else {
+            throw FleetError(
+                .invalidInput,
+                "The lease time is 1 s to 1 day, attempts, lost workers and connections are at least 1, a gap is not negative."
+            )
+        }
+        let text = """
+            UPDATE \(table("setting")) SET destination = $1, lease_s = $2, max_attempts = $3, max_losses = $4,
+                is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8
+            """
+        _ = try await connection.run(
+            text,
+            [
+                .text(settings.destination), .int(settings.leaseSeconds), .int(settings.maxAttempts),
+                .int(settings.maxLostWorkers), .bool(settings.isPaused), .bool(settings.isDraining),
+                .int(settings.defaultGapMilliseconds), .int(settings.defaultMaxConnections),
+            ]
+        )
+    }
+
+    /// Gives out nothing more; what is held is finished.
+    package func pause() async throws(FleetError) { try await setState(paused: true, draining: false) }
+
+    /// Gives out nothing more, and has the workers end when they have finished what they hold.
+    package func drain() async throws(FleetError) { try await setState(paused: false, draining: true) }
+
+    /// Ends a pause, and the draining.
+    package func resume() async throws(FleetError) { try await setState(paused: false, draining: false) }
+
+    private func setState(paused: Bool, draining: Bool) async throws(FleetError) {
+        let text = "UPDATE \(table("setting")) SET is_paused = $1, is_draining = $2"
+        _ = try await connection.run(text, [.bool(paused), .bool(draining)])
+    }
+
+    // MARK: Hosts
+
+    /// Sets the limits of a host, which may have no item yet. What is nil stays as it is, and is the queue's default for a new host.
+    /// Limits hold for claims that begin after it.
+    ///
+    /// - Parameters:
+    ///   - gap: least time between requests of the whole fleet; zero: none.
+    ///   - maxConnections: connections of the whole fleet at a time; 0: no limit.
+    package func setLimits(host: String, gap: Duration?, maxConnections: Int32?) async throws(FleetError) {
+        guard !host.isEmpty, maxConnections ?? 0 >= 0, gap ?? .zero >= .zero else {
+            throw FleetError(.invalidInput, "A host has a name, and its limits are not negative.")
+        }
+        let text = """
+            INSERT INTO \(table("host")) AS h (name, gap_ms, max_connections)
+            SELECT $1, coalesce($2::integer, default_gap_ms),
+                CASE WHEN $3::integer = 0 THEN NULL ELSE coalesce($3, default_max_connections) END
+            FROM \(table("setting"))
+            ON CONFLICT (name) DO UPDATE SET gap_ms = coalesce($2, h.gap_ms),
+                max_connections = CASE WHEN $3 = 0 THEN NULL ELSE coalesce($3, h.max_connections) END
+            """
+        let milliseconds = gap.map { Int32(clamping: min($0.wholeMilliseconds, 86_400_000)) }
+        _ = try await connection.run(text, [.text(host.lowercased()), .int(milliseconds), .int(maxConnections)])
+    }
+
+    // MARK: Failed items
+
+    /// Which failed items.
+    package struct FailureFilter: Sendable, Hashable {
+        package var kind: String?
+        package var host: String?
+        package var item: Int64?
+
+        package init(kind: String? = nil, host: String? = nil, item: Int64? = nil) {
+            (self.kind, self.host, self.item) = (kind, host, item)
+        }
+    }
+
+    /// Has failed items tried again, with all their attempts. Those that wait for their next attempt already are not failed: a second
+    /// call changes nothing.
+    ///
+    /// - Returns: how many.
+    package func retry(_ filter: FailureFilter = FailureFilter()) async throws(FleetError) -> Int64 {
+        let chunk = 20_000
+        let parameters: [SQLParameter] = [.text(filter.kind), .text(filter.host), .int(filter.item), .int(chunk)]
+        var all: Int64 = 0
+        while true {
+            let rows = try await connection.run(
+                "SELECT \(table("retry_failed($1, $2, $3, $4)"))",
+                parameters,
+                .loading
+            )
+            let count = try rows.first?.int(0, as: Int64.self) ?? 0
+            all += count
+            if count < chunk { return all }
+        }
+    }
+}
+
+extension QueueSettings {
+    init(_ rows: DatabaseRows) throws(FleetError) {
+        guard let row = rows.first else {
+            throw FleetError(.databaseRefused, "The queue is damaged: it has no settings.")
+        }
+        destination = row.optionalText(0)
+        (leaseSeconds, maxAttempts, maxLostWorkers) = (try row.int(1), try row.int(2), try row.int(3))
+        (isPaused, isDraining) = (try row.bool(4), try row.bool(5))
+        (defaultGapMilliseconds, defaultMaxConnections) = (try row.int(6), try row.optionalInt(7))
+    }
+}

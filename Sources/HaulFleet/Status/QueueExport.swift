@@ -1,0 +1,109 @@
+/// Results of a queue as text, in the order of the items' numbers.
+///
+/// Each page is a transaction of its own: one that lasted as long as the export would keep vacuum from the tables that workers use.
+/// What ends while the export is running is in it if the export has not come to its number yet.
+package struct QueueExport: AsyncSequence, Sendable {
+    package enum Format: String, Sendable, Hashable, CaseIterable {
+        /// An object a line; members without a value are left out.
+        case jsonLines
+        /// RFC 4180 with a line of names. Columns have one type each and an empty field is null, as Parquet writers need it.
+        case csv
+    }
+
+    package struct Page: Sendable, Hashable {
+        /// Whole lines.
+        package var bytes: [UInt8]
+        /// Number of the last item in it: an export that was interrupted is taken up after it.
+        package var lastItem: Int64
+    }
+
+    private let connection: DatabaseConnection
+    private let queue: QueueName
+    private let format: Format
+    private let after: Int64
+    private let pageSize: Int
+
+    /// - Parameter after: the last item that is there already; with 0 CSV begins with the line of names.
+    package init(
+        _ connection: DatabaseConnection,
+        _ queue: QueueName,
+        format: Format,
+        after: Int64 = 0,
+        pageSize: Int = 20_000
+    ) {
+        (self.connection, self.queue, self.format) = (connection, queue, format)
+        (self.after, self.pageSize) = (after, Swift.max(1, pageSize))
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(export: self, last: after) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        fileprivate let export: QueueExport
+        fileprivate var last: Int64
+        private var isFirst = true
+        private var isOver = false
+
+        fileprivate init(export: QueueExport, last: Int64) { (self.export, self.last) = (export, last) }
+
+        package mutating func next() async throws(FleetError) -> Page? {
+            guard !isOver else { return nil }
+            var page = try await export.page(after: last)
+            if isFirst, export.format == .csv, export.after == 0 {
+                let names = QueueExport.columns.map(\.name).joined(separator: ",") + "\n"
+                page = Page(bytes: Array(names.utf8) + (page?.bytes ?? []), lastItem: page?.lastItem ?? last)
+            }
+            isFirst = false
+            guard let page else {
+                isOver = true
+                return nil
+            }
+            last = page.lastItem
+            return page
+        }
+    }
+
+    private static let columns: [(name: String, value: String)] = [
+        ("item", "d.item_id"), ("key", "coalesce(i.key, i.url)"), ("url", "i.url"), ("path", "i.path"),
+        ("outcome", "CASE d.outcome WHEN 0 THEN 'completed' ELSE 'failed' END"), ("bytes", "d.bytes"),
+        ("sha256", "encode(d.sha256, 'hex')"), ("tag", "d.tag"), ("failure_kind", "d.failure_kind"),
+        ("failure_message", "d.failure_message"), ("attempts", "d.attempt"), ("worker", "d.worker_id"),
+        ("finished_at", "to_char(d.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"),
+        ("metadata", "i.metadata"),
+    ]
+
+    /// The statement of a page. COPY takes no parameters; the bounds are numbers.
+    private func statement(after: Int64, to last: Int64) -> String {
+        let (schema, columns) = (queue.quoted, Self.columns)
+        let source = """
+            FROM \(schema).done d JOIN \(schema).item i ON i.item_id = d.item_id
+            WHERE d.item_id > \(after) AND d.item_id <= \(last) ORDER BY d.item_id
+            """
+        switch format {
+        case .csv:
+            let values = columns.map(\.value).joined(separator: ", ")
+            return "COPY (SELECT \(values) \(source)) TO STDOUT WITH (FORMAT csv)"
+        case .jsonLines:
+            let members = columns.map { "'\($0.name)', \($0.value)" }.joined(separator: ", ")
+            // CSV with characters that JSON never holds as they are: the text format would double every backslash.
+            return """
+                COPY (SELECT json_strip_nulls(json_build_object(\(members)))::text \(source)) TO STDOUT
+                WITH (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')
+                """
+        }
+    }
+
+    private func page(after: Int64) async throws(FleetError) -> Page? {
+        let bound = """
+            SELECT max(item_id) FROM (
+                SELECT item_id FROM \(queue.quoted).done WHERE item_id > $1 ORDER BY item_id LIMIT $2) p
+            """
+        let limits = TransactionLimits(statementTimeout: .seconds(120), lockTimeout: .seconds(2))
+        return try await connection.transaction(limits) { [pageSize] session throws(FleetError) in
+            let found = try session.execute(bound, [.int(after), .int(pageSize)]).first?.optionalInt(0, as: Int64.self)
+            guard let last = found ?? nil else { return nil }
+            var bytes: [UInt8] = []
+            try session.copyOut(statement(after: after, to: last)) { bytes.append(contentsOf: $0) }
+            return Page(bytes: bytes, lastItem: last)
+        }
+    }
+}

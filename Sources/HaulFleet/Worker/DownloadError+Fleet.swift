@@ -1,0 +1,31 @@
+internal import HaulKit
+
+extension DownloadError {
+    /// What the fleet does with an item that ended with this error: the downloader has tried again before, where that may help.
+    func ending(retryAfter: Duration?) -> DownloadEnding {
+        switch code {
+        case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed, .shutDown,
+            .cancelled, .internalFault, .waitCancelled, .inUse:
+            .notTried(pausesClaims: true)
+        case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
+            .malformedResponse, .contentChanged, .checksumMismatch, .sourceFailed:
+            .failed(failure, isRetryable: true, retryAfter: retryAfter)
+        case .refusedByServer:
+            .failed(failure, isRetryable: Self.isTemporary(status), retryAfter: retryAfter)
+        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination, .addressDenied,
+            .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong, .fileExists, .alreadyAdded,
+            .notFound:
+            .failed(failure, isRetryable: false, retryAfter: nil)
+        }
+    }
+
+    var failure: Failure {
+        Failure(status.map { "\(code.rawValue)_\($0)" } ?? code.rawValue, description)
+    }
+
+    /// Statuses that say that a later request may succeed (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2).
+    private static func isTemporary(_ status: Int?) -> Bool {
+        guard let status else { return true }
+        return status == 408 || status == 425 || status == 429 || status >= 500 && status != 501 && status != 505
+    }
+}

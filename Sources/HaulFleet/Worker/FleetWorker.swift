@@ -1,0 +1,254 @@
+internal import Foundation
+internal import HaulKit
+internal import Logging
+internal import Synchronization
+
+/// One worker: carries out what its ``WorkerMachine`` wants, over a queue, a downloader and a destination.
+///
+/// The machine is told everything in one order, on this actor; calls run beside it, and their ends are events. Changes of
+/// downloads run one after another in ``ItemDownloads``.
+package actor FleetWorker {
+    let queue: any LeaseQueue
+    let destination: any DestinationWriting
+    let items: ItemDownloads
+    let logger: Logger
+    private let folder: WorkFolder
+    private let queueName: String
+    /// As which the worker registers: the folder's id says which work folder it has, and with it who may take over its leases.
+    let label: String
+    private var machine: WorkerMachine
+    /// The worker that the queue knows.
+    private(set) var worker: WorkerID?
+    /// The reports under way, by which it is known what becomes of staged files.
+    private var lastOutcomes: [LeaseKey: Report.Outcome] = [:]
+    private var timer: (at: Duration, task: Task<Void, Never>)?
+    private var isAborting = false
+    private var failure: FleetError?
+    private let mailbox: AsyncStream<WorkerEvent>
+    nonisolated let events: AsyncStream<WorkerEvent>.Continuation
+    private let counts = Mutex(WorkerProgress())
+    private let origin = ContinuousClock.now
+
+    /// - Throws: ``FleetError`` where the downloader or the destination cannot be used.
+    init(
+        _ options: WorkerOptions,
+        folder: WorkFolder,
+        queue: any LeaseQueue,
+        queueName: String,
+        destination: any DestinationWriting
+    ) async throws(FleetError) {
+        (mailbox, events) = AsyncStream.makeStream()
+        (self.queue, self.queueName, self.destination, self.folder) = (queue, queueName, destination, folder)
+        logger = options.configuration.telemetry.logger
+        label = "\(options.label)/\(folder.id)"
+        try await destination.check()
+        items = try await ItemDownloads(
+            options,
+            stateFolder: folder.path + "/downloads",
+            stagingFolder: destination.stagingFolder,
+            sharesStaging: destination is FolderDestination,
+            queue: queue,
+            logger: logger,
+            events: events
+        )
+        machine = WorkerMachine(
+            settings: .init(
+                capacity: options.capacity,
+                leastHeld: min(options.capacity, 2 * options.jobs),
+                claimBatch: min(1000, max(1, options.capacity / 2)),
+                label: label,
+                predecessor: folder.predecessor(queue: queueName),
+                endsWhenDrained: options.endsWhenDrained
+            ),
+            seed: .random(in: .min ... .max)
+        )
+    }
+
+    /// What was done so far. From any thread.
+    package nonisolated var progress: WorkerProgress { counts.withLock { $0 } }
+
+    /// Ends the worker in order: what it holds goes back to the queue. From any thread, any number of times.
+    package nonisolated func stop() {
+        events.yield(.stopRequested)
+        Task {
+            // Ends early only if the task is cancelled, which nothing does.
+            try? await Task.sleep(for: Self.stopPatience)
+            await leaveAtOnce()
+        }
+    }
+
+    /// For a destination that accepts and does not answer. What is on its way there may still get its name: the next worker of the
+    /// item compares it then.
+    private static let stopPatience = Duration.seconds(15)
+
+    private func leaveAtOnce() async {
+        guard !isEnded, let worker else { return }
+        do throws(FleetError) { try await queue.leave(worker) } catch {
+            logger.warning("fleet: the leases end by themselves: \(error)")
+        }
+        isEnded = true
+        events.yield(.timer)
+    }
+
+    /// Works until it is stopped, or until the queue is drained where the options say so.
+    ///
+    /// - Throws: ``FleetError`` where the queue refuses the worker.
+    package func run() async throws(FleetError) {
+        perform(machine.start(at: now))
+        for await event in mailbox {
+            if isEnded { break }
+            note(event)
+            perform(machine.handle(event, at: now))
+            counts.withLock { $0.held = machine.heldCount }
+            if isEnded { break }
+        }
+        timer?.task.cancel()
+        await items.shutDown()
+        if let failure { throw failure }
+    }
+
+    private var isEnded = false
+
+    /// The worker's clock: it counts the time in which the machine sleeps (`CLOCK_BOOTTIME`), and is never set.
+    var now: Duration { origin.duration(to: .now) }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [WorkerAction]) {
+        var begun: [Lease] = []
+        for action in actions {
+            if case .begin(let lease) = action {
+                begun.append(lease)
+                continue
+            }
+            if !begun.isEmpty { items.begin(begun) }
+            begun = []
+            perform(action)
+        }
+        if !begun.isEmpty { items.begin(begun) }
+        setTimer()
+    }
+
+    private func perform(_ action: WorkerAction) {
+        switch action {
+        case .call(let call): send(call)
+        case .begin(let lease): items.begin([lease])
+        case .suspend(let key): items.suspend(key)
+        case .resume(let key): items.resume(key)
+        case .prepare(let file): prepare(file)
+        case .publish(let files): publish(files)
+        case .discard(let key): items.discard(key, keepsBytes: keepsBytes(lastOutcomes.removeValue(forKey: key)))
+        case .blockHost(let id, let duration): items.pacer.block(id, for: duration)
+        case .end(let error): (failure, isEnded) = (error, true)
+        }
+    }
+
+    /// Whether this worker may get the item again, and go on where it stopped.
+    private func keepsBytes(_ outcome: Report.Outcome?) -> Bool {
+        switch outcome {
+        case .completed, .failed: false
+        case .retry, .returned, nil: true
+        }
+    }
+
+    private func prepare(_ file: StagedFile) {
+        Task { [destination, events, queue, worker] in
+            let result: Result<PreparedFile, FleetError>
+            do throws(FleetError) {
+                result = .success(
+                    try await destination.prepare(file) { uploadID throws(FleetError) in
+                        guard let worker else { return false }
+                        let isHeld = try await queue.recordUpload(worker, file.key, uploadID: uploadID)
+                        if !isHeld { events.yield(.leaseLost(file.key)) }
+                        return isHeld
+                    }
+                )
+            } catch { result = .failure(error) }
+            events.yield(.prepared(file.key, result))
+        }
+    }
+
+    private func publish(_ files: [PreparedFile]) {
+        let deadline = machine.lease.deadline
+        Task { [destination, events, origin] in
+            // The machine may have stood still since the leases were looked at.
+            guard origin.duration(to: .now) < deadline else {
+                let late = PublicationOutcome.failed(
+                    FleetError(.cancelled, "The leases ended before the files got their names.")
+                )
+                events.yield(.published(Dictionary(files.map { ($0.file.key, late) }) { first, _ in first }))
+                return
+            }
+            events.yield(.published(await destination.publish(files)))
+        }
+    }
+
+    private func setTimer() {
+        guard let next = machine.nextTimer else { return }
+        if let timer, timer.at <= next { return }
+        timer?.task.cancel()
+        let deadline = origin + next
+        let task = Task { [events] in
+            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
+            events.yield(.timer)
+        }
+        timer = (next, task)
+    }
+
+    // MARK: Events
+
+    private func note(_ event: WorkerEvent) {
+        switch event {
+        case .timer: timer = nil
+        case .registered(let registration, _): registered(registration)
+        case .reported(let reports, let accepted): count(reports, accepted)
+        case .maintained: abortOrphans()
+        case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
+        default: break
+        }
+    }
+
+    private func registered(_ registration: Registration) {
+        worker = registration.worker
+        do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
+            // A process that follows this one then waits until the leases have ended.
+            logger.warning("fleet: \(error)")
+        }
+        items.keepOnly(registration.leases)
+    }
+
+    private func count(_ reports: [Report], _ accepted: Set<LeaseKey>) {
+        for report in reports where accepted.contains(report.key) {
+            lastOutcomes[report.key] = report.outcome
+            counts.withLock { counts in
+                switch report.outcome {
+                case .completed(let file):
+                    counts.completed += 1
+                    counts.bytes += file.bytes
+                case .failed: counts.failed += 1
+                case .retry: counts.retried += 1
+                case .returned: break
+                }
+            }
+        }
+    }
+
+    // MARK: Uploads without an item
+
+    private func abortOrphans() {
+        guard !isAborting else { return }
+        isAborting = true
+        Task {
+            await abortOrphanUploads()
+            isAborting = false
+        }
+    }
+
+    private func abortOrphanUploads() async {
+        do throws(FleetError) {
+            let uploads = try await queue.orphanUploads(limit: 100)
+            guard !uploads.isEmpty else { return }
+            try await queue.forget(await destination.abort(uploads))
+        } catch { logger.debug("fleet: uploads without an item stay: \(error)") }
+    }
+}

@@ -1,0 +1,280 @@
+internal import DequeModule
+internal import Foundation
+internal import HaulKit
+internal import Synchronization
+
+/// A worker's part of the politeness of the fleet: sends no request to a host sooner than the queue allows, and tells the queue
+/// when a host asks to be left alone.
+///
+/// A lease of a host with a least time between requests brings the start time of one request. Each further request (a retry, a
+/// further range, a redirect to that host) takes another start time from the queue. Start times are not used late, since the
+/// queue has given the next ones to other workers. May be called from any thread.
+final class HostPacer: RequestAdmission {
+    /// Calls to the queue.
+    struct Calls: Sendable {
+        var reserve: @Sendable (_ hostID: Int32, _ requests: Int) async throws(FleetError) -> RequestSlice
+        /// A host answered with 429 or 503, and is to be left alone by the whole fleet.
+        var block: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
+        /// Downloads of the host are not to wait here.
+        var onBlocked: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
+    }
+
+    /// Time since an origin, by a clock that no one sets.
+    struct Time: Sendable {
+        var now: @Sendable () -> Duration
+        var sleep: @Sendable (_ until: Duration) async -> Void
+
+        static func continuous() -> Time {
+            let origin = ContinuousClock.now
+            return Time(
+                now: { origin.duration(to: .now) },
+                // Ends early only if the task is cancelled, which nothing does.
+                sleep: { until in try? await Task.sleep(until: origin + until, clock: .continuous) }
+            )
+        }
+    }
+
+    struct Host {
+        let id: Int32
+        var gap = Duration.zero
+        /// Its connections are counted by the queue.
+        var isLimited = false
+        /// With limits.
+        var leases = 0
+        /// Start times that are not used yet, in order.
+        var starts: Deque<Duration> = []
+        var blockedUntil: Duration?
+        var waiting: Deque<Waiter> = []
+        var isReserving = false
+        var hasTimer = false
+
+        func isBlocked(at now: Duration) -> Bool { blockedUntil.map { $0 > now } ?? false }
+
+        func isUnused(at now: Duration) -> Bool { leases <= 0 && waiting.isEmpty && !isBlocked(at: now) }
+    }
+
+    struct Waiter {
+        let number: Int
+        let decided: @Sendable (Bool) -> Void
+    }
+
+    private struct State {
+        /// Those with limits, and those that are blocked, by name.
+        var hosts: [String: Host] = [:]
+        /// Of the others a URL and the number of leases, by number.
+        var free: [Int32: (url: String, leases: Int)] = [:]
+        var lastNumber = 0
+    }
+
+    private let calls: Calls
+    private let time: Time
+    private let state = Mutex(State())
+    /// All start times are moved by this, so that a request that needs a moment until it is sent is not late. Moving all of them
+    /// keeps the time between them.
+    private static let lead = Duration.milliseconds(250)
+    /// What one answer asks for at most: a server that says a year is asked again after an hour.
+    static let longestBlock = Duration.seconds(3600)
+    /// After a 429 that says no time.
+    private static let blockWithoutTime = Duration.seconds(5)
+    private static let mostReserved = 16
+
+    init(_ calls: Calls, time: Time = .continuous()) { (self.calls, self.time) = (calls, time) }
+
+    // MARK: Hosts
+
+    /// Takes in the start time that a lease brings. For each call one of ``release(_:)`` follows.
+    func add(_ lease: Lease) {
+        guard lease.hasHostLimits else {
+            // No URL is read for a host without limits: there may be thousands of files a second.
+            return state.withLock { $0.free[lease.hostID, default: (lease.url, 0)].leases += 1 }
+        }
+        guard let name = HostName(url: lease.url)?.text else { return }
+        let now = time.now()
+        state.withLock { state in
+            var host = state.hosts[name] ?? Host(id: lease.hostID)
+            host.leases += 1
+            host.gap = lease.gap
+            host.isLimited = lease.connections != nil
+            if lease.gap > .zero { host.starts.append(now + lease.startsAfter + Self.lead) }
+            state.hosts[name] = host
+        }
+    }
+
+    /// The worker does not hold the lease any more.
+    func release(_ lease: Lease) {
+        guard lease.hasHostLimits else {
+            return state.withLock { state in
+                guard let count = state.free[lease.hostID]?.leases else { return }
+                if count > 1 { state.free[lease.hostID]?.leases = count - 1 } else { state.free[lease.hostID] = nil }
+            }
+        }
+        guard let name = HostName(url: lease.url)?.text else { return }
+        let now = time.now()
+        state.withLock { state in
+            state.hosts[name]?.leases -= 1
+            if state.hosts[name]?.isUnused(at: now) ?? false { state.hosts[name] = nil }
+        }
+    }
+
+    /// Sends nothing to a host for a time. A shorter time than one that holds already changes nothing.
+    func block(_ id: Int32, for duration: Duration) {
+        let name = state.withLock { state in
+            state.hosts.first { $0.value.id == id }?.key ?? state.free[id].flatMap { HostName(url: $0.url)?.text }
+        }
+        if let name { block(name, id, for: duration) }
+    }
+
+    private func block(_ name: String, _ id: Int32, for duration: Duration) {
+        let now = time.now()
+        let until = now + min(duration, Self.longestBlock)
+        let isNew = state.withLock { state in
+            var host = state.hosts[name] ?? Host(id: id)
+            guard !host.isBlocked(at: now) || (host.blockedUntil ?? until) < until else { return false }
+            host.blockedUntil = until
+            state.hosts[name] = host
+            return true
+        }
+        if isNew { calls.onBlocked(id, duration) }
+    }
+
+    /// How long a host is still to be left alone; nil if it may be asked.
+    func blockedTime(of url: String) -> Duration? {
+        guard !hasNothingToPace, let name = HostName(url: url)?.text else { return nil }
+        let now = time.now()
+        guard let until = state.withLock({ $0.hosts[name]?.blockedUntil }), until > now else { return nil }
+        return until - now
+    }
+
+    private var hasNothingToPace: Bool { state.withLock { $0.hosts.isEmpty } }
+
+    // MARK: RequestAdmission
+
+    func admit(_ url: URL, decided: @escaping @Sendable (Bool) -> Void) -> (any AdmissionWait)? {
+        guard !hasNothingToPace, let name = HostName(url)?.text else { return nil }
+        let now = time.now()
+        let number: Int? = state.withLock { state in
+            guard var host = state.hosts[name] else { return nil }
+            guard host.isBlocked(at: now) || host.gap > .zero else { return nil }
+            state.lastNumber += 1
+            host.waiting.append(Waiter(number: state.lastNumber, decided: decided))
+            state.hosts[name] = host
+            return state.lastNumber
+        }
+        guard let number else { return nil }
+        advance(name)
+        return Wait(pacer: self, name: name, number: number)
+    }
+
+    func closesConnection(to url: URL) -> Bool {
+        guard !hasNothingToPace, let name = HostName(url)?.text else { return false }
+        return state.withLock { $0.hosts[name]?.isLimited ?? false }
+    }
+
+    func answered(_ url: URL, status: Int, retryAfter: Duration?) {
+        guard status == 429 || status == 503 && retryAfter != nil, let name = HostName(url)?.text else { return }
+        let duration = min(Self.longestBlock, retryAfter ?? Self.blockWithoutTime)
+        guard duration > .zero, let id = hostID(name) else { return }
+        calls.block(id, duration)
+        block(name, id, for: duration)
+    }
+
+    private func hostID(_ name: String) -> Int32? {
+        let (known, free) = state.withLock { ($0.hosts[name]?.id, $0.free) }
+        return known ?? free.first { HostName(url: $0.value.url)?.text == name }?.key
+    }
+
+    private struct Wait: AdmissionWait {
+        let pacer: HostPacer
+        let name: String
+        let number: Int
+
+        func cancel() { pacer.cancel(name, number) }
+    }
+
+    private func cancel(_ name: String, _ number: Int) {
+        let waiter: Waiter? = state.withLock { state in
+            guard let index = state.hosts[name]?.waiting.firstIndex(where: { $0.number == number }) else { return nil }
+            return state.hosts[name]?.waiting.remove(at: index)
+        }
+        waiter?.decided(false)
+    }
+
+    // MARK: Waiting
+
+    private enum Step {
+        case send(Waiter)
+        case sleep(until: Duration)
+        case reserve(hostID: Int32, count: Int)
+        case nothing
+    }
+
+    /// Lets those pass whose time has come, and sees to it that it comes for the others.
+    private func advance(_ name: String) {
+        while true {
+            let now = time.now()
+            switch state.withLock({ state in Self.step(&state.hosts[name], now) }) {
+            case .send(let waiter):
+                waiter.decided(true)
+                continue
+            case .sleep(let until):
+                Task {
+                    await time.sleep(until)
+                    state.withLock { $0.hosts[name]?.hasTimer = false }
+                    advance(name)
+                }
+            case .reserve(let hostID, let count): Task { await reserve(name, hostID, count) }
+            case .nothing: break
+            }
+            return
+        }
+    }
+
+    private static func step(_ host: inout Host?, _ now: Duration) -> Step {
+        guard var found = host else { return .nothing }
+        guard !found.waiting.isEmpty else {
+            if found.isUnused(at: now) { host = nil }
+            return .nothing
+        }
+        defer { host = found }
+        if let until = found.blockedUntil, until > now { return sleep(&found, until) }
+        found.blockedUntil = nil
+        guard found.gap > .zero else { return found.waiting.popFirst().map { .send($0) } ?? .nothing }
+        let tolerance = max(.milliseconds(5), found.gap / 20)
+        while let first = found.starts.first, first + tolerance < now { found.starts.removeFirst() }
+        guard let start = found.starts.first else {
+            guard !found.isReserving else { return .nothing }
+            found.isReserving = true
+            return .reserve(hostID: found.id, count: min(found.waiting.count, mostReserved))
+        }
+        guard start <= now else { return sleep(&found, start) }
+        found.starts.removeFirst()
+        return found.waiting.popFirst().map { .send($0) } ?? .nothing
+    }
+
+    private static func sleep(_ host: inout Host, _ until: Duration) -> Step {
+        guard !host.hasTimer else { return .nothing }
+        host.hasTimer = true
+        return .sleep(until: until)
+    }
+
+    private func reserve(_ name: String, _ hostID: Int32, _ count: Int) async {
+        do throws(FleetError) {
+            let slice = try await calls.reserve(hostID, count)
+            let first = time.now() + slice.startsAfter + Self.lead
+            state.withLock { state in
+                state.hosts[name]?.isReserving = false
+                state.hosts[name]?.gap = slice.gap
+                for index in 0..<count { state.hosts[name]?.starts.append(first + slice.gap * index) }
+            }
+        } catch {
+            // Without the database no start time can be had: the requests wait, or are cancelled by the lease that ends.
+            await time.sleep(time.now() + .seconds(1))
+            state.withLock { $0.hosts[name]?.isReserving = false }
+        }
+        advance(name)
+    }
+}
+
+extension Lease {
+    fileprivate var hasHostLimits: Bool { gap > .zero || connections != nil }
+}

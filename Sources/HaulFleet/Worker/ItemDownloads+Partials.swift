@@ -1,0 +1,51 @@
+internal import Foundation
+internal import HaulKit
+internal import Logging
+
+/// What is looked at while downloads run: partial files that other workers may continue, and bodies that do not end.
+extension ItemDownloads {
+    /// Whether the unfinished file of an earlier lease was another worker's and is here now.
+    func takesPartial(of lease: Lease) async -> Bool {
+        guard let partials, lease.key.epoch > 1, lease.checksum != nil else { return false }
+        do {
+            // What this worker itself has of it is continued without a copy.
+            guard try await downloader.download(key: Self.key(lease.key.item)) == nil else { return false }
+            return try await BlockingExecutor.system.run { () throws(FleetError) in try partials.take(lease.key.item) }
+        } catch {
+            logger.debug("fleet: item \(lease.key.item) begins anew: \(error)")
+            return false
+        }
+    }
+
+    /// Says beside large partial files what they have, so that another worker can continue them.
+    func keepPartials() async {
+        while true {
+            do { try await Task.sleep(for: .seconds(5)) } catch { return }
+            for (number, item) in items where item.lease.checksum != nil {
+                let snapshot = item.download.snapshot
+                guard let partials, let total = snapshot.totalBytes, snapshot.state == .transferring,
+                    snapshot.receivedBytes >= SharedPartials.leastBytes
+                else { continue }
+                do throws(FleetError) {
+                    try await BlockingExecutor.system.run { () throws(FleetError) in
+                        try partials.keep(number, snapshot.receivedRanges, total: total)
+                    }
+                } catch { logger.debug("fleet: \(error)") }
+            }
+        }
+    }
+
+    /// Ends bodies without a length that are longer than the list says the file is.
+    func watch() async {
+        for item in items.values where !item.isSuspended {
+            let snapshot = item.download.snapshot
+            guard let size = item.lease.size, snapshot.totalBytes == nil, snapshot.receivedBytes > size else {
+                continue
+            }
+            await suspendNow(item.lease.key)
+            endless.insert(item.lease.key.item)
+            let failure = Failure("contentChanged", "The server sends more than the \(size) bytes that the list names.")
+            end(item.lease.key, .failed(failure, isRetryable: true, retryAfter: nil))
+        }
+    }
+}

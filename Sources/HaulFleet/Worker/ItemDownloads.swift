@@ -1,0 +1,380 @@
+internal import Foundation
+internal import HaulKit
+internal import Logging
+
+/// The downloads of a worker's items, in a downloader of its own.
+///
+/// The key of a download is its item, so that a later lease of the same item continues what an earlier one received; files are
+/// completed in the staging folder. Commands are carried out in the order in which they come.
+actor ItemDownloads {
+    nonisolated let pacer: HostPacer
+    private enum Command: Sendable {
+        case keepOnly([Lease])
+        case begin([Lease])
+        case suspend(LeaseKey)
+        case resume(LeaseKey)
+        case discard(LeaseKey, keepsBytes: Bool)
+        case returnWaiting(hostID: Int32)
+        case removeUnwanted
+        case watch
+    }
+
+    struct Item {
+        var lease: Lease
+        var download: Download
+        /// Its end is no news: the worker has suspended it, or given it back.
+        var isSuspended = false
+    }
+
+    let downloader: Downloader
+    private let stagingFolder: String
+    let logger: Logger
+    private let events: AsyncStream<WorkerEvent>.Continuation
+    private let commands: AsyncStream<Command>
+    private nonisolated let inbox: AsyncStream<Command>.Continuation
+    var items: [Int64: Item] = [:]
+    /// Partial files of items that the worker does not hold, the longest kept first.
+    private var kept: [DownloadID] = []
+    private let mostKept: Int
+    private var unwanted: [(item: Int64?, id: DownloadID)] = []
+    private var removesSoon = false
+    /// Items whose bytes are not kept, whatever becomes of the item.
+    var endless: Set<Int64> = []
+    private var unhashed: [(lease: Lease, file: CompletedDownload)] = []
+    private var isHashing = false
+    private var lane: Task<Void, Never>?
+    /// Where the destination is a folder, which other workers may share.
+    let partials: SharedPartials?
+    private var partialsKeeper: Task<Void, Never>?
+    private var watcher: Task<Void, Never>?
+
+    /// - Throws: ``FleetError`` with code ``FleetError/Code/disk`` where the downloader cannot be opened.
+    init(
+        _ options: WorkerOptions,
+        stateFolder: String,
+        stagingFolder: String,
+        sharesStaging: Bool,
+        queue: any LeaseQueue,
+        logger: Logger,
+        events: AsyncStream<WorkerEvent>.Continuation
+    ) async throws(FleetError) {
+        (commands, inbox) = AsyncStream.makeStream()
+        (self.stagingFolder, self.logger, self.events) = (stagingFolder, logger, events)
+        mostKept = options.keptPartialFiles
+        partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
+        pacer = HostPacer(
+            .init(
+                reserve: { id, count throws(FleetError) in try await queue.reserve(hostID: id, requests: count) },
+                block: { id, duration in
+                    Task {
+                        do throws(FleetError) { try await queue.block(hostID: id, for: duration) } catch {
+                            logger.debug("fleet: a host stays open to other workers: \(error)")
+                        }
+                    }
+                },
+                onBlocked: { [inbox] id, duration in
+                    if duration > Self.longestWait { inbox.yield(.returnWaiting(hostID: id)) }
+                }
+            )
+        )
+        var configuration = options.configuration
+        configuration.storage.name = "fleet"
+        configuration.storage.stateFolder = stateFolder
+        configuration.storage.resumesAtStart = false
+        // A full disk is the machine's trouble: its items go to other workers.
+        configuration.storage.waitsForSpace = false
+        configuration.queue.maxConcurrentDownloads = options.jobs
+        configuration.network.admission = pacer
+        // A worker that has no network gives its items back.
+        configuration.network.waitsForNetwork = false
+        configuration.retry.attempts = min(configuration.retry.attempts, 4)
+        configuration.retry.retryAfterCap = .seconds(10)
+        do throws(DownloadError) { downloader = try await Downloader(configuration) } catch {
+            throw FleetError(.disk, error.description)
+        }
+        lane = Task { await self.carryOut() }
+        if partials != nil { partialsKeeper = Task { await self.keepPartials() } }
+        watcher = Task { [inbox] in
+            while true {
+                do { try await Task.sleep(for: .seconds(1)) } catch { return }
+                inbox.yield(.watch)
+            }
+        }
+    }
+
+    /// Items of a host that is blocked for longer are given back: they would keep others from starting.
+    private static let longestWait = Duration.seconds(3)
+
+    // MARK: Commands, from any thread
+
+    /// The worker holds these and nothing else: finished files of other items are removed.
+    nonisolated func keepOnly(_ leases: [Lease]) { inbox.yield(.keepOnly(leases)) }
+    nonisolated func begin(_ leases: [Lease]) { inbox.yield(.begin(leases)) }
+    nonisolated func suspend(_ key: LeaseKey) { inbox.yield(.suspend(key)) }
+    nonisolated func resume(_ key: LeaseKey) { inbox.yield(.resume(key)) }
+    nonisolated func discard(_ key: LeaseKey, keepsBytes: Bool) { inbox.yield(.discard(key, keepsBytes: keepsBytes)) }
+
+    /// Ends the downloader; what was received is kept.
+    func shutDown() async {
+        partialsKeeper?.cancel()
+        watcher?.cancel()
+        inbox.finish()
+        await lane?.value
+        await removeUnwanted()
+        await downloader.shutDown()
+    }
+
+    // MARK: Carrying out
+
+    private func carryOut() async {
+        for await command in commands {
+            switch command {
+            case .keepOnly(let leases): await keepOnlyNow(leases)
+            case .begin(let leases): await beginNow(leases)
+            case .suspend(let key): await suspendNow(key)
+            case .resume(let key): await resumeNow(key)
+            case .discard(let key, let keepsBytes): await discardNow(key, keepsBytes)
+            case .returnWaiting(let hostID): await returnWaiting(hostID)
+            case .removeUnwanted: await removeUnwanted()
+            case .watch: await watch()
+            }
+        }
+    }
+
+    static func key(_ item: Int64) -> String { "item-\(item)" }
+
+    private func request(_ lease: Lease) throws(DownloadError) -> DownloadRequest {
+        guard let url = URL(string: lease.url) else {
+            throw DownloadError(code: .invalidURL, message: "The item's URL is no URL.")
+        }
+        var request = DownloadRequest(url, to: .file(path: "\(stagingFolder)/\(lease.key.item)"))
+        request.key = Self.key(lease.key.item)
+        if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
+        request.size = lease.size
+        request.maxConnections = lease.connections
+        // Only this worker has files there: one of the same name is of an earlier lease.
+        request.onConflict = .overwrite
+        return request
+    }
+
+    private func beginNow(_ leases: [Lease]) async {
+        // What is to be removed of an item must be gone before the item is begun again under the same key.
+        let begun = Set(leases.map(\.key.item))
+        if unwanted.contains(where: { $0.item.map(begun.contains) ?? false }) { await removeUnwanted() }
+        var (wanted, requests): ([Lease], [DownloadRequest]) = ([], [])
+        for lease in leases {
+            do throws(DownloadError) {
+                var request = try request(lease)
+                if await takesPartial(of: lease) { request.adopts = .aria2ControlFile }
+                requests.append(request)
+                wanted.append(lease)
+            } catch { end(lease.key, error.ending(retryAfter: nil)) }
+        }
+        for lease in wanted { pacer.add(lease) }
+        for (lease, result) in zip(wanted, await downloader.add(requests)) {
+            switch result {
+            case .success(let download):
+                items[lease.key.item] = Item(lease: lease, download: download)
+                if kept.contains(download.id) { kept.removeAll { $0 == download.id } }
+                follow(download, lease)
+            case .failure(let error):
+                pacer.release(lease)
+                end(lease.key, error.ending(retryAfter: nil))
+            }
+        }
+    }
+
+    private func follow(_ download: Download, _ lease: Lease) {
+        Task {
+            for await event in download.ending {
+                guard case .ended(let outcome) = event else { continue }
+                await ended(lease, download, outcome)
+            }
+        }
+    }
+
+    private func ended(_ lease: Lease, _ download: Download, _ outcome: DownloadOutcome) async {
+        guard items[lease.key.item]?.lease.key == lease.key else { return }
+        switch outcome {
+        case .completed(let file): await completed(lease, file)
+        case .failed(let error) where error.code == .diskFull:
+            if await doesNotFit(download.snapshot, lease) {
+                endless.insert(lease.key.item)
+                end(lease.key, .failed(error.failure, isRetryable: true, retryAfter: nil))
+            } else {
+                end(lease.key, error.ending(retryAfter: nil))
+            }
+        case .failed(let error): end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
+        // Nothing here cancels the download of an item that is held: whatever has, the item is not to hang.
+        case .cancelled: end(lease.key, .notTried(pausesClaims: false))
+        }
+    }
+
+    /// Whether a full disk is the item's doing: its file is larger than the disk has room for, or has no length and may have no end.
+    /// Such an item fails, and its bytes are removed; others wait for room.
+    private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: Lease) async -> Bool {
+        guard let total = snapshot.totalBytes ?? lease.size else { return true }
+        do throws(DownloadError) {
+            guard let free = try await downloader.files.freeDiskSpace(at: stagingFolder) else { return false }
+            return free >= Self.leastFree && total - snapshot.receivedBytes > free
+        } catch { return false }
+    }
+
+    /// A disk with less free is full, whatever is downloaded.
+    private static let leastFree: Int64 = 64 << 20
+
+    private func completed(_ lease: Lease, _ file: CompletedDownload) async {
+        if let digest = proven(lease, file) { return staged(lease, file, digest) }
+        guard file.bytes <= Self.smallFile else {
+            do throws(DownloadError) {
+                staged(lease, file, try await DownloadRequest.Checksum.of(.sha256, file: file.path).digest)
+            } catch { end(lease.key, error.ending(retryAfter: nil)) }
+            return
+        }
+        unhashed.append((lease, file))
+        guard !isHashing else { return }
+        isHashing = true
+        // What comes meanwhile is the next group: one change of threads for all of them.
+        while !unhashed.isEmpty {
+            let group = unhashed
+            unhashed = []
+            let digests = await BlockingExecutor.system.run {
+                group.map { SmallFileDigest.of($0.file.path, $0.file.bytes) }
+            }
+            for ((lease, file), digest) in zip(group, digests) {
+                switch digest {
+                case .success(let digest): staged(lease, file, digest)
+                case .failure: end(lease.key, .notTried(pausesClaims: true))
+                }
+            }
+        }
+        isHashing = false
+    }
+
+    /// Bytes of files that are hashed in groups.
+    private static let smallFile: Int64 = 256 << 10
+
+    private func staged(_ lease: Lease, _ file: CompletedDownload, _ digest: [UInt8]) {
+        let staged = StagedFile(
+            key: lease.key,
+            stagedPath: file.path,
+            path: lease.path,
+            bytes: file.bytes,
+            sha256: digest,
+            uploadID: lease.uploadID
+        )
+        end(lease.key, .staged(staged))
+    }
+
+    /// The digest of a file that the downloader has compared with it.
+    private func proven(_ lease: Lease, _ file: CompletedDownload) -> [UInt8]? {
+        guard file.proof == .digest, let text = lease.checksum else { return nil }
+        do throws(DownloadError) {
+            let checksum = try DownloadRequest.Checksum(text)
+            return checksum.algorithm == .sha256 ? checksum.digest : nil
+        } catch { return nil }
+    }
+
+    func end(_ key: LeaseKey, _ ending: DownloadEnding) { events.yield(.downloadEnded(key, ending)) }
+
+    // MARK: Leases in doubt
+
+    func suspendNow(_ key: LeaseKey) async {
+        guard var item = items[key.item], item.lease.key == key else { return }
+        item.isSuspended = true
+        items[key.item] = item
+        await attempt { () throws(DownloadError) in try await item.download.pause() }
+    }
+
+    private func resumeNow(_ key: LeaseKey) async {
+        guard var item = items[key.item], item.lease.key == key, item.isSuspended else { return }
+        item.isSuspended = false
+        items[key.item] = item
+        await attempt { () throws(DownloadError) in try await item.download.resume() }
+    }
+
+    /// Items of a blocked host that wait for their first bytes go back to the queue, which gives them to nobody while the host is
+    /// blocked.
+    private func returnWaiting(_ hostID: Int32) async {
+        for item in items.values where item.lease.hostID == hostID && !item.isSuspended {
+            let snapshot = item.download.snapshot
+            guard snapshot.state != .transferring, snapshot.state != .verifying, snapshot.state != .completed else {
+                continue
+            }
+            await suspendNow(item.lease.key)
+            end(item.lease.key, .notTried(pausesClaims: false))
+        }
+    }
+
+    // MARK: Items that are over
+
+    private func discardNow(_ key: LeaseKey, _ keepsBytes: Bool) async {
+        guard let item = items[key.item], item.lease.key == key else { return }
+        items[key.item] = nil
+        pacer.release(item.lease)
+        if let partials, item.lease.checksum != nil, !keepsBytes {
+            let takesOthers = key.epoch > 1
+            await BlockingExecutor.system.run {
+                partials.forget(key.item)
+                if takesOthers { partials.removeOfOthers(key.item) }
+            }
+        }
+        let snapshot = item.download.snapshot
+        let isEndless = endless.remove(key.item) != nil
+        if keepsBytes, !isEndless, snapshot.receivedBytes > 0, snapshot.state != .completed {
+            await attempt { () throws(DownloadError) in try await item.download.pause() }
+            kept.append(item.download.id)
+            if kept.count > mostKept { unwanted.append((nil, kept.removeFirst())) }
+        } else {
+            unwanted.append((key.item, item.download.id))
+        }
+        if unwanted.count >= Self.removedTogether { return await removeUnwanted() }
+        guard !removesSoon else { return }
+        removesSoon = true
+        Task {
+            // Ends early only if the task is cancelled, which nothing does.
+            try? await Task.sleep(for: .seconds(1))
+            removesSoon = false
+            inbox.yield(.removeUnwanted)
+        }
+    }
+
+    private static let removedTogether = 256
+    /// Seconds after which the partial file of an item that did not come back is removed at the next start.
+    private static let longestKept: Double = 86_400
+
+    private func removeUnwanted() async {
+        let ids = unwanted.map(\.id)
+        unwanted = []
+        guard !ids.isEmpty else { return }
+        await attempt { () throws(DownloadError) in _ = try await downloader.remove(.ids(ids), deletingFiles: true) }
+    }
+
+    /// At the start: what earlier processes left. Partial files are kept, finished ones of other items are published already or
+    /// are another worker's now.
+    private func keepOnlyNow(_ leases: [Lease]) async {
+        let held = Set(leases.map { Self.key($0.key.item) })
+        await attempt { () throws(DownloadError) in
+            for snapshot in try await downloader.list() {
+                guard let key = snapshot.key, !held.contains(key),
+                    items.values.allSatisfy({ $0.download.id != snapshot.id })
+                else { continue }
+                let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
+                if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld {
+                    unwanted.append((nil, snapshot.id))
+                } else if !kept.contains(snapshot.id) {
+                    kept.append(snapshot.id)
+                }
+            }
+        }
+        while kept.count > mostKept { unwanted.append((nil, kept.removeFirst())) }
+        await removeUnwanted()
+    }
+
+    private func attempt(_ step: () async throws(DownloadError) -> Void) async {
+        do throws(DownloadError) { try await step() } catch {
+            // The file or its row stays, and is tried again at the next start.
+            logger.debug("fleet: \(error)")
+        }
+    }
+}

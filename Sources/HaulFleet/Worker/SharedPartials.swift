@@ -1,0 +1,160 @@
+internal import Foundation
+internal import HaulKit
+
+/// Partial files in the staging folders of all workers that share a destination.
+///
+/// A worker keeps beside each large partial file what of it is on disk. The next worker of the item copies these ranges and goes on
+/// from there: a copy, because the first worker may be frozen and write on when it is thawed. Only for items of which the list has a
+/// digest, which proves the result: which version of the file the bytes are of is not known otherwise.
+struct SharedPartials: Sendable {
+    /// This worker's staging folder; those of others are beside it.
+    let stagingFolder: String
+
+    /// Partial files that are smaller are fetched again.
+    static let leastBytes: Int64 = 8 << 20
+    private static let mostRanges = 100_000
+
+    /// What is on disk of a partial file.
+    struct Ranges: Codable, Equatable, Sendable {
+        var total: Int64
+        /// First and end of each, in order.
+        var ranges: [[Int64]]
+
+        var isValid: Bool {
+            var end: Int64 = -1
+            for range in ranges {
+                guard range.count == 2, range[0] > end, range[1] > range[0], range[1] <= total else { return false }
+                end = range[1]
+            }
+            return ranges.count <= mostRanges
+        }
+
+        var bytes: Int64 { ranges.reduce(0) { $0 + $1[1] - $1[0] } }
+    }
+
+    private func partial(_ item: Int64, _ folder: String) -> String { "\(folder)/\(item).haulpart" }
+    private func rangesFile(_ item: Int64, _ folder: String) -> String { "\(folder)/\(item).ranges" }
+
+    // MARK: What this worker has
+
+    /// Keeps what a partial file has, once that is on disk.
+    func keep(_ item: Int64, _ ranges: [Range<Int64>], total: Int64) throws(FleetError) {
+        let known = Ranges(total: total, ranges: ranges.map { [$0.lowerBound, $0.upperBound] })
+        let descriptor = open(partial(item, stagingFolder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // Complete, or given up, since the ranges were looked at.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fdatasync(descriptor) == 0 else { throw Self.error("sync", partial(item, stagingFolder)) }
+        let path = rangesFile(item, stagingFolder)
+        do { try JSONEncoder().encode(known).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+            throw FleetError(.disk, "\(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    func forget(_ item: Int64) { unlink(rangesFile(item, stagingFolder)) }
+
+    // MARK: What others have
+
+    /// Copies the largest partial file of an item that another worker has left, as an unfinished file that the downloader adopts.
+    ///
+    /// - Returns: whether there is one.
+    func take(_ item: Int64) throws(FleetError) -> Bool {
+        guard let (folder, ranges) = best(item) else { return false }
+        let source = open(partial(item, folder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard source >= 0 else { return false }
+        defer { close(source) }
+        let path = "\(stagingFolder)/\(item)"
+        let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        // The name is taken: this worker has a file of the item itself.
+        guard target >= 0 else { return false }
+        defer { close(target) }
+        do throws(FleetError) {
+            for range in ranges.ranges { try Self.copy(source, target, range[0]..<range[1], path) }
+            let control = Data(Self.controlFile(ranges))
+            do { try control.write(to: URL(fileURLWithPath: path + ".aria2"), options: .atomic) } catch {
+                throw FleetError(.disk, "\(path).aria2 cannot be written: \(error.localizedDescription)")
+            }
+        } catch {
+            unlink(path)
+            throw error
+        }
+        return true
+    }
+
+    /// Removes what other workers have of an item that is published.
+    func removeOfOthers(_ item: Int64) {
+        for folder in others() where access(rangesFile(item, folder), F_OK) == 0 {
+            unlink(partial(item, folder))
+            unlink(rangesFile(item, folder))
+        }
+    }
+
+    private func others() -> [String] {
+        let parent = (stagingFolder as NSString).deletingLastPathComponent
+        let own = (stagingFolder as NSString).lastPathComponent
+        // Unreadable: then nothing can be seen of other workers.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        return names.filter { $0 != own }.map { parent + "/" + $0 }
+    }
+
+    private func best(_ item: Int64) -> (folder: String, ranges: Ranges)? {
+        others().compactMap { folder -> (String, Ranges)? in
+            guard let data = FileManager.default.contents(atPath: rangesFile(item, folder)),
+                // What cannot be read is as if it were not there.
+                let ranges = try? JSONDecoder().decode(Ranges.self, from: data), ranges.isValid,
+                ranges.bytes >= Self.leastBytes
+            else { return nil }
+            return (folder, ranges)
+        }.max { $0.1.bytes < $1.1.bytes }
+    }
+
+    // MARK: Bytes
+
+    private static func copy(_ source: Int32, _ target: Int32, _ range: Range<Int64>, _ path: String) throws(FleetError)
+    {
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let wanted = Int(min(Int64(buffer.count), range.upperBound - position))
+            let count = pread(source, &buffer, wanted, off_t(position))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw error("read the partial file for", path) }
+            var written = 0
+            while written < count {
+                let part = buffer[written..<count].withUnsafeBytes {
+                    pwrite(target, $0.baseAddress, $0.count, off_t(position) + off_t(written))
+                }
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else { throw error("write", path) }
+                written += part
+            }
+            position += Int64(count)
+        }
+    }
+
+    private static func error(_ what: String, _ path: String) -> FleetError {
+        FleetError(.disk, "It was not possible to \(what) \(path): \(String(cString: strerror(errno))).")
+    }
+
+    /// The ranges as a control file of aria2: version, no info hash, length of a piece, lengths, a bit for each whole piece.
+    static func controlFile(_ ranges: Ranges) -> [UInt8] {
+        var piece: Int64 = 64 << 10
+        while ranges.total / piece > 1 << 20 { piece *= 2 }
+        let count = Int((ranges.total + piece - 1) / piece)
+        var bits = [UInt8](repeating: 0, count: (count + 7) / 8)
+        for range in ranges.ranges {
+            let first = (range[0] + piece - 1) / piece
+            let end = range[1] == ranges.total ? Int64(count) : range[1] / piece
+            for index in stride(from: Int(first), to: Int(end), by: 1) { bits[index / 8] |= 0x80 >> UInt8(index % 8) }
+        }
+        var bytes: [UInt8] = [0, 1] + [0, 0, 0, 0] + [0, 0, 0, 0]
+        func append(_ value: some FixedWidthInteger) {
+            withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        append(UInt32(truncatingIfNeeded: piece))
+        append(UInt64(bitPattern: ranges.total))
+        append(UInt64(0))
+        append(UInt32(truncatingIfNeeded: bits.count))
+        return bytes + bits + [0, 0, 0, 0]
+    }
+}

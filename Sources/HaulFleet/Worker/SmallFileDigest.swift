@@ -1,0 +1,31 @@
+internal import Crypto
+internal import Foundation
+internal import HaulKit
+
+/// SHA-256 of a file that is read at once. Blocks.
+enum SmallFileDigest {
+    /// - Parameter bytes: length that the file must have.
+    static func of(_ path: String, _ bytes: Int64) -> Result<[UInt8], FleetError> {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return .failure(error("opened", path)) }
+        defer { close(descriptor) }
+        // One more, so that a file that has grown is noticed.
+        var content = [UInt8](repeating: 0, count: Int(clamping: bytes) + 1)
+        var count = 0
+        while count < content.count {
+            let part = content[count...].withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if part < 0, errno == EINTR { continue }
+            guard part >= 0 else { return .failure(error("read", path)) }
+            if part == 0 { break }
+            count += part
+        }
+        guard count == bytes else {
+            return .failure(FleetError(.disk, "\(path) has another length than when it was complete."))
+        }
+        return .success(Array(SHA256.hash(data: content[..<count])))
+    }
+
+    private static func error(_ what: String, _ path: String) -> FleetError {
+        FleetError(.disk, "\(path) cannot be \(what): \(String(cString: strerror(errno))).")
+    }
+}

@@ -1,0 +1,135 @@
+extension WorkerMachine {
+    mutating func downloadEnded(_ key: LeaseKey, _ ending: DownloadEnding) {
+        guard let item = items[key], item.stage == .downloading else { return }
+        pace.noteEnd(at: now)
+        switch ending {
+        case .staged(let file):
+            claims.untriedInRow = 0
+            if destination.failures < Self.destinationFailureLimit { endPause() }
+            items[key]?.stage = .staged(file)
+            if lease.isInDoubt { prepareQueue.append(key) } else { prepare(key, file) }
+        case .failed(let failure, let isRetryable, let retryAfter):
+            claims.untriedInRow = 0
+            let delay = retryDelay(item.lease.attempt, retryAfter)
+            finish(key, isRetryable ? .retry(failure, delay: delay) : .failed(failure))
+        case .notTried(let pausesClaims):
+            claims.untriedInRow = min(claims.untriedInRow + 1, 16)
+            finish(key, .returned)
+            if pausesClaims {
+                pauseClaims()
+            } else {
+                // The queue learns of a blocked host; should it not, items must not go back and forth at full speed.
+                claim.notBefore = max(claim.notBefore, now + callDelay(claims.untriedInRow, limit: .seconds(5)))
+            }
+        }
+    }
+
+    /// What the server asked for, or full jitter up to a bound that doubles with each attempt, whichever is longer.
+    mutating func retryDelay(_ attempt: Int, _ retryAfter: Duration?) -> Duration {
+        let bound = min(settings.retryDelayLimit, .seconds(1 << min(max(attempt, 0), 20)))
+        let asked = (retryAfter ?? .zero).clamped(.zero, settings.retryAfterLimit)
+        return max(asked, jittered(.zero...bound))
+    }
+
+    private mutating func prepare(_ key: LeaseKey, _ file: StagedFile) {
+        items[key]?.stage = .preparing(file)
+        inDestination.insert(key)
+        actions.append(.prepare(file))
+    }
+
+    /// When preparations that wait may begin; nil: there are none, or the lease is in doubt.
+    var nextPreparation: Duration? {
+        lease.isInDoubt || prepareQueue.isEmpty ? nil : destination.prepareNotBefore
+    }
+
+    mutating func prepareWaiting() {
+        guard let time = nextPreparation, now >= time else { return }
+        let keys = prepareQueue
+        prepareQueue = []
+        for key in keys {
+            if case .staged(let file) = items[key]?.stage { prepare(key, file) }
+        }
+    }
+
+    mutating func prepared(_ key: LeaseKey, _ result: Result<PreparedFile, FleetError>) {
+        guard case .preparing(let file) = items[key]?.stage else {
+            if !isPublishing(key) { _ = destinationAnswered(key) }
+            return
+        }
+        guard destinationAnswered(key) else { return }
+        switch result {
+        case .success(let prepared):
+            destination.cutShortInRow = 0
+            items[key]?.stage = .prepared(prepared)
+            gateQueue.append(key)
+        case .failure(let error):
+            switch error.code {
+            case .cancelled, .databaseUnreachable, .workerUnknown:
+                // Suspended, or the upload could not be recorded: nothing that the destination is to blame for.
+                items[key]?.stage = .staged(file)
+                prepareQueue.append(key)
+                destination.cutShortInRow = min(destination.cutShortInRow + 1, 16)
+                destination.prepareNotBefore = now + callDelay(destination.cutShortInRow)
+                if error.code == .workerUnknown { forgetWorker() }
+            default: destinationFailed(key, error)
+            }
+        }
+    }
+
+    private func isPublishing(_ key: LeaseKey) -> Bool {
+        if case .publishing = items[key]?.stage { true } else { false }
+    }
+
+    /// A file that the destination did not take.
+    ///
+    /// An unreachable or full destination must not cost a million items their attempts: after a few failures in a row items are
+    /// returned, and claims pause. One item for each pause counts the attempt, so that a file that is the cause itself comes to an
+    /// end.
+    mutating func destinationFailed(_ key: LeaseKey, _ error: FleetError) {
+        guard let item = items[key] else { return }
+        let failure = Failure("destination", error.message)
+        switch error.code {
+        case .destinationUnreachable, .destinationRefused, .disk:
+            destination.failures += 1
+            let isWhole = destination.failures >= Self.destinationFailureLimit
+            if isWhole, !pauseClaims() {
+                finish(key, .returned)
+            } else {
+                finish(key, .retry(failure, delay: retryDelay(item.lease.attempt, nil)))
+            }
+        case .invalidInput: finish(key, .failed(failure))
+        // The queue did not answer, or the lease had ended: nothing is wrong with the file or the destination.
+        case .databaseUnreachable, .databaseRefused, .statementFailed, .workerUnknown, .cancelled:
+            finish(key, .returned)
+        }
+    }
+
+    /// Failures in a row after which the destination, not a file, is taken for the cause.
+    static let destinationFailureLimit = 3
+
+    /// The longest that the current pause may be.
+    var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(destination.pauses + 2, 9))) }
+
+    /// No claim for 2 s to 5 min, longer with each pause in which nothing succeeds.
+    ///
+    /// - Returns: whether a pause begins; false while one lasts: what was under way when it began is no further reason.
+    @discardableResult
+    private mutating func pauseClaims() -> Bool {
+        if let until = destination.pausedUntil, until > now { return false }
+        destination.pauses += 1
+        destination.pausedUntil = now + jittered((pauseBound / 2)...pauseBound)
+        destination.probeNotBefore = now
+        return true
+    }
+
+    mutating func destinationWorked() {
+        destination.failures = 0
+        endPause()
+    }
+
+    private mutating func endPause() {
+        destination.pausedUntil = nil
+        destination.pauses = 0
+        destination.probeNotBefore = now
+    }
+}

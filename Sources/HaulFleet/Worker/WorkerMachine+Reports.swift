@@ -1,0 +1,65 @@
+extension WorkerMachine {
+    /// The worker has nothing more to do for an item but to say how it ended.
+    mutating func finish(_ key: LeaseKey, _ outcome: Report.Outcome) {
+        guard let stage = items[key]?.stage, stage != .reporting else { return }
+        items[key]?.stage = .reporting
+        reportQueue.append(Report(key, outcome))
+    }
+
+    /// When the next report is due; nil: nothing waits for one, or one is under way.
+    var nextReport: Duration? {
+        report.isInFlight ? nil : nextBatch(report, waiting: reportQueue.count)
+    }
+
+    mutating func sendReports() {
+        guard let time = nextReport, now >= time else { return }
+        reportsSent = Array(reportQueue.prefix(min(settings.publishBatch, reportLimit)))
+        reportQueue.removeFirst(reportsSent.count)
+        report.begin(at: now)
+        actions.append(.call(.report(reportsSent)))
+    }
+
+    /// Accepted or fenced: either way the item is not the worker's any more.
+    mutating func reported(_ reports: [Report], accepted: Set<LeaseKey>) {
+        guard report.isInFlight, reports == reportsSent else { return }
+        report.succeed()
+        answeredAt = now
+        reportsSent = []
+        reportLimit = min(reportLimit * 2, settings.publishBatch)
+        for report in reports where items[report.key]?.stage == .reporting {
+            items[report.key] = nil
+            discard(report.key)
+            claims.hasEndedItem = true
+        }
+    }
+
+    mutating func reportFailed(_ reports: [Report], _ error: FleetError) {
+        report.fail(error)
+        reportsSent = []
+        guard phase == .working else { return }
+        report.notBefore = now + callDelay(report.failures)
+        var again = reports.filter { items[$0.key] != nil }
+        if error.code == .statementFailed || error.code == .invalidInput {
+            guard let bisected = bisect(again, error) else { return fail(error) }
+            again = bisected
+        } else if isRefusal(error), report.failures >= Self.refusalLimit {
+            return fail(error)
+        }
+        reportQueue = again + reportQueue
+    }
+
+    /// A result that the database refuses must not keep the others from it: it is looked for in ever smaller batches, and its place
+    /// is taken by one that says so.
+    ///
+    /// - Returns: nil if that one is refused too.
+    private mutating func bisect(_ reports: [Report], _ error: FleetError) -> [Report]? {
+        guard reports.count == 1, let only = reports.first else {
+            reportLimit = max(1, reports.count / 2)
+            return reports
+        }
+        let state = error.sqlState.map { " (SQLSTATE \($0))" } ?? ""
+        let failure = Failure("report", "The database refused the result of this item\(state).")
+        if case .failed(let refused) = only.outcome, refused == failure { return nil }
+        return [Report(only.key, .failed(failure))]
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import HaulFleet
+
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Give out nothing new; what runs is finished."
+    )
+
+    @OptionGroup var queue: QueueOptions
+
+    func run() async throws {
+        try await queue.administer { try await $0.pause() }
+        Output.line("Paused: workers finish what they hold. `haul-fleet resume` continues.")
+    }
+}
+
+struct DrainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drain",
+        abstract: "Give out nothing new; workers finish what they hold, and end."
+    )
+
+    @OptionGroup var queue: QueueOptions
+
+    func run() async throws {
+        try await queue.administer { try await $0.drain() }
+        Output.line("Draining: workers finish what they hold, and end. `haul-fleet resume` lets new ones work.")
+    }
+}
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Give out items again, after pause or drain."
+    )
+
+    @OptionGroup var queue: QueueOptions
+
+    func run() async throws {
+        try await queue.administer { try await $0.resume() }
+        Output.line("Resumed.")
+    }
+}
+
+struct HostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host",
+        abstract: "Limit the requests and connections of all workers to a host."
+    )
+
+    @OptionGroup var queue: QueueOptions
+
+    @Argument(help: "The host, with its port where that is not the scheme's default.")
+    var name: String
+
+    @Option(help: "Least time between requests, in milliseconds; 0 for none.")
+    var gap: Int32?
+
+    @Option(help: "Largest number of connections; 0 for no limit.")
+    var connections: Int32?
+
+    func validate() throws {
+        guard gap != nil || connections != nil else { throw ValidationError("Name --gap, --connections or both.") }
+        guard (gap ?? 0) >= 0, (connections ?? 0) >= 0 else { throw ValidationError("Limits are at least 0.") }
+    }
+
+    func run() async throws {
+        try await queue.administer { queue in
+            try await queue.setLimits(host: name, gap: gap.map { .milliseconds($0) }, maxConnections: connections)
+        }
+        Output.line("Claims keep to it from now on; what workers hold already is finished as it is.")
+    }
+}
+
+extension QueueOptions {
+    fileprivate func administer(_ body: (QueueAdministration) async throws -> Void) async throws {
+        let fleet = try fleet()
+        try await fleet.withConnection { connection in
+            try await body(QueueAdministration(connection, fleet.queue))
+        }
+    }
+}

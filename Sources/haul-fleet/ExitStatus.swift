@@ -1,0 +1,24 @@
+import ArgumentParser
+import HaulFleet
+
+/// Exit statuses, with the numbers that `haul` has for the same.
+enum ExitStatus: Int32 {
+    case otherFailure = 1
+    case unreachable = 3
+    case disk = 4
+    case usage = 64
+    case interrupted = 130
+
+    init(_ error: FleetError) {
+        self =
+            switch error.code {
+            case .databaseUnreachable, .destinationUnreachable: .unreachable
+            case .disk: .disk
+            case .invalidInput: .usage
+            case .cancelled: .interrupted
+            case .databaseRefused, .statementFailed, .workerUnknown, .destinationRefused: .otherFailure
+            }
+    }
+
+    var code: ExitCode { ExitCode(rawValue) }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import HaulFleet
+import HaulKit
+
+@main
+struct HaulFleetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "haul-fleet",
+        abstract: "Many machines download from one queue on PostgreSQL.",
+        discussion: """
+            The database is --database, or HAUL_FLEET_DATABASE, or what libpq's variables say (PGHOST, PGSERVICE, …).
+            Exit status: 0 done · 1 other failure · 3 the database or the destination cannot be reached · 4 disk · 64 usage · 130 \
+            interrupted.
+            """,
+        version: Downloader.version,
+        subcommands: [
+            InitCommand.self, AddCommand.self, WorkCommand.self, StatusCommand.self, ListCommand.self,
+            RetryCommand.self,
+            PauseCommand.self, ResumeCommand.self, DrainCommand.self, HostCommand.self, ExportCommand.self,
+        ]
+    )
+
+    static func main() async {
+
+        Signals.ignoreThoseOfWrites()
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as FleetError {
+            Output.error(error.message)
+            exit(withError: ExitStatus(error).code)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

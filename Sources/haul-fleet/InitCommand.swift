@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import HaulFleet
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a queue, bring one up to date, or change its settings.",
+        discussion: "What is not named stays as it is."
+    )
+
+    @OptionGroup var queue: QueueOptions
+
+    @Option(help: "Where files go: a folder, which is made, or s3://BUCKET/PREFIX.")
+    var to: String?
+
+    @OptionGroup(title: "S3") var s3: S3Options
+
+    @Option(help: "Seconds that leases hold after a worker was last heard of. Default: 60.")
+    var leaseTime: Int32?
+
+    @Option(help: "Attempts of an item. Default: 5.")
+    var maxAttempts: Int16?
+
+    @Option(help: "Workers that may end while they have an item. Default: 3.")
+    var maxLostWorkers: Int16?
+
+    @Option(help: "Of hosts that are added later: least time between requests, in milliseconds.")
+    var hostGap: Int32?
+
+    @Option(
+        help: "Of hosts that are added later: largest number of connections of all workers together; 0 for no limit."
+    )
+    var hostConnections: Int32?
+
+    @Option(help: "Let this role of the database work.")
+    var workerRole: [String] = []
+
+    @Option(help: "Let this role add items.")
+    var loaderRole: [String] = []
+
+    @Option(help: "Let this role read status, lists and results.")
+    var readerRole: [String] = []
+
+    func validate() throws {
+        if let leaseTime, !(2...86_400).contains(leaseTime) {
+            throw ValidationError("--lease-time is a number of seconds from 2 to 86400.")
+        }
+        if let maxAttempts, maxAttempts < 1 { throw ValidationError("--max-attempts is at least 1.") }
+        if let maxLostWorkers, maxLostWorkers < 1 { throw ValidationError("--max-lost-workers is at least 1.") }
+        if let hostGap, hostGap < 0 { throw ValidationError("--host-gap is at least 0.") }
+        if let hostConnections, hostConnections < 0 { throw ValidationError("--host-connections is at least 0.") }
+    }
+
+    func run() async throws {
+        let fleet = try queue.fleet()
+        let files = FileManager.default
+        let destination = try to.map { text throws(FleetError) in
+            try DestinationText.make(text, s3.overrides, currentFolder: files.currentDirectoryPath)
+        }
+        if let destination, destination.hasPrefix("/") {
+            do { try files.createDirectory(atPath: destination, withIntermediateDirectories: true) } catch {
+                throw FleetError(.disk, "The folder \(destination) cannot be made: \(error.localizedDescription)")
+            }
+        }
+        try await fleet.withConnection { connection in
+            let schema = SchemaInstaller(connection, fleet.queue)
+            let isNew = try await schema.install()
+            let administration = QueueAdministration(connection, fleet.queue)
+            var settings = try await administration.settings()
+            if let destination { settings.destination = destination }
+            if let leaseTime { settings.leaseSeconds = leaseTime }
+            if let maxAttempts { settings.maxAttempts = maxAttempts }
+            if let maxLostWorkers { settings.maxLostWorkers = maxLostWorkers }
+            if let hostGap { settings.defaultGapMilliseconds = hostGap }
+            if let hostConnections { settings.defaultMaxConnections = hostConnections == 0 ? nil : hostConnections }
+            try await administration.update(settings)
+            for role in workerRole { try await schema.grant(.worker, to: role) }
+            for role in loaderRole { try await schema.grant(.loader, to: role) }
+            for role in readerRole { try await schema.grant(.reader, to: role) }
+            Output.line(
+                "The queue \(fleet.queue) is \(isNew ? "made" : "up to date"): \(settings.destination ?? "no destination yet")."
+            )
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HaulFleet
+import HaulKit
+
+/// What a worker has done: a line that is kept up to date on a terminal, elsewhere a line a minute.
+struct ProgressDisplay {
+    private let worker: FleetWorker
+
+    init(_ worker: FleetWorker) { self.worker = worker }
+
+    /// Until the task is cancelled.
+    func run() async {
+        var last = WorkerProgress()
+        let interval: Duration = Output.isTerminal ? .seconds(1) : .seconds(60)
+        while true {
+            do { try await Task.sleep(for: interval) } catch { break }
+            let progress = worker.progress
+            if Output.isTerminal {
+                Output.progress(Self.line(progress))
+            } else if progress != last {
+                Output.note(Self.line(progress))
+            }
+            last = progress
+        }
+        if Output.isTerminal { Output.progress("") }
+    }
+
+    static func line(_ progress: WorkerProgress) -> String {
+        var parts = ["\(progress.completed) completed (\(QuantityText.bytes(progress.bytes)))"]
+        if progress.failed > 0 { parts.append("\(progress.failed) failed") }
+        if progress.retried > 0 { parts.append("\(progress.retried) to be tried again") }
+        if progress.held > 0 { parts.append("\(progress.held) held") }
+        return parts.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,69 @@
+@testable import HaulFleet
+
+/// Something that happens in a history.
+enum HistoryEvent {
+    /// A request arrives at the database.
+    case request(RemoteRequest)
+    /// Something happens in a process, if it is still the one that waits for it.
+    case process(Int, incarnation: Int, ProcessEvent)
+    case fault(Fault)
+    case restart(Int, isSameFolder: Bool)
+    case thaw(Int)
+    /// Faults end; from here on everything must come to an end.
+    case heal
+}
+
+enum ProcessEvent {
+    case timer(generation: Int)
+    case event(WorkerEvent)
+    case replied(RemoteRequest, RemoteReply)
+    case transferEnds(LeaseKey, token: Int)
+    case preparationEnds(LeaseKey, token: Int, upload: String?)
+    case publish([PreparedFile], by: WorkerID?)
+}
+
+struct RemoteRequest {
+    enum Call {
+        case worker(WorkerCall)
+        case recordUpload(LeaseKey, String, token: Int)
+        case block(host: Int, Duration)
+        case orphanUploads
+        case forget([OrphanUpload])
+    }
+
+    var process: Int
+    var incarnation: Int
+    var worker: WorkerID?
+    var claimNumber: Int
+    var sentAt: Duration
+    var sentTrueAt: Int64
+    var call: Call
+    /// Time from the effect to the arrival of the answer; nil: the caller has given up by then.
+    var replyDelay: Int64?
+}
+
+enum RemoteReply {
+    case event(WorkerEvent)
+    case recorded(Bool)
+    case orphans([OrphanUpload])
+    case done
+    case failed(FleetError)
+}
+
+enum Fault {
+    case kill(Int)
+    case freeze(Int, Int64)
+    case stop(Int)
+    case databaseOutage(Int64)
+    /// The standby that takes over lacks the commits since the snapshot.
+    case snapshot
+    case failover(Int64)
+    case destinationOutage(Int64)
+    case destinationBack
+    case databaseBack
+    case network(loss: Double)
+    case pause(Bool)
+    case drain(Bool)
+    case sourceChange(Int)
+    case block(Int, Duration)
+}

@@ -1,0 +1,134 @@
+@testable import HaulFleet
+
+extension SimulatedQueue {
+    /// - Parameter number: of this claim among those of the worker. The same again gives what is still held of what it gave, and
+    ///   nothing new: a request that arrives late must not lease what no caller hears of. One that comes after its successor gives
+    ///   nothing.
+    mutating func claim(_ worker: WorkerID, number: Int, limit: Int, at now: Int64) throws(FleetError) -> Claim {
+        try checkAlive(worker)
+        var claim = Claim(leases: held(worker, number, at: now))
+        if claim.leases.isEmpty, number > workers[worker]?.claimNumber ?? 0 {
+            workers[worker]?.claimNumber = number
+            if !isPaused, !isDraining {
+                var left = limit
+                for host in claimOrder(at: now) where left > 0 {
+                    left -= take(host, worker, number, limit: left, at: now)
+                }
+                claim.leases = held(worker, number, at: now)
+            }
+        }
+        guard claim.leases.isEmpty else { return claim }
+        claim.isPaused = isPaused || isDraining
+        claim.isDrained = isDrained
+        if !claim.isPaused, !claim.isDrained { claim.nextDue = nextDue(at: now) }
+        return claim
+    }
+
+    /// What a claim of a worker holds; every claim where `number` is nil.
+    func held(_ worker: WorkerID, _ number: Int?, at now: Int64) -> [Lease] {
+        var leases: [(start: Int64, lease: Lease)] = []
+        for index in lease.indices {
+            guard let row = lease[index], row.worker == worker, number == nil || row.claimNumber == number else {
+                continue
+            }
+            let host = hosts[itemHosts[index]]
+            let answer = Lease(
+                key: LeaseKey(item: Int64(index + 1), epoch: row.row.epoch),
+                url: "http://host/\(index + 1)",
+                path: "\(index + 1)",
+                hostID: Int32(itemHosts[index]),
+                attempt: row.row.attempt,
+                connections: row.connections,
+                gap: .nanoseconds(host.gap),
+                startsAfter: .nanoseconds(max(0, (row.startsAt ?? now) - now)),
+                uploadID: row.row.uploadID
+            )
+            leases.append((row.startsAt ?? .min, answer))
+        }
+        return leases.sorted { ($0.start, $0.lease.key) < ($1.start, $1.lease.key) }.map(\.lease)
+    }
+
+    private func isLimited(_ host: Host) -> Bool { host.gap > 0 || host.maxConnections != nil }
+    private func hasReady(_ host: Int) -> Bool { ready.indices.contains { ready[$0] != nil && itemHosts[$0] == host } }
+
+    /// Hosts with a limit by when they may be asked, then the others.
+    private func claimOrder(at now: Int64) -> [Int] {
+        let limited = hosts.indices.filter {
+            isLimited(hosts[$0]) && hosts[$0].nextAt <= now && hosts[$0].blockedUntil <= now && hasReady($0)
+        }
+        let free = hosts.indices.filter { !isLimited(hosts[$0]) && hosts[$0].blockedUntil <= now && hasReady($0) }
+        return limited.sorted { (hosts[$0].nextAt, $0) < (hosts[$1].nextAt, $1) } + free
+    }
+
+    private mutating func take(
+        _ host: Int,
+        _ worker: WorkerID,
+        _ number: Int,
+        limit: Int,
+        at now: Int64
+    ) -> Int {
+        let terms = hosts[host]
+        var limit = limit
+        var room = terms.maxConnections.map { $0 - connections(host) }
+        if let room {
+            guard room > 0 else { return 0 }
+            limit = min(limit, room)
+        }
+        let start = max(terms.nextAt, now)
+        if terms.gap > 0 { limit = min(limit, max(1, Int(2_000_000_000 / terms.gap))) }
+        let waiting = ready.indices.filter { ready[$0] != nil && itemHosts[$0] == host }
+        // Where more wait than are taken, each gets one connection.
+        if waiting.count > limit, room != nil { room = limit }
+        let taken = waiting.prefix(limit)
+        for (place, index) in taken.enumerated() {
+            guard var row = ready[index] else { continue }
+            ready[index] = nil
+            row.epoch += 1
+            row.attempt += 1
+            row.returnedBy = nil
+            let share = room.map { $0 / taken.count + (place < $0 % taken.count ? 1 : 0) }
+            lease[index] = LeaseRow(
+                row: row,
+                worker: worker,
+                claimNumber: number,
+                connections: share,
+                startsAt: terms.gap > 0 ? start + Int64(place) * terms.gap : nil
+            )
+        }
+        if terms.gap > 0, !taken.isEmpty { hosts[host].nextAt = start + Int64(taken.count) * terms.gap }
+        return taken.count
+    }
+
+    func connections(_ host: Int) -> Int {
+        lease.indices.reduce(0) { sum, index in
+            itemHosts[index] == host ? sum + (lease[index].map { $0.connections ?? 1 } ?? 0) : sum
+        }
+    }
+
+    private func nextDue(at now: Int64) -> Duration? {
+        var times = later.compactMap { $0?.dueAt }
+        for host in hosts.indices where hasReady(host) {
+            let time = isLimited(hosts[host]) ? hosts[host].nextAt : hosts[host].blockedUntil
+            if time > now { times.append(time) }
+        }
+        if fedTo < itemCount { times.append(now) }
+        return times.min().map { .nanoseconds(max(100_000_000, $0 - now)) }
+    }
+
+    mutating func block(_ host: Int, _ duration: Duration, at now: Int64) {
+        let until = now + duration.nanoseconds
+        guard hosts[host].blockedUntil < until else { return }
+        hosts[host].blockedUntil = until
+        hosts[host].nextAt = max(hosts[host].nextAt, until)
+    }
+
+    mutating func reserve(_ host: Int, _ requests: Int, at now: Int64) -> RequestSlice {
+        var first = max(hosts[host].blockedUntil, now)
+        let gap = hosts[host].gap
+        if gap > 0 {
+            first = max(first, hosts[host].nextAt)
+            hosts[host].nextAt = first + Int64(max(1, requests)) * gap
+        }
+        return RequestSlice(startsAfter: .nanoseconds(first - now), gap: .nanoseconds(gap))
+    }
+}

@@ -1,0 +1,137 @@
+@testable import HaulFleet
+
+extension SimulatedQueue {
+    mutating func register(predecessor: WorkerID?, at now: Int64) -> Registration {
+        sequence += 1
+        let worker = sequence
+        workers[worker] = Worker(
+            beatAt: now,
+            leaseTime: rules.leaseTime.nanoseconds,
+            predecessor: predecessor,
+            timeline: timeline
+        )
+        if let predecessor { takeOver(line(of: predecessor, except: worker), predecessor, worker) }
+        return Registration(worker: worker, leaseTime: rules.leaseTime, leases: held(worker, nil, at: now))
+    }
+
+    private mutating func takeOver(_ former: Set<WorkerID>, _ predecessor: WorkerID, _ worker: WorkerID) {
+        for index in lease.indices {
+            guard var row = lease[index], former.contains(row.worker) else { continue }
+            // One that never beat is an answer that was lost; its leases were not lost by it.
+            let isLost = row.worker == predecessor || workers[row.worker]?.hasBeaten == true
+            guard !isLost || !endIfLost(index, row) else { continue }
+            if isLost { row.row.losses += 1 }
+            row.row.epoch += 1
+            (row.worker, row.claimNumber, row.isPublishing, row.startsAt) = (worker, 0, false, nil)
+            lease[index] = row
+        }
+        for id in former where workers[id]?.state == .live { workers[id]?.state = .dead }
+    }
+
+    /// The worker and those that took its place without hearing of it: a registration is repeated when its answer was lost.
+    private func line(of worker: WorkerID, except: WorkerID) -> Set<WorkerID> {
+        var line: Set<WorkerID> = workers[worker] == nil ? [] : [worker]
+        var hasGrown = !line.isEmpty
+        while hasGrown {
+            hasGrown = false
+            for (id, row) in workers where id != except && !line.contains(id) {
+                guard let predecessor = row.predecessor, line.contains(predecessor) else { continue }
+                line.insert(id)
+                hasGrown = true
+            }
+        }
+        return line
+    }
+
+    mutating func beat(_ worker: WorkerID, at now: Int64) throws(FleetError) -> Beat {
+        try checkAlive(worker)
+        workers[worker]?.beatAt = now
+        workers[worker]?.hasBeaten = true
+        workers[worker]?.leaseTime = rules.leaseTime.nanoseconds
+        var blocked: [Int32: Duration] = [:]
+        for index in lease.indices where lease[index]?.worker == worker {
+            let host = itemHosts[index]
+            if hosts[host].blockedUntil > now { blocked[Int32(host)] = .nanoseconds(hosts[host].blockedUntil - now) }
+        }
+        return Beat(leaseTime: rules.leaseTime, blockedHosts: blocked, isPaused: isPaused, isDraining: isDraining)
+    }
+
+    mutating func leave(_ worker: WorkerID) {
+        guard workers[worker]?.state == .live else { return }
+        workers[worker]?.state = .left
+        for index in lease.indices {
+            guard let row = lease[index], row.worker == worker else { continue }
+            lease[index] = nil
+            ready[index] = returned(row)
+        }
+    }
+
+    /// Due at once, as if it had not been taken.
+    func returned(_ lease: LeaseRow) -> Row {
+        var row = lease.row
+        row.attempt = max(0, row.attempt - 1)
+        row.returnedBy = lease.worker
+        return row
+    }
+
+    mutating func maintain(at now: Int64) -> Maintenance {
+        var result = Maintenance()
+        for id in workers.keys.sorted() {
+            guard let worker = workers[id], worker.state == .live, worker.beatAt < now - worker.leaseTime,
+                startedAt < now - worker.leaseTime
+            else { continue }
+            workers[id]?.state = .dead
+            result.lostWorkers.append(id)
+            result.returnedItems += reap(id, at: now)
+        }
+        for index in later.indices {
+            guard let row = later[index], row.dueAt <= now else { continue }
+            later[index] = nil
+            ready[index] = row.row
+            result.promotedItems += 1
+        }
+        var waiting = ready.count { $0 != nil }
+        while waiting < rules.window, fedTo < itemCount {
+            ready[fedTo] = Row()
+            fedTo += 1
+            waiting += 1
+            result.fedItems += 1
+        }
+        return result
+    }
+
+    private mutating func reap(_ worker: WorkerID, at now: Int64) -> Int {
+        var count = 0
+        for index in lease.indices {
+            guard let leased = lease[index], leased.worker == worker, !endIfLost(index, leased) else { continue }
+            var row = leased.row
+            // The database draws the factor between a half and one.
+            let delay = Duration.seconds(min(900, 1 << row.losses)) * 0.75
+            row.losses += 1
+            row.attempt = max(0, row.attempt - 1)
+            row.returnedBy = nil
+            lease[index] = nil
+            later[index] = LaterRow(row: row, dueAt: now + delay.nanoseconds)
+            count += 1
+        }
+        return count
+    }
+
+    /// An item with which several workers were lost is not tried on more of them.
+    private mutating func endIfLost(_ index: Int, _ row: LeaseRow) -> Bool {
+        guard row.row.losses + 1 >= rules.maxLosses else { return false }
+        orphan(index, row.row)
+        let failure = Failure(
+            "worker_lost",
+            "\(row.row.losses + 1) workers ended without a report while they had this item."
+        )
+        lease[index] = nil
+        done[index] = DoneRow(epoch: row.row.epoch, worker: row.worker, outcome: .failed(failure))
+        return true
+    }
+
+    mutating func orphan(_ index: Int, _ row: Row) {
+        guard let upload = row.uploadID, !orphans.contains(where: { $0.uploadID == upload }) else { return }
+        orphans.append(OrphanUpload(item: Int64(index + 1), path: "\(index + 1)", uploadID: upload))
+    }
+}

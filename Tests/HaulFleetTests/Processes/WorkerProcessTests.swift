@@ -1,0 +1,256 @@
+import Crypto
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulFleet
+
+/// Real workers that are killed, frozen, cut off and doubled. The numbers are those of the list of failures in docs/fleet.md.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct WorkerProcessTests {
+    private let content = TestContent(seed: 5, count: 400_000)
+
+    private func line(_ server: TestServer, _ name: String) -> String {
+        #"{"url": "\#(server.url("/\(name)"))", "path": "\#(name)"}"#
+    }
+
+    /// Sends the first request half of the file and then nothing, and all others everything.
+    private func stallingOnce() async throws -> TestServer {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let half = content.count / 2
+        return try await TestServer.start { request in
+            guard request.requestNumber == 1 else { return resource.reply(to: request) }
+            return TestReply([
+                .head(
+                    status: 200,
+                    reason: "OK",
+                    headers: [("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes")]
+                ),
+                .body(0..<half, of: content), .stall,
+            ])
+        }
+    }
+
+    @Test("1: an item of a killed worker runs again and is done once")
+    func aKilledWorker() async throws {
+        let server = try await stallingOnce()
+        try await FleetRig.run(leaseSeconds: 2) { rig in
+            try await rig.add([line(server, "file.bin")])
+            let first = try rig.startWorker("first", "--connections", "1")
+            try await waitUntil("the origin is asked") { !server.requests.isEmpty }
+            rig.kill(first)
+            let second = try rig.startWorker("second", "--until-drained")
+            #expect(await rig.ending(of: second) == .exited(0))
+            #expect(try rig.holds(content, "file.bin"))
+            #expect(try rig.names() == ["file.bin"])
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch = 2") == 1)
+        }
+        await server.stop()
+    }
+
+    @Test("1: a worker that is killed and started again continues the file")
+    func aKilledWorkerThatIsStartedAgain() async throws {
+        let server = try await stallingOnce()
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "file.bin")])
+            let first = try rig.startWorker("one", "--connections", "1")
+            try await waitUntil("half of the file is on disk") {
+                try partBytes(rig) >= content.count / 2
+            }
+            // The store knows of the bytes a moment after the file has them.
+            try await Task.sleep(for: .seconds(1))
+            rig.kill(first)
+            let second = try rig.startWorker("one", "--until-drained", "--connections", "1")
+            #expect(await rig.ending(of: second) == .exited(0))
+            #expect(try rig.holds(content, "file.bin"))
+            let ranges = server.requests.dropFirst().compactMap { $0.range?.first }
+            #expect(ranges.contains(content.count / 2), "\(server.requests.map { $0["Range"] ?? "-" })")
+        }
+        await server.stop()
+    }
+
+    private func partBytes(_ rig: FleetRig) throws -> Int64 {
+        let staging = rig.destination + "/.haul-fleet"
+        guard let all = FileManager.default.enumerator(atPath: staging) else { return 0 }
+        return all.compactMap { $0 as? String }.reduce(0) { sum, name in
+            var status = stat()
+            guard name.hasSuffix(".haulpart"), stat(staging + "/" + name, &status) == 0 else { return sum }
+            return sum + Int64(status.st_blocks) * 512
+        }
+    }
+
+    @Test("2: a worker that was frozen past its lease changes nothing when it is thawed")
+    func aFrozenWorker() async throws {
+        let server = try await stallingOnce()
+        try await FleetRig.run(leaseSeconds: 2) { rig in
+            try await rig.add([line(server, "file.bin")])
+            let frozen = try rig.startWorker("frozen", "--connections", "1")
+            try await waitUntil("the origin is asked") { !server.requests.isEmpty }
+            rig.signal(frozen, SIGSTOP)
+            let other = try rig.startWorker("other", "--until-drained")
+            #expect(await rig.ending(of: other) == .exited(0))
+            let before = try await rig.number("SELECT epoch FROM done")
+            rig.signal(frozen, SIGCONT)
+            // It finds out that it is dead, and registers as another worker.
+            try await rig.waitUntil(
+                "the thawed worker is another one",
+                "count(*) = 2 FROM worker WHERE label LIKE 'frozen/%'"
+            )
+            #expect(try rig.holds(content, "file.bin"))
+            #expect(try await rig.number("SELECT count(*) FROM done") == 1)
+            #expect(try await rig.number("SELECT epoch FROM done") == before)
+            #expect(try await rig.number("SELECT count(*) FROM lease") == 0)
+        }
+        await server.stop()
+    }
+
+    @Test func theNextWorkerContinuesWhatItCanSeeOfAFileWithADigest() async throws {
+        let large = TestContent(seed: 6, count: 24 << 20)
+        let resource = FileResource(content: large, etag: "\"1\"")
+        let half = large.count / 2
+        let server = try await TestServer.start { request in
+            guard request.requestNumber == 1 else { return resource.reply(to: request) }
+            return TestReply([
+                .head(
+                    status: 200,
+                    reason: "OK",
+                    headers: [("ETag", "\"1\""), ("Content-Length", "\(large.count)"), ("Accept-Ranges", "bytes")]
+                ),
+                .body(0..<half, of: large), .stall,
+            ])
+        }
+        try await FleetRig.run(leaseSeconds: 20) { rig in
+            let digest = SHA256.hash(data: large.bytes(0..<large.count)).map { String(format: "%02x", $0) }.joined()
+            let url = server.url("/file.bin")
+            try await rig.add([#"{"url": "\#(url)", "path": "file.bin", "checksum": "sha-256:\#(digest)"}"#])
+            let first = try rig.startWorker("first", "--connections", "1")
+            try await waitUntil("the first worker has said what it has") {
+                let names = FileManager.default.enumerator(atPath: rig.destination + "/.haul-fleet")
+                return names?.contains { ($0 as? String)?.hasSuffix(".ranges") ?? false } ?? false
+            }
+            rig.kill(first)
+            let second = try rig.startWorker("second", "--until-drained", "--connections", "1")
+            #expect(await rig.ending(of: second) == .exited(0))
+            #expect(try rig.holds(large, "file.bin"))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0 AND epoch = 2") == 1)
+            // The blocks that are compared begin before the half; what is joined begins at a piece's end near it.
+            let starts = server.requests.dropFirst().compactMap { $0.range?.first }
+            #expect(starts.contains { $0 > half - (1 << 20) && $0 <= half }, "\(starts)")
+        }
+        await server.stop()
+    }
+
+    @Test("7: during an outage of the database transfers go on, and results are delivered once")
+    func anOutageOfTheDatabase() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run(ownServer: true) { rig in
+            try await rig.add((0..<20).map { line(server, "file-\($0)") })
+            try await rig.command("pause")
+            let worker = try rig.startWorker("one", "--until-drained")
+            try await rig.waitUntil("the worker is registered", "count(*) = 1 FROM worker WHERE has_beaten")
+            try await rig.command("resume")
+            try await rig.waitUntil("items are leased", "count(*) > 0 FROM lease")
+            try await rig.server.stop(SIGQUIT)
+            try await waitUntil("the worker has asked for a file") { !server.requests.isEmpty }
+            try await rig.server.start()
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try rig.names().count == 20)
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0") == 20)
+            #expect(try await rig.number("SELECT count(DISTINCT worker_id) FROM done") == 1)
+        }
+        await server.stop()
+    }
+
+    @Test("9: two workers with one label are two workers")
+    func twoWorkersWithOneLabel() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run { rig in
+            try await rig.add((0..<50).map { line(server, "file-\($0)") })
+            // The same work folder as well: each takes a folder of its own in it.
+            let workers = try (0..<2).map { _ in try rig.startWorker("same", "--until-drained", "--hold", "4") }
+            for worker in workers { #expect(await rig.ending(of: worker) == .exited(0)) }
+            #expect(try rig.names().count == 50)
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0") == 50)
+            #expect(try await rig.number("SELECT count(DISTINCT worker_id) FROM worker") == 2)
+            #expect(try await rig.number("SELECT count(DISTINCT label) FROM worker") == 2)
+        }
+        await server.stop()
+    }
+
+    @Test("11: what one worker meets as Retry-After keeps the others away too")
+    func retryAfterHoldsForAll() async throws {
+        let server = try await TestServer.start { _ in
+            .empty(429, "Too Many Requests", headers: [("Retry-After", "3600")])
+        }
+        try await FleetRig.run(leaseSeconds: 4) { rig in
+            try await rig.add((0..<200).map { line(server, "file-\($0)") })
+            for name in ["a", "b", "c"] { _ = try rig.startWorker(name, "--jobs", "2") }
+            try await rig.waitUntil(
+                "the host is blocked",
+                "count(*) = 1 FROM host WHERE blocked_until > now() + interval '50 min'"
+            )
+            try await rig.waitUntil("all have given its items back", "count(*) = 0 FROM lease")
+            let known = server.requests.count
+            // Each worker hears of it with a beat. Two more of each, and nothing was asked.
+            let moment = try await rig.database.sql("SELECT clock_timestamp()::text").first?.text(0) ?? ""
+            for offset in ["0 s", "1 s"] {
+                try await rig.waitUntil(
+                    "all beat again",
+                    "count(*) = 3 FROM worker WHERE state = 'live' AND beat_at > '\(moment)'::timestamptz + interval '\(offset)'"
+                )
+            }
+            #expect(server.requests.count == known)
+            #expect(try await rig.number("SELECT count(*) FROM done") == 0)
+        }
+        await server.stop()
+    }
+
+    @Test func aWorkerThatIsTerminatedGivesBackWhatItHolds() async throws {
+        let server = try await stallingOnce()
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "file.bin")])
+            let worker = try rig.startWorker("one", "--connections", "1")
+            try await waitUntil("the origin is asked") { !server.requests.isEmpty }
+            rig.signal(worker, SIGTERM)
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try await rig.number("SELECT count(*) FROM ready WHERE attempt = 0") == 1)
+            #expect(try await rig.number("SELECT count(*) FROM worker WHERE state = 'live'") == 0)
+        }
+        await server.stop()
+    }
+
+    @Test func aFileThatIsThereWithOtherBytesIsAConflictAndStays() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run { rig in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: rig.destination + "/file.bin"))
+            try await rig.add([line(server, "file.bin")])
+            let worker = try rig.startWorker("one", "--until-drained")
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try String(contentsOfFile: rig.destination + "/file.bin", encoding: .utf8) == "mine")
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE failure_kind = 'conflict'") == 1)
+        }
+        await server.stop()
+    }
+
+    @Test func failuresEndItemsOrAreTriedAgain() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in
+            switch request.path {
+            case "/gone": .empty(404, "Not Found")
+            case "/later" where request.requestNumber < 12: .empty(500, "Internal Server Error")
+            default: resource.reply(to: request)
+            }
+        }
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "gone"), line(server, "later"), line(server, "good")])
+            let worker = try rig.startWorker("one", "--until-drained")
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try rig.names() == ["good", "later"])
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE failure_kind = 'refusedByServer_404'") == 1)
+        }
+        await server.stop()
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import HaulFleet
+
+@Suite(.timeLimit(.minutes(10)))
+struct QueueHostTests {
+    @Test func leasesNeverHoldMoreConnectionsThanAHostAllows() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .zero, maxConnections: 4)
+            try await database.ready(10)
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let first = try await queue.claim(worker, limit: 3).leases
+            #expect(first.map(\.connections) == [1, 1, 1])
+            let second = try await queue.claim(worker, limit: 3).leases
+            #expect(second.map(\.connections) == [1])
+            let full = try await queue.claim(worker, limit: 3)
+            #expect(full.leases.isEmpty && !full.isDrained)
+            // What ended gives its connections back.
+            _ = try await queue.report(worker, first.map { Report($0.key, .returned) })
+            #expect(try await queue.claim(worker, limit: 9).leases.count == 3)
+            #expect(try await database.sql("SELECT sum(connections) FROM lease").first?.int(0) == 4)
+        }
+    }
+
+    @Test func aSingleFileMayUseAllConnectionsOfItsHost() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .zero, maxConnections: 5)
+            try await database.ready(1)
+            try await administration.setLimits(host: "b.example", gap: .zero, maxConnections: 5)
+            try await database.ready(2, host: "b.example")
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let leases = try await queue.claim(worker, limit: 10).leases
+            #expect(leases.filter { $0.url.contains("a.example") }.map(\.connections) == [5])
+            #expect(leases.filter { $0.url.contains("b.example") }.compactMap(\.connections).sorted() == [2, 3])
+        }
+    }
+
+    /// Test 12 of the list: the limit is counted by rows, so nothing has to be swept.
+    @Test func theLimitOfAHostRecoversFromACrash() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .zero, maxConnections: 4)
+            try await database.ready(8)
+            let queue = database.queue()
+            let crashed = try await queue.register(label: "one", predecessor: nil).worker
+            let other = try await queue.register(label: "two", predecessor: nil).worker
+            #expect(try await queue.claim(crashed, limit: 8).leases.count == 4)
+            #expect(try await queue.claim(other, limit: 8).leases.isEmpty)
+            try await database.expire(crashed)
+            #expect(try await queue.maintain().lostWorkers == [crashed])
+            #expect(try await queue.claim(other, limit: 8).leases.count == 4)
+            let census = try await database.census()
+            #expect(census.items == census.rows)
+        }
+    }
+
+    @Test func aBlockedHostIsGivenToNobodyAndItsHoldersHearOfIt() async throws {
+        try await TestDatabase.with { database async throws in
+            try await database.ready(4)
+            try await database.ready(1, host: "b.example")
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let other = try await queue.register(label: "two", predecessor: nil).worker
+            let lease = try #require(try await queue.claim(worker, limit: 1).leases.first)
+            try await queue.block(hostID: lease.hostID, for: .seconds(100))
+            try await queue.block(hostID: lease.hostID, for: .seconds(10))
+            let blocked = try #require(try await queue.beat(worker).blockedHosts[lease.hostID])
+            #expect(blocked > .seconds(60) && blocked <= .seconds(100))
+            #expect(try await queue.beat(other).blockedHosts.isEmpty)
+            let rest = try await queue.claim(other, limit: 10).leases
+            #expect(rest.allSatisfy { $0.hostID != lease.hostID })
+            let empty = try await queue.claim(other, limit: 10)
+            #expect(try #require(empty.nextDue) > .seconds(60))
+            #expect(try await queue.reserve(hostID: lease.hostID, requests: 1).startsAfter > .seconds(60))
+        }
+    }
+
+    @Test func furtherRequestsAreSpacedToo() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .seconds(10), maxConnections: nil)
+            try await database.ready(3)
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let leases = try await queue.claim(worker, limit: 3).leases
+            #expect(leases.count == 1 && leases.first?.gap == .seconds(10) && leases.first?.startsAfter == .zero)
+            let host = try #require(leases.first).hostID
+            let slice = try await queue.reserve(hostID: host, requests: 3)
+            #expect(slice.gap == .seconds(10) && slice.startsAfter > .seconds(5) && slice.startsAfter <= .seconds(10))
+            let next = try await queue.reserve(hostID: host, requests: 1)
+            #expect(next.startsAfter > .seconds(35) && next.startsAfter <= .seconds(40))
+        }
+    }
+
+    /// Test 10 of the list.
+    @Test func twoHundredClaimersKeepTheGapOfAHostAndNoneWaitsForAnother() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .milliseconds(5), maxConnections: nil)
+            let items = 300
+            try await database.ready(items)
+            let queue = database.queue()
+            var workers: [WorkerID] = []
+            for number in 0..<200 {
+                workers.append(try await queue.register(label: "\(number)", predecessor: nil).worker)
+            }
+            let isOver = Mutex(false)
+            let watch = Task {
+                var waits = 0
+                let text = """
+                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                        AND wait_event_type = 'Lock' AND wait_event IN ('tuple', 'transactionid')
+                    """
+                while !isOver.withLock({ $0 }) { waits += try await database.sql(text).first?.int(0) ?? 0 }
+                return waits
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in workers {
+                    group.addTask {
+                        let queue = database.queue()
+                        defer { queue.close() }
+                        while try await database.count("ready") > 0 {
+                            _ = try await queue.claim(worker, limit: 3)
+                            try await Task.sleep(for: .milliseconds(Int.random(in: 1...40)))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            isOver.withLock { $0 = true }
+            let waits = try await watch.value
+            #expect(waits == 0)
+            #expect(try await database.count("lease") == items)
+            let gaps = """
+                (SELECT starts_at - lag(starts_at) OVER (ORDER BY starts_at) AS gap FROM lease) g
+                WHERE gap < interval '5 ms'
+                """
+            #expect(try await database.count(gaps) == 0)
+        }
+    }
+
+    @Test func aClaimPassesOverAHostThatIsLocked() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .zero, maxConnections: 1)
+            try await database.ready(1)
+            let queue = database.queue()
+            let worker = try await queue.register(label: "one", predecessor: nil).worker
+            let holder = DatabaseConnection(database.settings)
+            defer { holder.close() }
+            _ = try await holder.perform(timeout: .seconds(60)) { session throws(FleetError) in
+                _ = try session.execute("BEGIN")
+                return try session.execute("SELECT 1 FROM haul.host FOR UPDATE")
+            }
+            #expect(try await queue.claim(worker, limit: 1).leases.isEmpty)
+            _ = try await holder.perform(timeout: .seconds(60)) { session throws(FleetError) in
+                try session.execute("ROLLBACK")
+            }
+            #expect(try await queue.claim(worker, limit: 1).leases.count == 1)
+        }
+    }
+}

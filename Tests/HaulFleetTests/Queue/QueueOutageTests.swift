@@ -1,0 +1,201 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulFleet
+
+@Suite(.timeLimit(.minutes(10)))
+struct QueueOutageTests {
+    private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
+
+    /// Test 7 of the list, the database's half: what was answered stays, calls in between fail at once, and leases that expired
+    /// while nobody could beat are not taken away.
+    @Test func aKilledServerLosesNothingAndWorkersFindItAgain() async throws {
+        let server = try await PostgresServer.start()
+        let database = try await server.makeDatabase()
+        try await database.ready(20)
+        let queue = database.queue()
+        defer { queue.close() }
+        let worker = try await queue.register(label: "one", predecessor: nil).worker
+        let leases = try await queue.claim(worker, limit: 10).leases
+        _ = try await queue.report(worker, [Report(leases[0].key, .completed(Self.file))])
+        try await server.stop(SIGKILL)
+        for _ in 0..<50 {
+            await expectError(.databaseUnreachable) { _ = try await queue.beat(worker) }
+            await expectError(.databaseUnreachable) {
+                _ = try await queue.report(worker, [Report(leases[1].key, .returned)])
+            }
+        }
+        try await server.start()
+        // As after an outage that was longer than a lease.
+        try await waitUntil("the connection is there again") {
+            do { try await database.sql("UPDATE worker SET beat_at = beat_at - interval '1 day'") } catch {
+                return false
+            }
+            return true
+        }
+        try await waitUntil("the queue answers") {
+            do { return try await queue.maintain().lostWorkers.isEmpty } catch { return false }
+        }
+        #expect(try await database.sql("SELECT state FROM worker").first?.text(0) == "live")
+        try await waitUntil("the worker beats") {
+            do { _ = try await queue.beat(worker) } catch {
+                #expect((error as? FleetError)?.code == .databaseUnreachable)
+                return false
+            }
+            return true
+        }
+        let keys = Set(leases.map(\.key))
+        #expect(try await queue.report(worker, leases.map { Report($0.key, .completed(Self.file)) }) == keys)
+        #expect(try await database.count("done") == 10)
+        database.connection.close()
+    }
+
+    @Test func anOutageMakesFewAttemptsToConnect() async throws {
+        try await TestDatabase.with { database async throws in
+            let proxy = try TestProxy(target: database.server.port)
+            defer { proxy.close() }
+            let settings = try database.server.settings(database: database.name, port: proxy.port)
+            let connections = (0..<20).map { _ in DatabaseConnection(settings) }
+            defer { for connection in connections { connection.close() } }
+            for connection in connections { _ = try await connection.run("SELECT 1") }
+            proxy.setRefusing(true)
+            proxy.cut()
+            let before = proxy.accepted
+            let calls = 100
+            for _ in 0..<calls {
+                for connection in connections {
+                    await expectError(.databaseUnreachable) { _ = try await connection.run("SELECT 1") }
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            // Two thousand calls; each connection tries after a delay that doubles, and at first at least every 0.1 s.
+            #expect(proxy.accepted - before < calls * connections.count / 5)
+            #expect(proxy.accepted - before >= connections.count)
+            proxy.setRefusing(false)
+            for connection in connections {
+                try await waitUntil("the connection is there again") {
+                    do { _ = try await connection.run("SELECT 1") } catch { return false }
+                    return true
+                }
+            }
+        }
+    }
+
+    /// Test 8 of the list: a standby takes over that has not got the last commits.
+    @Test func afterAFailoverWorkersRegisterAgainAndNoResultIsLost() async throws {
+        let primary = try await PostgresServer.start()
+        let database = try await primary.makeDatabase()
+        try await database.ready(10)
+        let proxy = try TestProxy(target: primary.port)
+        defer { proxy.close() }
+        let queue = PostgresQueue(try primary.settings(database: database.name, port: proxy.port))
+        defer { queue.close() }
+        let worker = try await queue.register(label: "one", predecessor: nil).worker
+        let early = try await queue.claim(worker, limit: 4).leases
+        #expect(early.count == 4)
+        // The standby has what was committed up to here.
+        let standby = try await primary.makeStandby()
+        #expect(try await queue.report(worker, early.map { Report($0.key, .completed(Self.file)) }).count == 4)
+        let late = try await queue.claim(worker, limit: 4).leases
+        let lost = try await queue.register(label: "two", predecessor: nil).worker
+        try await primary.stop(SIGKILL)
+        try await standby.promote()
+        proxy.setTarget(standby.port)
+
+        // The worker whose results are lost hears of it, and so does the one that the standby never saw.
+        for id in [worker, lost] {
+            try await waitUntil("the beat is refused") {
+                do {
+                    _ = try await queue.beat(id)
+                    Issue.record("The beat was accepted.")
+                    return true
+                } catch let error as FleetError {
+                    #expect([.databaseUnreachable, .workerUnknown].contains(error.code))
+                    return error.code == .workerUnknown
+                }
+            }
+            try await waitUntil("the claim is refused") {
+                do {
+                    _ = try await queue.claim(id, limit: 1)
+                    Issue.record("The claim was accepted.")
+                    return true
+                } catch let error as FleetError { return error.code == .workerUnknown }
+            }
+        }
+        // A lease that only the lost commits had is not accepted, under whatever epoch it is given out again.
+        let after = TestDatabase(
+            server: standby,
+            name: database.name,
+            settings: try standby.settings(database: database.name)
+        )
+        let new = try await queue.register(label: "one", predecessor: nil).worker
+        let again = try await queue.claim(new, limit: 10).leases
+        #expect(Set(late.map(\.key)).isSubset(of: Set(again.map(\.key))))
+        #expect(try await queue.report(worker, late.map { Report($0.key, .completed(Self.file)) }).isEmpty)
+        #expect(try await queue.gate(worker, late.map(\.key)).isEmpty)
+        // The items whose results are lost return, and everything ends once.
+        try await after.expire(worker)
+        #expect(try await queue.maintain().lostWorkers == [worker])
+        try await after.sql("UPDATE later SET due_at = now()")
+        _ = try await queue.maintain()
+        let rest = try await queue.claim(new, limit: 10).leases
+        #expect(Set(rest.map(\.key.item)) == Set(early.map(\.key.item)))
+        let all = (again + rest).map(\.key)
+        #expect(try await queue.report(new, all.map { Report($0, .completed(Self.file)) }) == Set(all))
+        #expect(try await after.count("done") == 10)
+        #expect(try await queue.claim(new, limit: 10).isDrained)
+        after.connection.close()
+        database.connection.close()
+    }
+
+    /// Test 15 of the list.
+    @Test func twentyClientsWorkThroughThreeServerConnectionsOfPgBouncer() async throws {
+        try await TestDatabase.with { database async throws in
+            let bouncer = try await PgBouncer(database.server, poolSize: 3)
+            let settings = try database.server.settings(database: database.name, port: bouncer.port)
+            let loading = DatabaseConnection(settings)
+            defer { loading.close() }
+            let items = AsyncStream { continuation in
+                for number in 0..<4000 { continuation.yield(NewItem(url: "https://h\(number % 9).example/\(number)")) }
+                continuation.finish()
+            }
+            #expect(try await QueueLoader(loading, .standard, chunk: 900).add(items).added == 4000)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for client in 0..<20 {
+                    group.addTask {
+                        let queue = PostgresQueue(settings)
+                        defer { queue.close() }
+                        let worker = try await queue.register(label: "\(client)", predecessor: nil).worker
+                        var reported = 0
+                        while true {
+                            let claim = try await queue.claim(worker, limit: 40)
+                            if claim.isDrained { break }
+                            guard !claim.leases.isEmpty else {
+                                _ = try await queue.maintain()
+                                _ = try await queue.beat(worker)
+                                try await Task.sleep(for: .milliseconds(20))
+                                continue
+                            }
+                            let keys = claim.leases.map(\.key)
+                            #expect(try await queue.gate(worker, keys) == Set(keys))
+                            reported += try await queue.report(worker, keys.map { Report($0, .completed(Self.file)) })
+                                .count
+                        }
+                        try await queue.leave(worker)
+                        return reported
+                    }
+                }
+                let reported = try await group.reduce(0, +)
+                #expect(reported == 4000)
+            }
+            let administration = QueueAdministration(loading, .standard)
+            #expect(try await administration.status().totals.completed == 4000)
+            var lines = 0
+            for try await page in QueueExport(loading, .standard, format: .jsonLines, pageSize: 1500) {
+                lines += page.bytes.count { $0 == UInt8(ascii: "\n") }
+            }
+            #expect(lines == 4000)
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import HaulTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import HaulFleet
+
+/// Failure test 18 and the bounds of time and memory.
+@Suite struct S3ClientTests {
+    @Test(arguments: [-1200, 1200, 34_560_000] as [TimeInterval])
+    func `A clock that is wrong is set right once by the store's date`(offset: TimeInterval) async throws {
+        let rig = try await S3Rig(options: { $0.clock = { Date().addingTimeInterval(offset) } })
+        let files = try (0..<3).map { try rig.file(Int64($0), "k\($0)", bytes: 5000) }
+        for file in files {
+            #expect(try await rig.destination.store(file)?.isPublished == true)
+            #expect(try rig.holds(file))
+        }
+        #expect(rig.stub.requests.count < 40)
+        await rig.stop()
+    }
+
+    @Test func `A clock that the store never accepts is an error in one sentence`() async throws {
+        let rig = try await S3Rig()
+        rig.stub.fault(.answer(S3Stub.error(403, "RequestTimeTooSkewed", headers: [("Date", "nonsense")])), times: 99) {
+            _ in true
+        }
+        let error = try #require(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error)
+        #expect(error.message.contains("clock"))
+        #expect(rig.stub.requests.count == 1)
+        await rig.stop()
+    }
+
+    @Test func `Keys that expire while an object is sent are replaced, and its parts are signed again`() async throws {
+        let source = RotatingCredentials()
+        let rig = try await S3Rig(options: { $0.expiredTokens = ["token-1"] }, credentials: S3CredentialCache([source]))
+        let file = try rig.file(1, "k", bytes: 9000)
+        let prepared = try await rig.destination.prepare(file) { _ in
+            // Before the first part: so do the second keys.
+            rig.stub.with { _ = $0.options.expiredTokens.insert("token-2") }
+            return true
+        }
+        #expect(await rig.destination.publish([prepared])[file.key]?.isPublished == true)
+        #expect(try rig.holds(file))
+        #expect(source.loads == 3)
+        #expect(rig.stub.with { $0.signatureFaults } == [])
+        await rig.stop()
+    }
+
+    @Test func `Keys that stay expired are an error in one sentence`() async throws {
+        let keys = S3Credentials(accessKey: "AKID", secretKey: "the secret", sessionToken: "old")
+        let rig = try await S3Rig(
+            options: { $0.expiredTokens = ["old"] },
+            credentials: S3CredentialCache([FixedCredentials(keys)])
+        )
+        let error = try #require(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error)
+        #expect(error.code == .destinationRefused && error.message.contains("expired"))
+        #expect(!error.message.contains("old") || !error.message.contains("the secret"))
+        #expect(rig.stub.requests.count == 1)
+        await rig.stop()
+    }
+
+    @Test func `The region of a bucket elsewhere is learnt from 301 without a location, and from 400`() async throws {
+        let rig = try await S3Rig(options: { $0.region = "eu-west-3" })
+        #expect(try await rig.destination.store(try rig.file(1, "a", bytes: 5000))?.isPublished == true)
+        let other = try await S3Rig(options: { $0.region = "ap-south-1" })
+        other.stub.fault(
+            .answer(S3Stub.error(301, "PermanentRedirect", headers: [("x-amz-bucket-region", "ap-south-1")]))
+        ) { _ in true }
+        let file = try other.file(1, "b", bytes: 50)
+        #expect(try await other.destination.store(file)?.isPublished == true)
+        #expect(other.stub.requests.count == 2)
+        await rig.stop()
+        await other.stop()
+    }
+
+    @Test func `A redirect within the store is followed with a new signature, at most twice`() async throws {
+        let rig = try await S3Rig()
+        let port = rig.stub.server.port
+        func redirect(_ path: String) -> TestReply {
+            S3Stub.error(307, "TemporaryRedirect", headers: [("Location", "http://127.0.0.1:\(port)\(path)")])
+        }
+        rig.stub.fault(.answer(redirect("/bucket/elsewhere"))) { $0.target == "/bucket/k" }
+        #expect(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.isPublished == true)
+        #expect(rig.stub.objects.keys.sorted() == ["elsewhere"])
+        rig.stub.fault(.answer(redirect("/bucket/loop")), times: 100) { _ in true }
+        let error = try #require(try await rig.destination.store(try rig.file(2, "l", bytes: 10))?.error)
+        #expect(error.code == .destinationRefused)
+        #expect(rig.stub.requests.count == 2 + 3)
+        #expect(rig.stub.with { $0.signatureFaults } == [])
+        await rig.stop()
+    }
+
+    @Test func `No request goes to a host outside the endpoint, whatever a redirect says`() async throws {
+        let rig = try await S3Rig()
+        let port = rig.stub.server.port
+        // The same port at another address: only the host differs.
+        let foreign = try await S3Stub.start(host: "127.0.0.2", port: port)
+        let locations = [
+            "http://127.0.0.2:\(port)/bucket/k", "http://127.0.0.1.evil.example/bucket/k",
+            "https://127.0.0.1:\(port)/bucket/k",
+            "http://127.0.0.1:\(port + 1)/bucket/k", "//127.0.0.2:\(port)/bucket/k",
+            "http://127.0.0.1@127.0.0.2:\(port)/bucket/k", "",
+            "nonsense", "/..%00",
+        ]
+        for status in [301, 302, 303, 307, 308] {
+            for location in locations {
+                rig.stub.fault(.answer(S3Stub.error(status, "", headers: [("Location", location)])), times: 3) { _ in
+                    true
+                }
+                let error = try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error
+                #expect(error?.code == .destinationRefused, "\(status) \(location)")
+                rig.stub.with { $0.faults = [] }
+            }
+        }
+        #expect(foreign.requests.isEmpty)
+        #expect(rig.stub.objects.isEmpty)
+        // A region is not made part of a host or a signature unless it can be one.
+        rig.stub.fault(.answer(S3Stub.error(301, "X", headers: [("x-amz-bucket-region", "evil.example/")]))) { _ in true
+        }
+        #expect(try await rig.destination.store(try rig.file(1, "k", bytes: 10))?.error != nil)
+        await rig.stop()
+        await foreign.stop()
+    }
+
+    @Test(arguments: [
+        "silence", "silent body", "endless body", "closes", "garbage", "truncated list", "huge head", "drips",
+    ])
+    func `A store that does not answer as it should is given up in bounded time and memory`(kind: String) async throws {
+        let head = TestStep.head(status: 200, reason: "OK", headers: [("Content-Length", "100000")])
+        let endless = TestContent(seed: 1, count: 1 << 40)
+        let reply: TestReply =
+            switch kind {
+            case "silence": TestReply([.stall])
+            case "silent body": TestReply([head, .raw([1, 2, 3]), .stall])
+            case "endless body":
+                TestReply([
+                    .head(status: 200, reason: "OK", headers: [("Transfer-Encoding", "chunked")]),
+                    .chunked(0..<(1 << 40), of: endless, terminated: false),
+                ])
+            case "closes": TestReply([head, .raw([1, 2, 3]), .close])
+            case "garbage": TestReply([.raw(Array("\u{0}\u{1}SSH-2.0-x\r\n\r\n".utf8)), .close])
+            case "huge head":
+                TestReply([.raw(Array("HTTP/1.1 200 OK\r\nX: \(String(repeating: "y", count: 1 << 20))\r\n\r\n".utf8))])
+            case "drips":
+                TestReply([.raw(Array("HTTP/1.1 200".utf8)), .wait(.milliseconds(50)), .raw(Array(" OK".utf8)), .stall])
+            default: S3Stub.document(200, "<ListPartsResult><Part><PartNumber>1</PartNumber>")
+            }
+        let rig = try await S3Rig(settings: {
+            $0.idleTimeout = .milliseconds(300)
+            $0.attempts = 2
+        })
+        rig.stub.fault(.answer(reply), times: 100) { _ in true }
+        let failure = await #expect(throws: S3Failure.self) {
+            _ = try await rig.destination.client.parts("k", upload: "u")
+        }
+        #expect(failure?.error.isRetryable == true, "\(failure.map { "\($0.error)" } ?? "")")
+        #expect(failure?.error.message.hasSuffix(".") == true)
+        rig.stub.with { $0.faults = [] }
+        // It serves the same client again; on a busy machine 0.3 s may be too short for that.
+        let file = try rig.file(1, "after", bytes: 10)
+        var isPublished = false
+        for _ in 0..<50 where !isPublished { isPublished = try await rig.destination.store(file)?.isPublished == true }
+        #expect(isPublished)
+        await rig.stop()
+    }
+
+    @Test func `A list of parts that leads in a circle ends`() async throws {
+        let rig = try await S3Rig()
+        let page =
+            "<ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>5</NextPartNumberMarker></ListPartsResult>"
+        rig.stub.fault(.answer(S3Stub.document(200, page)), times: 1000) { _ in true }
+        await #expect(throws: S3Failure.self) { _ = try await rig.destination.client.parts("k", upload: "u") }
+        #expect(rig.stub.requests.count == 2)
+        await rig.stop()
+    }
+
+    @Test func `Of 10,000 parts in pages of 1,000 all are found`() async throws {
+        let rig = try await S3Rig()
+        rig.stub.with { state in
+            var upload = S3Stub.Upload(key: "k", metadata: [:], keepsChecksums: false)
+            for number in 1...10_000 { upload.parts[number] = .init(bytes: [1], tag: "t\(number)", sha256: nil) }
+            state.uploads["u"] = upload
+        }
+        let parts = try await rig.destination.client.parts("k", upload: "u")
+        #expect(parts.count == 10_000)
+        #expect(parts[10_000]?.tag == "t10000")
+        #expect(rig.stub.requests.count == 10)
+        await rig.stop()
+    }
+
+    @Test func `A store that is not there, and a cancelled call, end with an error`() async throws {
+        let rig = try await S3Rig()
+        let file = try rig.file(1, "k", bytes: 5000)
+        rig.stub.fault(.answer(TestReply([.stall])), times: 100) { _ in true }
+        let call = Task { try await rig.destination.store(file) }
+        while rig.stub.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        call.cancel()
+        await #expect(throws: FleetError.self) { _ = try await call.value }
+        await rig.stop()
+        let error = await #expect(throws: FleetError.self) { try await rig.destination.check() }
+        #expect(error?.isRetryable == true)
+        #expect(error?.message.contains("Connection refused") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `No more requests than allowed are under way, and a store that asks for fewer stops all of them`()
+        async throws
+    {
+        let pacer = RequestPacer(connections: 3, retryDelay: .milliseconds(80), longest: .milliseconds(80))
+        let running = RunningCount()
+        await withTaskGroup { group in
+            for number in 0..<60 {
+                group.addTask {
+                    do { try await pacer.enter() } catch { return }
+                    running.change(by: 1)
+                    await Task.yield()
+                    if number == 30 { await pacer.slowDown() }
+                    running.change(by: -1)
+                    await pacer.leave()
+                }
+                if number % 7 == 0 {
+                    group.addTask {
+                        let call = Task {
+                            try await pacer.enter()
+                            await pacer.leave()
+                        }
+                        call.cancel()
+                        _ = await call.result
+                    }
+                }
+            }
+        }
+        #expect((1...3).contains(running.most))
+        await pacer.slowDown()
+        let start = ContinuousClock.now
+        try await pacer.enter()
+        #expect(ContinuousClock.now - start >= .milliseconds(39))
+        await pacer.leave()
+    }
+}
+
+/// Keys that differ with each load.
+final class RotatingCredentials: S3CredentialSource {
+    private let count = Mutex(0)
+
+    var loads: Int { count.withLock { $0 } }
+
+    func load() throws(FleetError) -> S3Credentials? {
+        let number = count.withLock { count -> Int in
+            count += 1
+            return count
+        }
+        return S3Credentials(accessKey: "AKID", secretKey: "the secret", sessionToken: "token-\(number)")
+    }
+}
+
+final class RunningCount: Sendable {
+    private let counts = Mutex((now: 0, most: 0))
+
+    var most: Int { counts.withLock { $0.most } }
+
+    func change(by count: Int) {
+        counts.withLock {
+            $0.now += count
+            $0.most = max($0.most, $0.now)
+        }
+    }
+}

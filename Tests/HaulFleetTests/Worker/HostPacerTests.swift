@@ -1,0 +1,231 @@
+import Foundation
+import HaulKit
+import Synchronization
+import Testing
+
+@testable import HaulFleet
+
+/// When a worker's requests to a host are sent. Time is moved by the tests.
+@Suite(.timeLimit(.minutes(10)))
+struct HostPacerTests {
+    private let url = "http://paced.example/file"
+
+    private func lease(_ item: Int64, gap: Duration, after: Duration = .zero, connections: Int? = nil) -> Lease {
+        Lease(
+            key: LeaseKey(item: item, epoch: 1),
+            url: url,
+            path: "file-\(item)",
+            hostID: 7,
+            connections: connections,
+            gap: gap,
+            startsAfter: after
+        )
+    }
+
+    private func ask(_ pacer: HostPacer, _ log: SentLog) throws -> (any AdmissionWait)? {
+        let number = log.add()
+        let wait = pacer.admit(try #require(URL(string: url))) { log.decided(number, $0) }
+        if wait == nil { log.decided(number, true) }
+        return wait
+    }
+
+    @Test func aHostWithoutLimitsIsAskedAtOnce() throws {
+        let (time, log) = (ManualTime(), SentLog())
+        let pacer = HostPacer(.recording(SliceLog()), time: time.time)
+        pacer.add(lease(1, gap: .zero))
+        _ = try ask(pacer, log)
+        #expect(log.sent == [0])
+    }
+
+    @Test func aRequestIsSentAtTheStartTimeOfItsLeaseAndNotBefore() async throws {
+        let (time, log) = (ManualTime(), SentLog())
+        let pacer = HostPacer(.recording(SliceLog()), time: time.time)
+        pacer.add(lease(1, gap: .seconds(10)))
+        pacer.add(lease(2, gap: .seconds(10), after: .seconds(10)))
+        _ = try ask(pacer, log)
+        _ = try ask(pacer, log)
+        await time.move(by: .milliseconds(249), sleepers: 1)
+        #expect(log.sent == [])
+        await time.move(by: .milliseconds(1), sleepers: 1)
+        await log.wait(for: 1)
+        await time.move(by: .seconds(9), sleepers: 1)
+        #expect(log.sent == [0])
+        await time.move(by: .seconds(1), sleepers: 1)
+        await log.wait(for: 2)
+        #expect(log.sent == [0, 1])
+    }
+
+    @Test func aStartTimeThatHasPassedIsNotUsedLate() async throws {
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog(startsAfter: .seconds(3), gap: .seconds(10)))
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        pacer.add(lease(1, gap: .seconds(10)))
+        await time.move(by: .seconds(5), sleepers: 0)
+        _ = try ask(pacer, log)
+        await slices.wait(for: 1)
+        await time.move(by: .milliseconds(3_249), sleepers: 1)
+        #expect(log.sent == [])
+        await time.move(by: .milliseconds(1), sleepers: 1)
+        await log.wait(for: 1)
+    }
+
+    @Test func furtherRequestsTakeFurtherStartTimes() async throws {
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog(startsAfter: .seconds(10), gap: .seconds(10)))
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        pacer.add(lease(1, gap: .seconds(10)))
+        _ = try ask(pacer, log)
+        await time.move(by: .milliseconds(250), sleepers: 1)
+        await log.wait(for: 1)
+        // A retry, and another range.
+        _ = try ask(pacer, log)
+        _ = try ask(pacer, log)
+        await slices.wait(for: 1)
+        #expect(slices.asked.first?.hostID == 7)
+        await time.move(by: .milliseconds(10_250), sleepers: 1)
+        await log.wait(for: 2)
+    }
+
+    @Test func aBlockedHostIsNotAskedAndTheQueueHearsOfIt() async throws {
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog())
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        pacer.add(lease(1, gap: .zero))
+        pacer.answered(try #require(URL(string: url)), status: 429, retryAfter: .seconds(30))
+        #expect(slices.blocks.map(\.1) == [.seconds(30)])
+        #expect(pacer.blockedTime(of: url) == .seconds(30))
+        _ = try ask(pacer, log)
+        await time.move(by: .seconds(29), sleepers: 1)
+        #expect(log.sent == [])
+        await time.move(by: .seconds(1), sleepers: 1)
+        await log.wait(for: 1)
+        #expect(pacer.blockedTime(of: url) == nil)
+    }
+
+    @Test(arguments: [(200, Duration.seconds(5)), (404, nil), (503, nil), (429, .zero)] as [(Int, Duration?)])
+    func otherAnswersBlockNothing(status: Int, retryAfter: Duration?) throws {
+        let slices = SliceLog()
+        let pacer = HostPacer(.recording(slices), time: ManualTime().time)
+        pacer.add(lease(1, gap: .zero))
+        pacer.answered(try #require(URL(string: url)), status: status, retryAfter: retryAfter)
+        #expect(slices.blocks.isEmpty)
+    }
+
+    @Test func aYearOfRetryAfterIsAnHour() throws {
+        let slices = SliceLog()
+        let pacer = HostPacer(.recording(slices), time: ManualTime().time)
+        pacer.add(lease(1, gap: .zero))
+        pacer.answered(try #require(URL(string: url)), status: 503, retryAfter: .seconds(31_536_000))
+        #expect(slices.blocks.map(\.1) == [.seconds(3600)])
+    }
+
+    @Test func aCancelledRequestIsNotSent() async throws {
+        let (time, log) = (ManualTime(), SentLog())
+        let pacer = HostPacer(.recording(SliceLog()), time: time.time)
+        pacer.add(lease(1, gap: .seconds(10)))
+        let wait = try ask(pacer, log)
+        wait?.cancel()
+        #expect(log.refused == [0])
+        await time.move(by: .seconds(1), sleepers: 1)
+        #expect(log.sent == [])
+    }
+
+    @Test func connectionsOfALimitedHostAreClosed() throws {
+        let pacer = HostPacer(.recording(SliceLog()), time: ManualTime().time)
+        let address = try #require(URL(string: url))
+        let limited = lease(1, gap: .zero, connections: 2)
+        #expect(!pacer.closesConnection(to: address))
+        pacer.add(limited)
+        #expect(pacer.closesConnection(to: address))
+        pacer.release(limited)
+        #expect(!pacer.closesConnection(to: address))
+    }
+}
+
+// MARK: Doubles
+
+/// A clock that stands until it is moved.
+private final class ManualTime: Sendable {
+    private struct State {
+        var now = Duration.zero
+        var sleepers: [(until: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+    private let state = Mutex(State())
+
+    var time: HostPacer.Time {
+        .init(now: { self.state.withLock(\.now) }, sleep: { await self.sleep(until: $0) })
+    }
+
+    private func sleep(until: Duration) async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if until <= state.now { return true }
+                state.sleepers.append((until, continuation))
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// Waits until so many sleep, and moves the clock.
+    func move(by duration: Duration, sleepers: Int) async {
+        while state.withLock({ $0.sleepers.count }) < sleepers { await Task.yield() }
+        let due = state.withLock { state in
+            state.now += duration
+            defer { state.sleepers.removeAll { $0.until <= state.now } }
+            return state.sleepers.filter { $0.until <= state.now }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+}
+
+private final class SentLog: Sendable {
+    private let state = Mutex((count: 0, sent: [Int](), refused: [Int]()))
+    var sent: [Int] { state.withLock(\.sent) }
+    var refused: [Int] { state.withLock(\.refused) }
+
+    func add() -> Int {
+        state.withLock { state in
+            state.count += 1
+            return state.count - 1
+        }
+    }
+
+    func decided(_ number: Int, _ isAdmitted: Bool) {
+        state.withLock { isAdmitted ? $0.sent.append(number) : $0.refused.append(number) }
+    }
+
+    func wait(for count: Int) async {
+        while sent.count < count { await Task.yield() }
+    }
+}
+
+/// Records calls to the queue, and answers each with the same slice.
+private final class SliceLog: Sendable {
+    let slice: RequestSlice
+    private let state = Mutex((asked: [(hostID: Int32, count: Int)](), blocks: [(Int32, Duration)]()))
+    var asked: [(hostID: Int32, count: Int)] { state.withLock(\.asked) }
+    var blocks: [(Int32, Duration)] { state.withLock(\.blocks) }
+
+    init(startsAfter: Duration = .zero, gap: Duration = .zero) {
+        slice = RequestSlice(startsAfter: startsAfter, gap: gap)
+    }
+
+    func reserve(_ hostID: Int32, _ count: Int) -> RequestSlice {
+        state.withLock { $0.asked.append((hostID, count)) }
+        return slice
+    }
+
+    func block(_ hostID: Int32, _ duration: Duration) { state.withLock { $0.blocks.append((hostID, duration)) } }
+
+    func wait(for count: Int) async {
+        while asked.count < count { await Task.yield() }
+    }
+}
+
+extension HostPacer.Calls {
+    fileprivate static func recording(_ log: SliceLog) -> Self {
+        .init(
+            reserve: { id, count in log.reserve(id, count) },
+            block: { log.block($0, $1) },
+            onBlocked: { _, _ in }
+        )
+    }
+}
