@@ -54,7 +54,7 @@ package actor FleetWorker {
         machine = WorkerMachine(
             settings: .init(
                 capacity: options.capacity,
-                leastHeld: min(options.capacity, 2 * options.jobs),
+                leastHeld: min(options.capacity, options.jobs),
                 claimBatch: min(1000, max(1, options.capacity / 2)),
                 label: label,
                 predecessor: folder.predecessor(queue: queueName),

@@ -6,7 +6,7 @@ package struct WorkerOptions: Sendable {
     package var label: String
     /// Downloads at the same time.
     package var jobs: Int
-    /// Items that the worker holds at most, those that wait with it included: as many as end in two seconds, but at least two a job.
+    /// Items that the worker holds at most, those that wait with it included: as many as end in two seconds, but at least one a job.
     package var capacity: Int
     /// End when the queue has nothing left, also nothing that other workers hold.
     package var endsWhenDrained: Bool
