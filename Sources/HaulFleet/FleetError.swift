@@ -7,7 +7,7 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
         case databaseRefused
         /// A statement failed in a way that a repetition does not mend.
         case statementFailed
-        /// The database does not know the worker any more, or holds it for dead: it must stop and register anew.
+        /// The database does not know the worker any more, or holds it for dead: it must stop and register again.
         case workerUnknown
         /// A list or a value that cannot be read; the message names the line.
         case invalidInput

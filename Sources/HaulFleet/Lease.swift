@@ -1,4 +1,4 @@
-/// Number of a worker, given by the database when it registers and never given again: a process that starts anew is another worker.
+/// Number of a worker, given by the database when it registers and never given again: a restarted process is another worker.
 package typealias WorkerID = Int64
 
 /// An item and the epoch of its lease, which every write of a worker carries. The epoch grows with each lease of the item, so that

@@ -19,7 +19,7 @@ protocol DestinationWriting: Sendable {
     ) async throws(FleetError) -> PreparedFile
     /// Gives files their final names, durably, without replacing anything. One outcome for each.
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome]
-    /// Aborts uploads that no worker goes on with. Returns those that are gone.
+    /// Aborts uploads that no worker continues. Returns those that are gone.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload]
 }
 

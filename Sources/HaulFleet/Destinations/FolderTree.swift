@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HaulKit
+internal import Synchronization
 
 /// Open folders below the root of a destination, made where they are missing. Symbolic links are never followed, and what is renamed
 /// above an open folder meanwhile does not matter.
@@ -153,32 +154,32 @@ final class FolderTree {
 }
 
 /// Folders whose names this process has synced, by path and inode, of all batches.
-///
-/// Sendable because all that changes is touched under the lock.
-final class DurableFolders: @unchecked Sendable {
+final class DurableFolders: Sendable {
+    private struct State {
+        var identities: [String: SystemCalls.Entry] = [:]
+        var rootInode: UInt64?
+    }
     private static let most = 1 << 16
-    private let lock = NSLock()
-    /// Under the lock only.
-    private var identities: [String: SystemCalls.Entry] = [:]
-    private var rootInode: UInt64?
+    private let state = Mutex(State())
 
     /// Whether this is the root that the first call was given. Without its mount, a network folder is an empty folder of this machine.
     func isRoot(_ identity: SystemCalls.Entry) -> Bool {
-        lock.withLock {
-            defer { rootInode = rootInode ?? identity.inode }
-            return rootInode ?? identity.inode == identity.inode
+        state.withLock { state in
+            let rootInode = state.rootInode ?? identity.inode
+            state.rootInode = rootInode
+            return rootInode == identity.inode
         }
     }
 
     func contains(_ path: String, _ identity: SystemCalls.Entry) -> Bool {
-        lock.withLock { identities[path]?.isSame(as: identity) ?? false }
+        state.withLock { $0.identities[path]?.isSame(as: identity) ?? false }
     }
 
     func insert(_ path: String, _ identity: SystemCalls.Entry) {
-        lock.withLock {
+        state.withLock { state in
             // What is forgotten is synced once more.
-            if identities.count >= Self.most { identities = [:] }
-            identities[path] = identity
+            if state.identities.count >= Self.most { state.identities = [:] }
+            state.identities[path] = identity
         }
     }
 }

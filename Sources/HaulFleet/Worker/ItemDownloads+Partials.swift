@@ -12,7 +12,7 @@ extension ItemDownloads {
             guard try await downloader.download(key: Self.key(lease.key.item)) == nil else { return false }
             return try await BlockingExecutor.system.run { () throws(FleetError) in try partials.take(lease.key.item) }
         } catch {
-            logger.debug("fleet: item \(lease.key.item) begins anew: \(error)")
+            logger.debug("fleet: item \(lease.key.item) starts over: \(error)")
             return false
         }
     }

@@ -34,9 +34,9 @@ actor ItemDownloads {
     private nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
     /// Partial files of items that the worker does not hold, the longest kept first.
-    private var kept: [DownloadID] = []
+    private var kept: [(item: Int64, id: DownloadID)] = []
     private let mostKept: Int
-    private var unwanted: [(item: Int64?, id: DownloadID)] = []
+    private var unwanted: [(item: Int64, id: DownloadID)] = []
     private var removesSoon = false
     /// Items whose bytes are not kept, whatever becomes of the item.
     var endless: Set<Int64> = []
@@ -141,7 +141,9 @@ actor ItemDownloads {
         }
     }
 
-    static func key(_ item: Int64) -> String { "item-\(item)" }
+    private static let keyPrefix = "item-"
+    static func key(_ item: Int64) -> String { "\(keyPrefix)\(item)" }
+    private static func item(_ key: String) -> Int64? { Int64(key.dropFirst(keyPrefix.count)) }
 
     private func request(_ lease: Lease) throws(DownloadError) -> DownloadRequest {
         guard let url = URL(string: lease.url) else {
@@ -160,7 +162,7 @@ actor ItemDownloads {
     private func beginNow(_ leases: [Lease]) async {
         // What is to be removed of an item must be gone before the item is begun again under the same key.
         let begun = Set(leases.map(\.key.item))
-        if unwanted.contains(where: { $0.item.map(begun.contains) ?? false }) { await removeUnwanted() }
+        if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
         var (wanted, requests): ([Lease], [DownloadRequest]) = ([], [])
         for lease in leases {
             do throws(DownloadError) {
@@ -175,7 +177,7 @@ actor ItemDownloads {
             switch result {
             case .success(let download):
                 items[lease.key.item] = Item(lease: lease, download: download)
-                if kept.contains(download.id) { kept.removeAll { $0 == download.id } }
+                kept.removeAll { $0.id == download.id }
                 follow(download, lease)
             case .failure(let error):
                 pacer.release(lease)
@@ -293,8 +295,8 @@ actor ItemDownloads {
         await attempt { () throws(DownloadError) in try await item.download.resume() }
     }
 
-    /// Items of a blocked host that wait for their first bytes go back to the queue, which gives them to nobody while the host is
-    /// blocked.
+    /// Items of a blocked host that wait for their first bytes go back to the queue, which does not give them out while the host
+    /// is blocked.
     private func returnWaiting(_ hostID: Int32) async {
         for item in items.values where item.lease.hostID == hostID && !item.isSuspended {
             let snapshot = item.download.snapshot
@@ -323,8 +325,8 @@ actor ItemDownloads {
         let isEndless = endless.remove(key.item) != nil
         if keepsBytes, !isEndless, snapshot.receivedBytes > 0, snapshot.state != .completed {
             await attempt { () throws(DownloadError) in try await item.download.pause() }
-            kept.append(item.download.id)
-            if kept.count > mostKept { unwanted.append((nil, kept.removeFirst())) }
+            kept.append((key.item, item.download.id))
+            if kept.count > mostKept { unwanted.append(kept.removeFirst()) }
         } else {
             unwanted.append((key.item, item.download.id))
         }
@@ -356,18 +358,18 @@ actor ItemDownloads {
         let held = Set(leases.map { Self.key($0.key.item) })
         await attempt { () throws(DownloadError) in
             for snapshot in try await downloader.list() {
-                guard let key = snapshot.key, !held.contains(key),
+                guard let key = snapshot.key, !held.contains(key), let item = Self.item(key),
                     items.values.allSatisfy({ $0.download.id != snapshot.id })
                 else { continue }
                 let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
                 if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld {
-                    unwanted.append((nil, snapshot.id))
-                } else if !kept.contains(snapshot.id) {
-                    kept.append(snapshot.id)
+                    unwanted.append((item, snapshot.id))
+                } else if !kept.contains(where: { $0.id == snapshot.id }) {
+                    kept.append((item, snapshot.id))
                 }
             }
         }
-        while kept.count > mostKept { unwanted.append((nil, kept.removeFirst())) }
+        while kept.count > mostKept { unwanted.append(kept.removeFirst()) }
         await removeUnwanted()
     }
 
