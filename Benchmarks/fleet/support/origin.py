@@ -14,7 +14,7 @@ CONFIGURATION = """
 events {{ worker_connections 4096; }}
 http {{
     sendfile on; keepalive_requests 100000; default_type application/octet-stream; {places}
-    log_format sent '$status $body_bytes_sent $connections_active $uri'; access_log {folder}/sent.log sent;
+    log_format sent '$status $body_bytes_sent $connections_active $uri $msec $request_time $connection $http_range'; access_log {folder}/sent.log sent;
     server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; {rate} }}
 }}
 """
@@ -57,8 +57,16 @@ class Origin:
         return f"http://127.0.0.1:{self.port}/{name}"
 
     def sent(self):
+        return sum(self.sent_of_each().values())
+
+    def sent_of_each(self):
+        """{name: bytes of all responses}."""
+        sent = {}
         with open(f"{self.folder}/sent.log") as file:
-            return sum(int(line.split()[1]) for line in file)
+            for line in file:
+                _, size, _, path = line.split()[:4]
+                sent[path[1:]] = sent.get(path[1:], 0) + int(size)
+        return sent
 
     def stop(self):
         with open(f"{self.folder}/pid") as file:

@@ -41,6 +41,7 @@ final class ConnectionBroker {
             .filter { $0.count > 0 && $0.task.workers.count > 1 }
         guard let richest = counts.max(by: { $0.count < $1.count }) else { return }
         let wanted = hosts.map { [$0] } ?? Set(richest.task.machine.sources.sources.map(\.origin))
+        pool.yielding(wanted)
         richest.task.send(.connectionWanted(wanted))
     }
 

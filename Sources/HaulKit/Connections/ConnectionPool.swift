@@ -11,6 +11,7 @@ final class ConnectionPool {
 
     private let services: EngineServices
     private var limiter: ConnectionLimiter
+    private var yieldPause = YieldPause()
     private var hosts: [Origin: KnownHost]
     /// When connections were last seen to be worth it.
     private var worthSeenAt: [Origin: Instant]
@@ -39,8 +40,10 @@ final class ConnectionPool {
     /// Whether no host may have another connection, whatever its own limit.
     var isFull: Bool { limiter.isFull }
 
-    /// Whether a host may have another connection.
-    func hasSlot(_ host: Origin) -> Bool { limiter.count(host) < limiter.limit }
+    /// Whether a download that has a connection to a host may have another one.
+    func hasSlot(_ host: Origin) -> Bool {
+        limiter.count(host) < limiter.limit && !yieldPause.holds(host, at: services.time.now())
+    }
 
     /// A connection that its host refused and that is to be tried again, if any.
     func nextRefused() -> (host: Origin, waiter: ConnectionLimiter.Waiter)? {
@@ -51,9 +54,18 @@ final class ConnectionPool {
     /// Changes how many connections each host may have; open ones continue.
     func setLimit(_ limit: Int) { limiter.limit = max(1, limit) }
 
-    /// The free slots of each host that the sources of a download are on.
+    /// The slots of each host that the sources of a download are on, as many as it may have besides those it has.
     func freeSlots(_ selector: SourceSelector) -> [Origin: Int] {
-        selector.sources.reduce(into: [:]) { $0[$1.origin] = limiter.freeSlots($1.origin) }
+        let now = services.time.now()
+        return selector.sources.reduce(into: [:]) {
+            $0[$1.origin] = yieldPause.holds($1.origin, at: now) ? 0 : limiter.freeSlots($1.origin)
+        }
+    }
+
+    /// A download is asked to give up one of its connections to these hosts for another download.
+    func yielding(_ hosts: Set<Origin>) {
+        let now = services.time.now()
+        for host in hosts { yieldPause.yielded(host, at: now) }
     }
 
     /// - Returns: false when the host has all the connections that it may have.

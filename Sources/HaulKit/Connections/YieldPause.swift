@@ -1,0 +1,30 @@
+/// Keeps downloads that have given up a connection for another download from taking its slot back at once. Where short downloads
+/// follow each other, a slot is free for a moment again and again: a further connection that is opened then is given up before its
+/// first bytes are of use, and the server has sent them for nothing.
+struct YieldPause: Sendable, Equatable {
+    private var hosts: [Origin: Pause] = [:]
+
+    private struct Pause: Sendable, Equatable {
+        var until: Instant
+        var length: Duration
+    }
+
+    private static let shortest: Duration = .milliseconds(500)
+    private static let longest: Duration = .seconds(4)
+    /// Pauses that are over count for this long: the next one is longer.
+    private static let recent: Duration = .seconds(4)
+
+    /// A connection to `host` is given up. A pause that follows another one soon is twice as long.
+    mutating func yielded(_ host: Origin, at now: Instant) {
+        hosts = hosts.filter { now - $0.value.until < Self.recent }
+        guard let last = hosts[host] else {
+            hosts[host] = Pause(until: now + Self.shortest, length: Self.shortest)
+            return
+        }
+        // Several at a time are one occasion.
+        let length = now < last.until ? last.length : min(last.length * 2, Self.longest)
+        hosts[host] = Pause(until: now + length, length: length)
+    }
+
+    func holds(_ host: Origin, at now: Instant) -> Bool { hosts[host].map { now < $0.until } ?? false }
+}
