@@ -8,7 +8,7 @@ internal import Logging
 /// completed in the staging folder. Commands are carried out in the order in which they come.
 actor ItemDownloads {
     nonisolated let pacer: HostPacer
-    private enum Command: Sendable {
+    enum Command: Sendable {
         case keepOnly([Lease])
         case begin([Lease])
         case suspend(LeaseKey)
@@ -24,6 +24,8 @@ actor ItemDownloads {
         var download: Download
         /// Its end is no news: the worker has suspended it, or given it back.
         var isSuspended = false
+        /// Where its complete file is.
+        var stagedPath: String?
     }
 
     let downloader: Downloader
@@ -31,13 +33,14 @@ actor ItemDownloads {
     let logger: Logger
     private let events: AsyncStream<WorkerEvent>.Continuation
     private let commands: AsyncStream<Command>
-    private nonisolated let inbox: AsyncStream<Command>.Continuation
+    nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
     /// Partial files of items that the worker does not hold, the longest kept first.
-    private var kept: [(item: Int64, id: DownloadID)] = []
-    private let mostKept: Int
-    private var unwanted: [(item: Int64, id: DownloadID)] = []
-    private var removesSoon = false
+    var kept: [(item: Int64, id: DownloadID)] = []
+    let mostKept: Int
+    /// To be removed; with a path, complete: that file is all there is of it.
+    var unwanted: [(item: Int64, id: DownloadID, stagedPath: String?)] = []
+    var removesSoon = false
     /// Items whose bytes are not kept, whatever becomes of the item.
     var endless: Set<Int64> = []
     private var unhashed: [(lease: Lease, file: CompletedDownload)] = []
@@ -143,7 +146,7 @@ actor ItemDownloads {
 
     private static let keyPrefix = "item-"
     static func key(_ item: Int64) -> String { "\(keyPrefix)\(item)" }
-    private static func item(_ key: String) -> Int64? { Int64(key.dropFirst(keyPrefix.count)) }
+    static func item(_ key: String) -> Int64? { Int64(key.dropFirst(keyPrefix.count)) }
 
     private func request(_ lease: Lease) throws(DownloadError) -> DownloadRequest {
         guard let url = URL(string: lease.url) else {
@@ -257,6 +260,7 @@ actor ItemDownloads {
     private static let smallFile: Int64 = 256 << 10
 
     private func staged(_ lease: Lease, _ file: CompletedDownload, _ digest: [UInt8]) {
+        items[lease.key.item]?.stagedPath = file.path
         let staged = StagedFile(
             key: lease.key,
             stagedPath: file.path,
@@ -308,72 +312,7 @@ actor ItemDownloads {
         }
     }
 
-    // MARK: Items that are over
-
-    private func discardNow(_ key: LeaseKey, _ keepsBytes: Bool) async {
-        guard let item = items[key.item], item.lease.key == key else { return }
-        items[key.item] = nil
-        pacer.release(item.lease)
-        if let partials, item.lease.checksum != nil, !keepsBytes {
-            let takesOthers = key.epoch > 1
-            await BlockingExecutor.system.run {
-                partials.forget(key.item)
-                if takesOthers { partials.removeOfOthers(key.item) }
-            }
-        }
-        let snapshot = item.download.snapshot
-        let isEndless = endless.remove(key.item) != nil
-        if keepsBytes, !isEndless, snapshot.receivedBytes > 0, snapshot.state != .completed {
-            await attempt { () throws(DownloadError) in try await item.download.pause() }
-            kept.append((key.item, item.download.id))
-            if kept.count > mostKept { unwanted.append(kept.removeFirst()) }
-        } else {
-            unwanted.append((key.item, item.download.id))
-        }
-        if unwanted.count >= Self.removedTogether { return await removeUnwanted() }
-        guard !removesSoon else { return }
-        removesSoon = true
-        Task {
-            // Ends early only if the task is cancelled, which nothing does.
-            try? await Task.sleep(for: .seconds(1))
-            removesSoon = false
-            inbox.yield(.removeUnwanted)
-        }
-    }
-
-    private static let removedTogether = 256
-    /// Seconds after which the partial file of an item that did not come back is removed at the next start.
-    private static let longestKept: Double = 86_400
-
-    private func removeUnwanted() async {
-        let ids = unwanted.map(\.id)
-        unwanted = []
-        guard !ids.isEmpty else { return }
-        await attempt { () throws(DownloadError) in _ = try await downloader.remove(.ids(ids), deletingFiles: true) }
-    }
-
-    /// At the start: what earlier processes left. Partial files are kept, finished ones of other items are published already or
-    /// are another worker's now.
-    private func keepOnlyNow(_ leases: [Lease]) async {
-        let held = Set(leases.map { Self.key($0.key.item) })
-        await attempt { () throws(DownloadError) in
-            for snapshot in try await downloader.list() {
-                guard let key = snapshot.key, !held.contains(key), let item = Self.item(key),
-                    items.values.allSatisfy({ $0.download.id != snapshot.id })
-                else { continue }
-                let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
-                if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld {
-                    unwanted.append((item, snapshot.id))
-                } else if !kept.contains(where: { $0.id == snapshot.id }) {
-                    kept.append((item, snapshot.id))
-                }
-            }
-        }
-        while kept.count > mostKept { unwanted.append(kept.removeFirst()) }
-        await removeUnwanted()
-    }
-
-    private func attempt(_ step: () async throws(DownloadError) -> Void) async {
+    func attempt(_ step: () async throws(DownloadError) -> Void) async {
         do throws(DownloadError) { try await step() } catch {
             // The file or its row stays, and is tried again at the next start.
             logger.debug("fleet: \(error)")

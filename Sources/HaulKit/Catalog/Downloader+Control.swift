@@ -177,8 +177,10 @@ extension Downloader {
         }
         let told = Set(present.map(\.id))
         await tellAll(.cancelRequested, present)
-        let groups = try await notifications.listenedGroups(unfinished)
         let ids = try await store.ids(unfinished)
+        // Where all are finished, as those are that a program has taken over, nothing is left to do.
+        if told.isEmpty, ids.isEmpty { return 0 }
+        let groups = try await notifications.listenedGroups(unfinished)
         scheduler.leave(ids)
         space.forget(ids)
         space.invalidateUsage()
@@ -201,9 +203,9 @@ extension Downloader {
     @discardableResult
     public func remove(_ filter: DownloadFilter, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
-            var condition = StoreCondition.ids(try await downloader.ids(of: filter))
-            try await downloader.leaveOthers(&condition)
-            let ids = try await downloader.store.ids(condition)
+            var ids = try await downloader.ids(of: filter)
+            var condition = StoreCondition.ids(ids)
+            if try await downloader.leaveOthers(&condition) { ids = try await downloader.store.ids(condition) }
             let present = ids.compactMap { downloader.tasks[$0] }
             for task in present where task.isComplete { await task.settled() }
             _ = try await downloader.cancel(present, condition)
@@ -252,10 +254,14 @@ extension Downloader {
     }
 
     /// Excludes the downloads that other processes own.
-    private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) {
-        guard configuration.storage.restoration == .onRequest else { return }
+    ///
+    /// - Returns: whether there may be any.
+    @discardableResult
+    private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) -> Bool {
+        guard configuration.storage.restoration == .onRequest else { return false }
         try await store.forgetDeadOwners()
         condition = condition.onlyFree(for: store.owner)
+        return true
     }
 
     func ids(of filter: DownloadFilter) async throws(DownloadError) -> [DownloadID] {

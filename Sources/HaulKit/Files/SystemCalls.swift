@@ -166,7 +166,7 @@ package enum SystemCalls {
         _ = try retrying { unlink(path) }
     }
 
-    static func remove(_ path: String) throws(Errno) {
+    package static func remove(_ path: String) throws(Errno) {
         _ = try retrying { unlink(path) }
     }
 

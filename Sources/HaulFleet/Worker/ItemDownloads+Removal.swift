@@ -1,0 +1,97 @@
+internal import Foundation
+internal import HaulKit
+internal import Logging
+
+/// What becomes of downloads whose items are over: partial files are kept for a later lease, everything else is removed in groups.
+extension ItemDownloads {
+    func discardNow(_ key: LeaseKey, _ keepsBytes: Bool) async {
+        guard let item = items[key.item], item.lease.key == key else { return }
+        items[key.item] = nil
+        pacer.release(item.lease)
+        if let partials, item.lease.checksum != nil, !keepsBytes {
+            let takesOthers = key.epoch > 1
+            await BlockingExecutor.system.run {
+                partials.forget(key.item)
+                if takesOthers { partials.removeOfOthers(key.item) }
+            }
+        }
+        let snapshot = item.download.snapshot
+        let isEndless = endless.remove(key.item) != nil
+        if keepsBytes, !isEndless, snapshot.receivedBytes > 0, snapshot.state != .completed {
+            await attempt { () throws(DownloadError) in try await item.download.pause() }
+            kept.append((key.item, item.download.id))
+            removeOldestKept()
+        } else {
+            unwanted.append((key.item, item.download.id, item.stagedPath))
+        }
+        if unwanted.count >= Self.removedTogether { return await removeUnwanted() }
+        guard !removesSoon else { return }
+        removesSoon = true
+        Task {
+            // Ends early only if the task is cancelled, which nothing does.
+            try? await Task.sleep(for: .seconds(1))
+            removesSoon = false
+            inbox.yield(.removeUnwanted)
+        }
+    }
+
+    private static let removedTogether = 256
+    /// Seconds after which the partial file of an item that did not come back is removed at the next start.
+    private static let longestKept: Double = 86_400
+
+    private func removeOldestKept() {
+        while kept.count > mostKept {
+            let oldest = kept.removeFirst()
+            unwanted.append((oldest.item, oldest.id, nil))
+        }
+    }
+
+    func removeUnwanted() async {
+        let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
+        unwanted = []
+        if !complete.isEmpty {
+            let paths = complete.compactMap(\.stagedPath)
+            // The files first: a row without its file is removed at the next start, a file without a row never.
+            for (path, error) in await BlockingExecutor.system.run({ Self.removeFiles(paths) }) {
+                logger.debug("fleet: \(path) stays: error \(error.code)")
+            }
+            await attempt { () throws(DownloadError) in _ = try await downloader.remove(.ids(complete.map(\.id))) }
+        }
+        guard !others.isEmpty else { return }
+        await attempt { () throws(DownloadError) in
+            _ = try await downloader.remove(.ids(others.map(\.id)), deletingFiles: true)
+        }
+    }
+
+    /// - Returns: those that could not be removed.
+    private static func removeFiles(_ paths: [String]) -> [(String, SystemCalls.Errno)] {
+        paths.compactMap { path in
+            // Without hard links a file has its final name, and is gone from here.
+            do throws(SystemCalls.Errno) { try SystemCalls.remove(path) } catch  where error.code != ENOENT {
+                return (path, error)
+            } catch {}
+            return nil
+        }
+    }
+
+    /// At the start: what earlier processes left. Partial files are kept, finished ones of other items are published already or
+    /// are another worker's now.
+    func keepOnlyNow(_ leases: [Lease]) async {
+        let held = Set(leases.map { Self.key($0.key.item) })
+        await attempt { () throws(DownloadError) in
+            for snapshot in try await downloader.list() {
+                guard let key = snapshot.key, !held.contains(key), let item = Self.item(key),
+                    items.values.allSatisfy({ $0.download.id != snapshot.id })
+                else { continue }
+                let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
+                if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld {
+                    unwanted.append((item, snapshot.id, nil))
+                } else if !kept.contains(where: { $0.id == snapshot.id }) {
+                    kept.append((item, snapshot.id))
+                }
+            }
+        }
+        removeOldestKept()
+        await removeUnwanted()
+    }
+}
