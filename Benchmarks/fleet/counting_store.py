@@ -1,7 +1,7 @@
 """An S3-compatible store that counts what it receives, for Benchmarks/fleet/s3.
 
 It keeps the parts of an upload in one sparse file, so that an object of any size costs no memory, and verifies the SHA-256 of
-each part. It knows just what an upload in parts needs, and no signatures.
+each part. It knows just what a worker's check and an upload in parts need, and no signatures.
 """
 import base64
 import hashlib
@@ -65,6 +65,8 @@ class CountingStore:
         with self.lock:
             if upload and upload not in self.uploads:
                 return self.error(404, "NoSuchUpload")
+            if method == "HEAD" and not key:
+                return 200, {"Content-Length": 0}, b""
             if method == "HEAD":
                 if key not in self.objects:
                     return 404, {}, b""
@@ -78,8 +80,13 @@ class CountingStore:
             if method == "GET":
                 return 200, {}, self.list_parts(upload, int(query.get("part-number-marker", 0)))
             if method == "DELETE":
-                del self.uploads[upload]
+                del (self.uploads if upload else self.objects)[upload or key]
                 return 204, {"Content-Length": 0}, b""
+            if method == "PUT":
+                if fields.get("if-none-match") == "*" and key in self.objects:
+                    return self.error(412, "PreconditionFailed")
+                self.objects[key] = (fields.get("x-amz-meta-haul-sha256", ""), len(body))
+                return 200, {"ETag": '"x"', "Content-Length": 0}, b""
             if "uploads" in query:
                 self.started += 1
                 self.uploads[f"u{self.started}"] = (key, fields.get("x-amz-meta-haul-sha256", ""), {})

@@ -31,6 +31,7 @@ package struct Fleet: Sendable {
             } else {
                 text = try await postgres.destinationWhenReachable(onWait: onWait)
             }
+            if !text.hasPrefix("s3://") { try await postgres.checkMark(of: text) }
             let worker = try await FleetWorker(
                 options,
                 folder: folder,
@@ -55,7 +56,7 @@ package struct Fleet: Sendable {
         let environment = ProcessInfo.processInfo.environment
         let staging = folder.path + "/files"
         do { try FileManager.default.createDirectory(atPath: staging, withIntermediateDirectories: true) } catch {
-            throw FleetError(.disk, "The folder \(staging) cannot be made: \(error.localizedDescription)")
+            throw FleetError(.disk, "The folder \(staging) cannot be made: \(FileReason.text(error)).")
         }
         return try S3Destination(
             try DestinationText.s3(text, s3, environment: environment),
@@ -91,6 +92,21 @@ extension PostgresQueue {
                 }
             }
         }
+    }
+
+    /// - Throws: ``FleetError/Code/destinationRefused`` where a folder is not the one that the queue's files went to so far.
+    func checkMark(of root: String) async throws(FleetError) {
+        let known = try await mark(proposing: nil)
+        try await DestinationMark.check(root, known: known) { name throws(FleetError) in
+            guard let kept = try await mark(proposing: name) else {
+                throw FleetError(.statementFailed, "The queue does not keep the mark of its destination.")
+            }
+            return kept
+        }
+    }
+
+    private func mark(proposing name: String?) async throws(FleetError) -> String? {
+        try await work.run(function("destination_mark($1)"), [.text(name)]).first?.optionalText(0)
     }
 
     /// Where files go, as ``DestinationText`` writes it.

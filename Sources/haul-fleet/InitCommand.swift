@@ -60,7 +60,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         if let destination, destination.hasPrefix("/") {
             do { try files.createDirectory(atPath: destination, withIntermediateDirectories: true) } catch {
-                throw FleetError(.disk, "The folder \(destination) cannot be made: \(error.localizedDescription)")
+                throw FleetError(.disk, "The folder \(destination) cannot be made: \(FileReason.text(error)).")
             }
         }
         try await fleet.withConnection { connection in

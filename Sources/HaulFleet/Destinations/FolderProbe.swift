@@ -45,7 +45,7 @@ enum FolderProbe {
     }
 
     /// Never follows a symbolic link.
-    private static func ensure(_ name: String, in folder: Int32) throws(SystemCalls.Errno) -> Int32 {
+    static func ensure(_ name: String, in folder: Int32) throws(SystemCalls.Errno) -> Int32 {
         do throws(SystemCalls.Errno) { try SystemCalls.makeFolder(name, in: folder) } catch {
             if error.code != EEXIST { throw error }
         }

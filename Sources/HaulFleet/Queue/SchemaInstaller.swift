@@ -4,7 +4,10 @@ package struct SchemaInstaller: Sendable {
     static let version = Int32(migrations.count)
 
     /// What changes the tables from one version to the next, in order. A migration that was released is never edited.
-    private static let migrations: [[String]] = [SchemaTables.statements]
+    private static let migrations: [[String]] = [
+        SchemaTables.statements,
+        ["ALTER TABLE setting ADD COLUMN destination_mark text"],
+    ]
 
     private let connection: DatabaseConnection
     private let queue: QueueName
@@ -27,7 +30,10 @@ package struct SchemaInstaller: Sendable {
     ///
     /// - Returns: whether anything was changed.
     @discardableResult
-    package func install() async throws(FleetError) -> Bool {
+    package func install() async throws(FleetError) -> Bool { try await install(upTo: Self.version) }
+
+    /// - Parameter version: of the tables, at least; the functions are those of this program.
+    func install(upTo version: Int32) async throws(FleetError) -> Bool {
         let queue = queue
         let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
         let changed = try await connection.transaction(limits) { session throws(FleetError) in
@@ -46,9 +52,10 @@ package struct SchemaInstaller: Sendable {
                     "The queue has version \(found), and this program knows no later one than \(Self.version): use the newer program."
                 )
             }
-            guard found < Self.version else { return false }
+            guard found < version else { return false }
+            let callers = try Self.callers(session, queue)
             try Self.dropFunctions(session, queue)
-            for number in found..<Self.version {
+            for number in found..<version {
                 for statement in Self.migrations[Int(number)] { _ = try session.execute(statement) }
                 _ = try session.execute("INSERT INTO version (number) VALUES ($1)", [.int(number + 1)])
             }
@@ -56,10 +63,27 @@ package struct SchemaInstaller: Sendable {
                 _ = try session.execute(function.definition(in: queue))
                 _ = try session.execute("REVOKE ALL ON FUNCTION \(function.signature) FROM PUBLIC")
             }
+            for (right, role) in callers {
+                for statement in grants(right, to: role) { _ = try session.execute(statement) }
+            }
             return true
         }
         _ = try await connection.run("SELECT \(queue.quoted).make_partitions(1)", [], limits)
         return changed
+    }
+
+    /// The roles that may call functions: their rights go with the functions, and are given again with the new ones.
+    private static func callers(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) -> [(Right, String)]
+    {
+        let text = """
+            SELECT DISTINCT p.proname = 'claim', r.rolname FROM pg_proc p
+                JOIN pg_namespace n ON n.oid = p.pronamespace, aclexplode(p.proacl) a
+                JOIN pg_roles r ON r.oid = a.grantee
+            WHERE n.nspname = $1 AND p.proname IN ('claim', 'load') AND a.grantee <> p.proowner
+            """
+        return try session.execute(text, [.text(queue.text)]).map { row throws(FleetError) in
+            (try row.bool(0) ? .worker : .loader, try row.text(1))
+        }
     }
 
     private static func dropFunctions(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) {
@@ -72,6 +96,13 @@ package struct SchemaInstaller: Sendable {
 
     /// Gives a database role that exists a right in the queue. Repeating it changes nothing.
     package func grant(_ right: Right, to role: String) async throws(FleetError) {
+        let granted = grants(right, to: role)
+        _ = try await connection.transaction { session throws(FleetError) in
+            for statement in granted { _ = try session.execute(statement) }
+        }
+    }
+
+    private func grants(_ right: Right, to role: String) -> [String] {
         let (schema, role) = (queue.quoted, role.quotedIdentifier)
         var statements = ["GRANT USAGE ON SCHEMA \(schema) TO \(role)"]
         func grantFunctions(_ caller: SchemaFunction.Caller) {
@@ -89,10 +120,7 @@ package struct SchemaInstaller: Sendable {
             statements.append("GRANT SELECT ON \(tables("setting", "version")) TO \(role)")
         case .reader: statements.append("GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
         }
-        let granted = statements
-        _ = try await connection.transaction { session throws(FleetError) in
-            for statement in granted { _ = try session.execute(statement) }
-        }
+        return statements
     }
 
     private func tables(_ names: String...) -> String {

@@ -38,7 +38,8 @@ package struct QueueAdministration: Sendable {
         }
         let text = """
             UPDATE \(table("setting")) SET destination = $1, lease_s = $2, max_attempts = $3, max_losses = $4,
-                is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8
+                is_paused = $5, is_draining = $6, default_gap_ms = $7, default_max_connections = $8,
+                destination_mark = CASE WHEN destination IS NOT DISTINCT FROM $1 THEN destination_mark END
             """
         _ = try await connection.run(
             text,

@@ -47,7 +47,7 @@ struct SharedPartials: Sendable {
         guard fdatasync(descriptor) == 0 else { throw Self.error("sync", partial(item, stagingFolder)) }
         let path = rangesFile(item, stagingFolder)
         do { try JSONEncoder().encode(known).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
-            throw FleetError(.disk, "\(path) cannot be written: \(error.localizedDescription)")
+            throw FleetError(.disk, "\(path) cannot be written: \(FileReason.text(error)).")
         }
     }
 
@@ -72,7 +72,7 @@ struct SharedPartials: Sendable {
             for range in ranges.ranges { try Self.copy(source, target, range[0]..<range[1], path) }
             let control = Data(Self.controlFile(ranges))
             do { try control.write(to: URL(fileURLWithPath: path + ".aria2"), options: .atomic) } catch {
-                throw FleetError(.disk, "\(path).aria2 cannot be written: \(error.localizedDescription)")
+                throw FleetError(.disk, "\(path).aria2 cannot be written: \(FileReason.text(error)).")
             }
         } catch {
             unlink(path)

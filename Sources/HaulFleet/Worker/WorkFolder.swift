@@ -55,7 +55,7 @@ package final class WorkFolder: Sendable {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-        } catch { throw FleetError(.disk, "The work folder \(path) cannot be made: \(error.localizedDescription)") }
+        } catch { throw FleetError(.disk, "The work folder \(path) cannot be made: \(FileReason.text(error)).") }
     }
 
     /// - Returns: nil where another process has it.
@@ -80,7 +80,7 @@ package final class WorkFolder: Sendable {
     private func write(_ identity: Identity) throws(FleetError) {
         let file = URL(fileURLWithPath: path + "/worker.json")
         do { try JSONEncoder().encode(identity).write(to: file, options: .atomic) } catch {
-            throw FleetError(.disk, "\(file.path) cannot be written: \(error.localizedDescription)")
+            throw FleetError(.disk, "\(file.path) cannot be written: \(FileReason.text(error)).")
         }
     }
 }

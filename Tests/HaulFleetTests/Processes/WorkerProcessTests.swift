@@ -253,4 +253,30 @@ struct WorkerProcessTests {
         }
         await server.stop()
     }
+
+    @Test func aDestinationThatIsNotMountedIsNotUsed() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "first")])
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            let (files, away) = (FileManager.default, rig.destination + "-away")
+            try files.moveItem(atPath: rig.destination, toPath: away)
+            try files.createDirectory(atPath: rig.destination, withIntermediateDirectories: false)
+            try await rig.add([line(server, "second")])
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(1))
+            #expect(
+                try String(contentsOfFile: rig.folder("log"), encoding: .utf8).contains("Is its file system mounted?")
+            )
+            #expect(try files.contentsOfDirectory(atPath: rig.destination).isEmpty)
+            // Mounted elsewhere it is the same destination, and a new one is one from then on.
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained", "--to", away)) == .exited(0))
+            #expect(try content.matches(fileAt: away + "/second"))
+            try await rig.command("init", "--to", rig.folder("new"))
+            try await rig.add([line(server, "third")])
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            #expect(try content.matches(fileAt: rig.folder("new/third")))
+        }
+        await server.stop()
+    }
 }

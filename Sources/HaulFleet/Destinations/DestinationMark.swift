@@ -1,0 +1,93 @@
+internal import Foundation
+internal import HaulKit
+
+/// An empty file that the first worker makes at a destination, and whose name the queue keeps. A folder without it is not where the
+/// queue's files are: a mount point, say, whose file system is not mounted.
+enum DestinationMark {
+    /// How a name is kept: returns the one that the queue has, which is `name` where it had none.
+    typealias Keep = (_ name: String) async throws(FleetError) -> String
+
+    /// - Parameters:
+    ///   - root: path of the folder. One that cannot be opened is not looked at: ``FolderProbe`` says why.
+    ///   - known: the mark of the queue; nil where it has none yet.
+    /// - Throws: ``FleetError/Code/destinationRefused`` where the folder has no mark and should.
+    static func check(_ root: String, known: String?, keep: Keep) async throws(FleetError) {
+        guard await BlockingExecutor.system.run({ isFolder(root) }) else { return }
+        if let known { return try await require(known, root) }
+        let name = String(UInt64.random(in: .min ... .max), radix: 36)
+        // The file comes first: who finds a name with the queue finds the file.
+        try await BlockingExecutor.system.run { () throws(FleetError) in try make(name, root) }
+        let kept = try await keep(name)
+        guard kept != name else { return }
+        // Another worker was first.
+        await BlockingExecutor.system.run { remove(name, root) }
+        try await require(kept, root)
+    }
+
+    private static func require(_ name: String, _ root: String) async throws(FleetError) {
+        guard isName(name) else {
+            throw FleetError(.databaseRefused, "The queue has a mark of its destination that is no name of a file.")
+        }
+        guard try await BlockingExecutor.system.run({ () throws(FleetError) in try exists(name, root) }) else {
+            let path = FilePaths.join(FilePaths.join(root, RelativePath.reserved), fileName(name))
+            throw FleetError(
+                .destinationRefused,
+                "\(RelativePath.quoted(root)) is not the folder that the files of this queue went to until now. Is its file "
+                    + "system mounted? If files are to go there from now on, make the file \(RelativePath.quoted(path))."
+            )
+        }
+    }
+
+    private static func fileName(_ name: String) -> String { "mark-\(name)" }
+
+    private static func isName(_ name: String) -> Bool {
+        (1...32).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
+    }
+
+    // MARK: Files
+
+    private static func isFolder(_ root: String) -> Bool {
+        do throws(SystemCalls.Errno) {
+            SystemCalls.close(try SystemCalls.openFolder(root))
+            return true
+        } catch { return false }
+    }
+
+    private static func exists(_ name: String, _ root: String) throws(FleetError) -> Bool {
+        do throws(SystemCalls.Errno) {
+            let folder = try open(root, makes: false)
+            defer { SystemCalls.close(folder) }
+            return try SystemCalls.entry(fileName(name), in: folder).kind == .file
+        } catch  where error.code == ENOENT {
+            return false
+        } catch { throw FolderFailure.error(error, "stat", root) }
+    }
+
+    private static func make(_ name: String, _ root: String) throws(FleetError) {
+        do throws(SystemCalls.Errno) {
+            let folder = try open(root, makes: true)
+            defer { SystemCalls.close(folder) }
+            SystemCalls.close(try SystemCalls.createFile(fileName(name), in: folder))
+            try SystemCalls.syncAll(folder)
+        } catch { throw FolderFailure.error(error, "create a file", root) }
+    }
+
+    private static func remove(_ name: String, _ root: String) {
+        do throws(SystemCalls.Errno) {
+            let folder = try open(root, makes: false)
+            defer { SystemCalls.close(folder) }
+            try SystemCalls.removeFile(fileName(name), in: folder)
+        } catch {
+            // An empty file stays that no queue names.
+        }
+    }
+
+    /// The reserved folder below the root.
+    private static func open(_ root: String, makes: Bool) throws(SystemCalls.Errno) -> Int32 {
+        let rootFolder = try SystemCalls.openFolder(root)
+        defer { SystemCalls.close(rootFolder) }
+        if makes { return try FolderProbe.ensure(RelativePath.reserved, in: rootFolder) }
+        return try SystemCalls.openFolder(RelativePath.reserved, in: rootFolder)
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import HaulFleet
+
+@Suite(.timeLimit(.minutes(10)))
+struct SchemaUpgradeTests {
+    private func withQueueOfVersionOne(_ body: (TestDatabase, SchemaInstaller) async throws -> Void) async throws {
+        let database = try await PostgresServer.shared().makeDatabase(withQueue: false)
+        do {
+            let installer = SchemaInstaller(database.connection, .standard)
+            try #require(try await installer.install(upTo: 1))
+            try await body(database, installer)
+        } catch {
+            try await database.drop()
+            throw error
+        }
+        try await database.drop()
+    }
+
+    @Test func itemsLeasesAndSettingsStay() async throws {
+        try await withQueueOfVersionOne { database, installer in
+            try await database.ready(10)
+            try await database.sql("UPDATE setting SET destination = '/data', max_attempts = 7")
+            let queue = database.queue()
+            defer { queue.close() }
+            // A worker of the version before, which is refused from here on.
+            try await database.sql("INSERT INTO worker (worker_id, label, timeline, lease_s) VALUES (5, 'old', 1, 60)")
+            try await database.sql(
+                """
+                WITH gone AS (DELETE FROM ready WHERE item_id <= 3 RETURNING *)
+                INSERT INTO lease (item_id, host_id, prio, attempt, losses, epoch, worker_id, claim_number)
+                SELECT item_id, host_id, prio, 1, 0, 1, 5, 1 FROM gone
+                """
+            )
+            await expectError(.databaseRefused) { _ = try await queue.register(label: "new", predecessor: nil) }
+            #expect(try await installer.install())
+            #expect(try await !installer.install())
+            let settings = try await QueueAdministration(database.connection, .standard).settings()
+            #expect(settings.destination == "/data" && settings.maxAttempts == 7)
+            // The worker of the new version takes the place of the old one.
+            let registration = try await queue.register(label: "new", predecessor: 5)
+            #expect(registration.leases.count == 3)
+            #expect(try await queue.claim(registration.worker, limit: 100).leases.count == 7)
+            let census = try await database.census()
+            #expect(census.items == 10 && census.rows == 10)
+        }
+    }
+
+    @Test func rolesKeepTheirRights() async throws {
+        try await withQueueOfVersionOne { database, installer in
+            try await database.ready(2)
+            let (worker, loader) = ("worker_\(database.name)", "loader_\(database.name)")
+            for (right, role) in [(SchemaInstaller.Right.worker, worker), (.loader, loader)] {
+                try await database.sql("CREATE ROLE \(role) LOGIN")
+                try await installer.grant(right, to: role)
+            }
+            try #require(try await installer.install())
+            let queue = PostgresQueue(try database.server.settings(database: database.name, user: worker))
+            let id = try await queue.register(label: "one", predecessor: nil).worker
+            #expect(try await queue.claim(id, limit: 1).leases.count == 1)
+            await expectError(.databaseRefused) { _ = try await queue.work.run("SELECT haul.load()") }
+            queue.close()
+            let connection = DatabaseConnection(try database.server.settings(database: database.name, user: loader))
+            let items = AsyncStream { continuation in
+                continuation.yield(NewItem(url: "https://new.example/1"))
+                continuation.finish()
+            }
+            #expect(try await QueueLoader(connection, .standard).add(items).added == 1)
+            await expectError(.databaseRefused) {
+                _ = try await connection.run("SELECT * FROM haul.register(1, 'x', NULL)")
+            }
+            connection.close()
+            for role in [worker, loader] {
+                try await database.sql("DROP OWNED BY \(role)")
+                try await database.sql("DROP ROLE \(role)")
+            }
+        }
+    }
+}
