@@ -20,6 +20,8 @@ protocol LeaseQueue: Sendable {
     /// Requires further requests to a host that has a least time between requests: when the first may be sent, and the time
     /// between them.
     func reserve(hostID: Int32, requests: Int) async throws(FleetError) -> RequestSlice
+    /// The limits of a host, by its name; nil where the queue does not know it.
+    func hostLimits(_ name: String) async throws(FleetError) -> HostLimits?
     /// Keeps the fleet from a host for `duration`, because it answered `Retry-After`. A shorter time than one that holds already
     /// changes nothing.
     func block(hostID: Int32, for duration: Duration) async throws(FleetError)
@@ -59,6 +61,16 @@ struct Beat: Sendable, Hashable {
     var isPaused = false
     /// The worker takes nothing new, finishes what it holds, and ends.
     var isDraining = false
+}
+
+/// What holds for a host that no lease of the worker is of: a redirect leads there.
+struct HostLimits: Sendable, Hashable {
+    var hostID: Int32
+    var gap = Duration.zero
+    /// Its connections are limited: none is kept open.
+    var isLimited = false
+    /// How long it is still to be left alone.
+    var blocked = Duration.zero
 }
 
 struct RequestSlice: Sendable, Hashable {

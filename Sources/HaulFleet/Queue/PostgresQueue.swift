@@ -113,6 +113,16 @@ package final class PostgresQueue: LeaseQueue {
         return RequestSlice(startsAfter: try row.milliseconds(0), gap: try row.milliseconds(1))
     }
 
+    func hostLimits(_ name: String) async throws(FleetError) -> HostLimits? {
+        guard let row = try await beats.run(function("host_limits($1)"), [.text(name)]).first else { return nil }
+        return HostLimits(
+            hostID: try row.int(0),
+            gap: try row.milliseconds(1),
+            isLimited: try row.bool(2),
+            blocked: try row.milliseconds(3)
+        )
+    }
+
     func block(hostID: Int32, for duration: Duration) async throws(FleetError) {
         let milliseconds = min(duration.wholeMilliseconds, 7 * 86_400_000)
         _ = try await beats.run(function("block($1, $2)"), [.int(hostID), .int(milliseconds)])

@@ -1,5 +1,5 @@
 extension SchemaFunctions {
-    static let reporting = [markHosts, count, countFailures, report, gate, recordUpload, reserve, block]
+    static let reporting = [markHosts, count, countFailures, report, gate, recordUpload, reserve, hostLimits, block]
 
     /// Notes that hosts have items to take. Called last in a transaction, after the rows of `ready` are written: a claim clears the
     /// mark only under the same lock, by a look that comes after it. Locks in the order of numbers, as every caller does.
@@ -204,6 +204,21 @@ extension SchemaFunctions {
                 END IF;
                 RETURN QUERY SELECT least(ceil(extract(epoch FROM v_start - v_now) * 1000), 1e12)::bigint,
                     v_host.gap_ms::bigint;
+            END
+            """
+    )
+
+    private static let hostLimits = SchemaFunction(
+        name: "host_limits",
+        parameters: "p_name text",
+        result: "TABLE (host_id integer, gap_ms bigint, is_limited boolean, blocked_ms bigint)",
+        caller: .worker,
+        body: """
+            DECLARE v_now timestamptz := clock_timestamp();
+            BEGIN
+                RETURN QUERY SELECT h.host_id, h.gap_ms::bigint, h.max_connections IS NOT NULL,
+                    least(ceil(extract(epoch FROM greatest(h.blocked_until, v_now) - v_now) * 1000), 1e12)::bigint
+                    FROM host h WHERE h.name = p_name;
             END
             """
     )

@@ -8,11 +8,14 @@ internal import Synchronization
 ///
 /// A lease of a host with a least time between requests brings the start time of one request. Each further request (a retry, a
 /// further range, a redirect to that host) takes another start time from the queue. Start times are not used late, since the
-/// queue has given the next ones to other workers. May be called from any thread.
+/// queue has given the next ones to other workers. Of a host that only redirects lead to, the queue is asked for the limits by its
+/// name. May be called from any thread.
 final class HostPacer: RequestAdmission {
     /// Calls to the queue.
     struct Calls: Sendable {
         var reserve: @Sendable (_ hostID: Int32, _ requests: Int) async throws(FleetError) -> RequestSlice
+        /// The limits of a host by its name; nil where the queue has none for it.
+        var find: @Sendable (_ name: String) async throws(FleetError) -> HostLimits?
         /// A host answered with 429 or 503, and is to be left alone by the whole fleet.
         var block: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
         /// Downloads of the host are not to wait here.
@@ -34,41 +37,9 @@ final class HostPacer: RequestAdmission {
         }
     }
 
-    struct Host {
-        let id: Int32
-        var gap = Duration.zero
-        /// Its connections are counted by the queue.
-        var isLimited = false
-        /// With limits.
-        var leases = 0
-        /// Start times that are not used yet, in order.
-        var starts: Deque<Duration> = []
-        var blockedUntil: Duration?
-        var waiting: Deque<Waiter> = []
-        var isReserving = false
-        var hasTimer = false
-
-        func isBlocked(at now: Duration) -> Bool { blockedUntil.map { $0 > now } ?? false }
-
-        func isUnused(at now: Duration) -> Bool { leases <= 0 && waiting.isEmpty && !isBlocked(at: now) }
-    }
-
-    struct Waiter {
-        let number: Int
-        let decided: @Sendable (Bool) -> Void
-    }
-
-    private struct State {
-        /// Those with limits, and those that are blocked, by name.
-        var hosts: [String: Host] = [:]
-        /// Of the others a URL and the number of leases, by number.
-        var free: [Int32: (url: String, leases: Int)] = [:]
-        var lastNumber = 0
-    }
-
-    private let calls: Calls
-    private let time: Time
-    private let state = Mutex(State())
+    let calls: Calls
+    let time: Time
+    let state = Mutex(State())
     /// All start times are moved by this, so that a request that needs a moment until it is sent is not late. Moving all of them
     /// keeps the time between them.
     private static let lead = Duration.milliseconds(250)
@@ -84,14 +55,12 @@ final class HostPacer: RequestAdmission {
 
     /// Takes in the start time that a lease brings. For each call one of ``release(_:)`` follows.
     func add(_ lease: Lease) {
-        guard lease.hasHostLimits else {
-            // No URL is read for a host without limits: there may be thousands of files a second.
-            return state.withLock { $0.free[lease.hostID, default: (lease.url, 0)].leases += 1 }
-        }
+        guard lease.hasHostLimits else { return state.withLock { $0.addFree(lease) } }
         guard let name = HostName(url: lease.url)?.text else { return }
         let now = time.now()
         state.withLock { state in
             var host = state.hosts[name] ?? Host(id: lease.hostID)
+            host.id = lease.hostID
             host.leases += 1
             host.gap = lease.gap
             host.isLimited = lease.connections != nil
@@ -102,12 +71,7 @@ final class HostPacer: RequestAdmission {
 
     /// The worker does not hold the lease any more.
     func release(_ lease: Lease) {
-        guard lease.hasHostLimits else {
-            return state.withLock { state in
-                guard let count = state.free[lease.hostID]?.leases else { return }
-                if count > 1 { state.free[lease.hostID]?.leases = count - 1 } else { state.free[lease.hostID] = nil }
-            }
-        }
+        guard lease.hasHostLimits else { return state.withLock { $0.releaseFree(lease.hostID) } }
         guard let name = HostName(url: lease.url)?.text else { return }
         let now = time.now()
         state.withLock { state in
@@ -119,7 +83,7 @@ final class HostPacer: RequestAdmission {
     /// Sends nothing to a host for a time. A shorter time than one that holds already changes nothing.
     func block(_ id: Int32, for duration: Duration) {
         let name = state.withLock { state in
-            state.hosts.first { $0.value.id == id }?.key ?? state.free[id].flatMap { HostName(url: $0.url)?.text }
+            state.hosts.first { $0.value.id == id }?.key ?? state.free[id]?.name
         }
         if let name { block(name, id, for: duration) }
     }
@@ -139,48 +103,32 @@ final class HostPacer: RequestAdmission {
 
     /// How long a host is still to be left alone; nil if it may be asked.
     func blockedTime(of url: String) -> Duration? {
-        guard !hasNothingToPace, let name = HostName(url: url)?.text else { return nil }
+        guard let name = HostName(url: url)?.text else { return nil }
         let now = time.now()
         guard let until = state.withLock({ $0.hosts[name]?.blockedUntil }), until > now else { return nil }
         return until - now
     }
 
-    private var hasNothingToPace: Bool { state.withLock { $0.hosts.isEmpty } }
-
     // MARK: RequestAdmission
 
     func admit(_ url: URL, decided: @escaping @Sendable (Bool) -> Void) -> (any AdmissionWait)? {
-        guard !hasNothingToPace, let name = HostName(url)?.text else { return nil }
-        let now = time.now()
-        let number: Int? = state.withLock { state in
-            guard var host = state.hosts[name] else { return nil }
-            guard host.isBlocked(at: now) || host.gap > .zero else { return nil }
-            state.lastNumber += 1
-            host.waiting.append(Waiter(number: state.lastNumber, decided: decided))
-            state.hosts[name] = host
-            return state.lastNumber
-        }
-        guard let number else { return nil }
-        advance(name)
-        return Wait(pacer: self, name: name, number: number)
+        guard let name = HostName(url)?.text else { return nil }
+        guard let place = state.withLock({ $0.enqueue(name, at: time.now(), decided) }) else { return nil }
+        if place.needsLimits { Task { await findLimits(name) } } else { advance(name) }
+        return Wait(pacer: self, name: name, number: place.number)
     }
 
     func closesConnection(to url: URL) -> Bool {
-        guard !hasNothingToPace, let name = HostName(url)?.text else { return false }
+        guard !state.withLock(\.hosts.isEmpty), let name = HostName(url)?.text else { return false }
         return state.withLock { $0.hosts[name]?.isLimited ?? false }
     }
 
     func answered(_ url: URL, status: Int, retryAfter: Duration?) {
         guard status == 429 || status == 503 && retryAfter != nil, let name = HostName(url)?.text else { return }
         let duration = min(Self.longestBlock, retryAfter ?? Self.blockWithoutTime)
-        guard duration > .zero, let id = hostID(name) else { return }
+        guard duration > .zero, let id = state.withLock({ $0.hosts[name]?.id ?? $0.freeNames[name] }) else { return }
         calls.block(id, duration)
         block(name, id, for: duration)
-    }
-
-    private func hostID(_ name: String) -> Int32? {
-        let (known, free) = state.withLock { ($0.hosts[name]?.id, $0.free) }
-        return known ?? free.first { HostName(url: $0.value.url)?.text == name }?.key
     }
 
     private struct Wait: AdmissionWait {
@@ -209,7 +157,7 @@ final class HostPacer: RequestAdmission {
     }
 
     /// Lets those pass whose time has come, and sees to it that it comes for the others.
-    private func advance(_ name: String) {
+    func advance(_ name: String) {
         while true {
             let now = time.now()
             switch state.withLock({ state in Self.step(&state.hosts[name], now) }) {
@@ -236,15 +184,16 @@ final class HostPacer: RequestAdmission {
             return .nothing
         }
         defer { host = found }
+        guard !found.isLookedUp else { return .nothing }
         if let until = found.blockedUntil, until > now { return sleep(&found, until) }
         found.blockedUntil = nil
         guard found.gap > .zero else { return found.waiting.popFirst().map { .send($0) } ?? .nothing }
         let tolerance = max(.milliseconds(5), found.gap / 20)
         while let first = found.starts.first, first + tolerance < now { found.starts.removeFirst() }
         guard let start = found.starts.first else {
-            guard !found.isReserving else { return .nothing }
+            guard !found.isReserving, let id = found.id else { return .nothing }
             found.isReserving = true
-            return .reserve(hostID: found.id, count: min(found.waiting.count, mostReserved))
+            return .reserve(hostID: id, count: min(found.waiting.count, mostReserved))
         }
         guard start <= now else { return sleep(&found, start) }
         found.starts.removeFirst()

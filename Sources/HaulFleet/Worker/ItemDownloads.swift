@@ -68,6 +68,7 @@ actor ItemDownloads {
         pacer = HostPacer(
             .init(
                 reserve: { id, count throws(FleetError) in try await queue.reserve(hostID: id, requests: count) },
+                find: { name throws(FleetError) in try await queue.hostLimits(name) },
                 block: { id, duration in
                     Task {
                         do throws(FleetError) { try await queue.block(hostID: id, for: duration) } catch {

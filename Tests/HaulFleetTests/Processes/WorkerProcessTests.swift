@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HaulTesting
+import Synchronization
 import Testing
 
 @testable import HaulFleet
@@ -276,6 +277,32 @@ struct WorkerProcessTests {
             try await rig.add([line(server, "third")])
             #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
             #expect(try content.matches(fileAt: rig.folder("new/third")))
+        }
+        await server.stop()
+    }
+
+    @Test func aHostThatOnlyRedirectsLeadToIsAskedNoFasterThanItsLimits() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let elsewhere = Mutex(0)
+        let server = try await TestServer.start { request in
+            guard request.path.hasPrefix("/there") else {
+                let target =
+                    "http://localhost:\(request["Host"]?.split(separator: ":").last ?? "")/there\(request.path)"
+                return .empty(302, "Found", headers: [("Location", target)])
+            }
+            elsewhere.withLock { $0 += 1 }
+            return resource.reply(to: request)
+        }
+        try await FleetRig.run { rig in
+            try await rig.command("host", "localhost:\(server.port)", "--gap", "300")
+            try await rig.add((0..<8).map { line(server, "\($0)") })
+            let start = ContinuousClock.now
+            #expect(
+                await rig.ending(of: try rig.startWorker("one", "--until-drained", "--connections", "1")) == .exited(0)
+            )
+            #expect(elsewhere.withLock(\.self) == 8)
+            #expect(start.duration(to: .now) >= .milliseconds(7 * 300))
+            #expect(try rig.names().count == 8)
         }
         await server.stop()
     }

@@ -41,6 +41,19 @@ struct QueueHostTests {
         }
     }
 
+    @Test func theLimitsOfAHostAreFoundByItsName() async throws {
+        try await TestDatabase.with { database async throws in
+            let administration = QueueAdministration(database.connection, .standard)
+            try await administration.setLimits(host: "a.example", gap: .milliseconds(500), maxConnections: 4)
+            let queue = database.queue()
+            let limits = try #require(try await queue.hostLimits("a.example"))
+            #expect(limits.gap == .milliseconds(500) && limits.isLimited && limits.blocked == .zero)
+            try await queue.block(hostID: limits.hostID, for: .seconds(3600))
+            #expect(try #require(try await queue.hostLimits("a.example")).blocked > .seconds(3000))
+            #expect(try await queue.hostLimits("b.example") == nil)
+        }
+    }
+
     /// Test 12 of the list: the limit is counted by rows, so nothing has to be swept.
     @Test func theLimitOfAHostRecoversFromACrash() async throws {
         try await TestDatabase.with { database async throws in

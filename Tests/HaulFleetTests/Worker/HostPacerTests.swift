@@ -22,9 +22,9 @@ struct HostPacerTests {
         )
     }
 
-    private func ask(_ pacer: HostPacer, _ log: SentLog) throws -> (any AdmissionWait)? {
+    private func ask(_ pacer: HostPacer, _ log: SentLog, _ other: String? = nil) throws -> (any AdmissionWait)? {
         let number = log.add()
-        let wait = pacer.admit(try #require(URL(string: url))) { log.decided(number, $0) }
+        let wait = pacer.admit(try #require(URL(string: other ?? url))) { log.decided(number, $0) }
         if wait == nil { log.decided(number, true) }
         return wait
     }
@@ -139,6 +139,71 @@ struct HostPacerTests {
     }
 }
 
+/// Hosts that only redirects lead to.
+@Suite(.timeLimit(.minutes(10)))
+struct HostPacerRedirectTests {
+    private let url = "http://elsewhere.example/file"
+
+    private func ask(_ pacer: HostPacer, _ log: SentLog) throws {
+        let number = log.add()
+        if pacer.admit(try #require(URL(string: url)), decided: { log.decided(number, $0) }) == nil {
+            log.decided(number, true)
+        }
+    }
+
+    @Test func theQueueIsAskedOnceAMinuteForTheirLimits() async throws {
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog())
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        try ask(pacer, log)
+        await log.wait(for: 1)
+        try ask(pacer, log)
+        #expect(log.sent == [0, 1])
+        #expect(slices.found == ["elsewhere.example"])
+        await time.move(by: .seconds(61), sleepers: 0)
+        try ask(pacer, log)
+        await log.wait(for: 3)
+        #expect(slices.found.count == 2)
+    }
+
+    @Test func eachRequestTakesAStartTime() async throws {
+        let limits = ["elsewhere.example": HostLimits(hostID: 9, gap: .seconds(10))]
+        let (time, log) = (ManualTime(), SentLog())
+        let slices = SliceLog(startsAfter: .seconds(2), gap: .seconds(10), limits: limits)
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        try ask(pacer, log)
+        await slices.wait(for: 1)
+        #expect(slices.asked.first?.hostID == 9)
+        await time.move(by: .milliseconds(2_249), sleepers: 1)
+        #expect(log.sent == [])
+        await time.move(by: .milliseconds(1), sleepers: 1)
+        await log.wait(for: 1)
+    }
+
+    @Test func aBlockHoldsAndAnAnswerBlocksForAll() async throws {
+        let limits = ["elsewhere.example": HostLimits(hostID: 9, isLimited: true, blocked: .seconds(30))]
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog(limits: limits))
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        try ask(pacer, log)
+        await time.move(by: .seconds(29), sleepers: 1)
+        #expect(log.sent == [])
+        await time.move(by: .seconds(1), sleepers: 1)
+        await log.wait(for: 1)
+        let address = try #require(URL(string: url))
+        #expect(pacer.closesConnection(to: address))
+        pacer.answered(address, status: 429, retryAfter: .seconds(7))
+        #expect(slices.blocks.map(\.0) == [9])
+        #expect(pacer.blockedTime(of: url) == .seconds(7))
+    }
+
+    @Test func withoutTheDatabaseTheyAreAskedAllTheSame() async throws {
+        let (time, log) = (ManualTime(), SentLog())
+        var calls = HostPacer.Calls.recording(SliceLog())
+        calls.find = { _ throws(FleetError) in throw FleetError(.databaseUnreachable, "It is away.") }
+        try ask(HostPacer(calls, time: time.time), log)
+        await log.wait(for: 1)
+    }
+}
+
 // MARK: Doubles
 
 /// A clock that stands until it is moved.
@@ -200,11 +265,17 @@ private final class SentLog: Sendable {
 /// Records calls to the queue, and answers each with the same slice.
 private final class SliceLog: Sendable {
     let slice: RequestSlice
-    private let state = Mutex((asked: [(hostID: Int32, count: Int)](), blocks: [(Int32, Duration)]()))
+    private let limits: [String: HostLimits]
+    private let state = Mutex(
+        (asked: [(hostID: Int32, count: Int)](), blocks: [(Int32, Duration)](), found: [String]())
+    )
+    /// Hosts whose limits were asked for.
+    var found: [String] { state.withLock(\.found) }
     var asked: [(hostID: Int32, count: Int)] { state.withLock(\.asked) }
     var blocks: [(Int32, Duration)] { state.withLock(\.blocks) }
 
-    init(startsAfter: Duration = .zero, gap: Duration = .zero) {
+    init(startsAfter: Duration = .zero, gap: Duration = .zero, limits: [String: HostLimits] = [:]) {
+        self.limits = limits
         slice = RequestSlice(startsAfter: startsAfter, gap: gap)
     }
 
@@ -215,6 +286,11 @@ private final class SliceLog: Sendable {
 
     func block(_ hostID: Int32, _ duration: Duration) { state.withLock { $0.blocks.append((hostID, duration)) } }
 
+    func find(_ name: String) -> HostLimits? {
+        state.withLock { $0.found.append(name) }
+        return limits[name]
+    }
+
     func wait(for count: Int) async {
         while asked.count < count { await Task.yield() }
     }
@@ -224,6 +300,7 @@ extension HostPacer.Calls {
     fileprivate static func recording(_ log: SliceLog) -> Self {
         .init(
             reserve: { id, count in log.reserve(id, count) },
+            find: { log.find($0) },
             block: { log.block($0, $1) },
             onBlocked: { _, _ in }
         )
