@@ -8,6 +8,7 @@ STATIC := .build/static
 RELEASE := -c release --product haul --static-swift-stdlib
 BINARY := .build/release/haul
 FLEET := -c release --product haul-fleet --static-swift-stdlib
+FLEET_BINARY := .build/release/haul-fleet
 MOTO := .build/moto
 # With make -s no progress is shown.
 SILENT := $(if $(findstring s,$(firstword -$(MAKEFLAGS))),--quiet)
@@ -15,7 +16,7 @@ DOCS := .build/documentation
 AXE := .build/axe
 PAGE_TESTS = HAUL_PAGE_AXE=$(AXE) SE_OFFLINE=true /usr/bin/python3 -B -m pytest -q -p no:cacheprovider Tests/Page
 
-.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
+.PHONY: help get serve fleet fleet-database fleet-requirements test test-fast test-page docs install install-fleet uninstall deb format lint check bench build requirements test-requirements page-requirements bench-requirements deb-requirements clean
 
 help:
 	@echo "make get URL=…   install what is missing, build, download (ARGS=… for more arguments)"
@@ -26,6 +27,7 @@ help:
 	@echo "make test-page   run the tests of the page, in Chromium"
 	@echo "make test-fast   run the tests that need no socket, no process and no file of their own"
 	@echo "make install     the command, its manual page and completions into PREFIX ($(PREFIX))"
+	@echo "make install-fleet   haul-fleet, its manual page and completions, in the same way"
 	@echo "make deb         a Debian package in .build"
 	@echo "make bench       measure against curl, aria2c and wget"
 	@echo "make docs        render the documentation of the library"
@@ -72,15 +74,26 @@ install: build
 	install -D -m 755 $(BINARY) $(PREFIX)/bin/haul
 	strip $(PREFIX)/bin/haul
 	install -D -m 644 docs/haul.1 $(PREFIX)/share/man/man1/haul.1
-	@for shell in bash zsh fish; do $(BINARY) --generate-completion-script $$shell > .build/completion.$$shell; done
-	install -D -m 644 .build/completion.bash $(PREFIX)/share/bash-completion/completions/haul
-	install -D -m 644 .build/completion.zsh $(PREFIX)/share/zsh/site-functions/_haul
-	install -D -m 644 .build/completion.fish $(PREFIX)/share/fish/vendor_completions.d/haul.fish
-	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "$(PREFIX)/bin is not in PATH." ;; esac
+	$(call install-completions,haul,$(BINARY))
+
+install-fleet: fleet
+	install -D -m 755 $(FLEET_BINARY) $(PREFIX)/bin/haul-fleet
+	strip $(PREFIX)/bin/haul-fleet
+	install -D -m 644 docs/haul-fleet.1 $(PREFIX)/share/man/man1/haul-fleet.1
+	$(call install-completions,haul-fleet,$(FLEET_BINARY))
+
+define install-completions
+@for shell in bash zsh fish; do $(2) --generate-completion-script $$shell > .build/completion.$$shell; done
+install -D -m 644 .build/completion.bash $(PREFIX)/share/bash-completion/completions/$(1)
+install -D -m 644 .build/completion.zsh $(PREFIX)/share/zsh/site-functions/_$(1)
+install -D -m 644 .build/completion.fish $(PREFIX)/share/fish/vendor_completions.d/$(1).fish
+@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "$(PREFIX)/bin is not in PATH." ;; esac
+endef
 
 uninstall:
-	rm -f $(PREFIX)/bin/haul $(PREFIX)/share/man/man1/haul.1 $(PREFIX)/share/bash-completion/completions/haul \
-		$(PREFIX)/share/zsh/site-functions/_haul $(PREFIX)/share/fish/vendor_completions.d/haul.fish
+	@for name in haul haul-fleet; do rm -f $(PREFIX)/bin/$$name $(PREFIX)/share/man/man1/$$name.1 \
+		$(PREFIX)/share/bash-completion/completions/$$name $(PREFIX)/share/zsh/site-functions/_$$name \
+		$(PREFIX)/share/fish/vendor_completions.d/$$name.fish; done
 
 # With the binary, the manual page, completions and units for systemd.
 deb: build deb-requirements

@@ -5,7 +5,7 @@
 package struct QueueExport: AsyncSequence, Sendable {
     package enum Format: String, Sendable, Hashable, CaseIterable {
         /// An object a line; members without a value are left out.
-        case jsonLines
+        case jsonLines = "jsonl"
         /// RFC 4180 with a line of names. Columns have one type each and an empty field is null, as Parquet writers need it.
         case csv
     }

@@ -45,7 +45,7 @@ final class FleetRig: Sendable {
         ]
     }
 
-    private static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("haul-fleet").path
 
     private func start(_ arguments: [String]) throws -> Int32 {
@@ -68,7 +68,7 @@ final class FleetRig: Sendable {
         try await command("add", "-i", path)
     }
 
-    private static func end(of process: Int32) async -> SystemCommand.Ending {
+    static func end(of process: Int32) async -> SystemCommand.Ending {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: SystemCommand.end(of: process)) }
         }
