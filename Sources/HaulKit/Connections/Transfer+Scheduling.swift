@@ -123,25 +123,27 @@ extension Transfer {
             sources.noteFailure(of: connection.source)
             return drop(id)
         }
-        guard let plan else { return [] }
+        guard plan != nil else { return [] }
+        let ignored = dropIgnored(&sources, at: now)
+        guard let plan else { return ignored }
         if let id = slowestOfADrip(plan, sources, at: now) {
             replacements += 1
-            return drop(id)
+            return ignored + drop(id)
         }
-        guard active.count > 1 else { return [] }
+        guard active.count > 1 else { return ignored }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now, after: ActiveConnection.earliestTrial) }
         let sorted = speeds.values.sorted()
-        guard let fastest = sorted.last, fastest > 0 else { return [] }
+        guard let fastest = sorted.last, fastest > 0 else { return ignored }
         let median = sorted[sorted.count / 2]
         // The last two have too few beside them to be compared with, and share the link with no other.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }
-        var actions: [Action] = []
+        var actions = ignored
         for id in openIDs {
             guard active.count > 1, let connection = active[id], let segment = plan.segments[id]
             else { continue }
-            // One that was not answered yet has the transport's own patience.
+            // One that was not answered yet is another matter: see ``dropIgnored(_:at:)``.
             let isSilent = connection.isFlowing && now - connection.lastByte > Self.longestSilence
             var isSlow = false
             if replacements < Self.mostReplacements, let speed = speeds[id],
@@ -157,6 +159,26 @@ extension Transfer {
         }
         return actions
     }
+
+    /// Closes connections that the server has accepted and leaves without an answer, though it has answered others much sooner: what
+    /// they were to bring is anybody's again, and if none is left the ladder begins again. The first one of all, which has none to be
+    /// compared with, has the transport's own patience.
+    private mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
+        guard slowestAnswer > .zero else { return [] }
+        let patience = max(Self.longestQuestion, slowestAnswer * 8)
+        var actions: [Action] = []
+        for id in openIDs {
+            guard let connection = active[id], !connection.isFlowing, now - connection.opened > patience else {
+                continue
+            }
+            if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
+            actions += drop(id)
+            if !sources.isMirror(connection.source) { actions += refused(nil, at: now) }
+        }
+        return actions
+    }
+
+    private static let longestQuestion = Duration.seconds(5)
 
     /// The slowest connection, where all together bring next to nothing of what one of them brought before: none of them has a fast
     /// one beside it to be compared with. Nil where a new connection may be worse, or cannot be had.

@@ -77,6 +77,10 @@ struct Transfer: Sendable, Equatable {
     var replacements = 0
     /// About what one more request costs before its first byte comes, as the last ones did.
     private(set) var requestTime = SegmentPlan.usualRequestTime
+    /// The longest that an answer took, that of the first connection included.
+    private(set) var slowestAnswer: Duration = .zero
+    /// When the first connection was last asked for.
+    var firstAsked: Instant?
     var issued = 0
 
     /// Whether there was ever more than one connection.
@@ -164,7 +168,14 @@ struct Transfer: Sendable, Equatable {
 
     /// A further connection had its answer so long after it was asked for; its bytes take a little longer to flow.
     mutating func noteAnswer(after time: Duration) {
+        slowestAnswer = max(slowestAnswer, time)
         requestTime = min(max((requestTime + time * 2) / 2, .milliseconds(5)), .seconds(1))
+    }
+
+    mutating func noteFirstAnswer(at now: Instant) {
+        guard let asked = firstAsked else { return }
+        firstAsked = nil
+        slowestAnswer = max(slowestAnswer, now - asked)
     }
 
     mutating func takeCompared() -> Resource? {

@@ -27,6 +27,7 @@ extension DownloadMachine {
             if let asked, transfer.active[id]?.isFlowing == true { noteGoodLink(asked) }
             return actions + follow(outcome, at: now)
         }
+        transfer.noteFirstAnswer(at: now)
         var answer = RangeResponse.judge(head, to: question, after: persisted.count > 0 ? resource : nil)
         if let size = settings.size, let total = answer.resource?.total, total != size {
             answer = .refuse(.otherSize(expected: size, actual: total))

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import HaulKit
+
+/// Further connections that the server accepts and does not answer.
+struct TransferAnswerTests {
+    private static let total: Int64 = 1_000_000_000
+    private static let url = link("https://home.example/f")
+
+    private var transfer = Transfer()
+    private var sources = SourceSelector(Self.url, mirrors: [])
+    private var persisted = PersistedRanges.zero
+    private var now = Instant.start
+
+    private mutating func begin(answeredAfter time: Duration) {
+        var terms = Transfer.Terms(resource: Resource(total: Self.total))
+        terms.resource.validator.entityTag = EntityTag("\"a\"")
+        terms.limits = .init(connections: 2, start: 1)
+        let first = DownloadMachine.ConnectionID(number: transfer.issueID().number)
+        transfer.firstAsked = now
+        now = now + time
+        transfer.noteFirstAnswer(at: now)
+        transfer.begin(
+            (id: first, lower: 0, upper: nil, compare: 0),
+            terms,
+            persisted,
+            sources,
+            host: KnownHost(),
+            at: now
+        )
+        transfer.connectionSlots = [Origin(Self.url): 8]
+    }
+
+    /// The first connection brings 1 MB in each second until its part is done.
+    private mutating func seconds(_ count: Int) -> [(DownloadMachine.Action, Transfer.Outcome)] {
+        (0..<10 * count).flatMap { _ in
+            now = now + .milliseconds(100)
+            if let (id, segment) = transfer.plan?.segments.min(by: { $0.key.number < $1.key.number }), id.number == 1 {
+                persisted.written.insert(contentsOf: segment.position..<min(segment.end, segment.position + 1_000_000))
+            }
+            let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
+            return actions.map { ($0, outcome) }
+        }
+    }
+
+    @Test mutating func isGivenUpAndTheFirstBringsItsPart() throws {
+        begin(answeredAfter: .milliseconds(20))
+        let opened = seconds(5)
+        #expect(opened.contains { if case .open = $0.0 { true } else { false } })
+        let question = try #require(transfer.active.values.first { !$0.isFlowing }?.question)
+        let given = seconds(2).map(\.0)
+        #expect(given.contains { if case .close = $0 { true } else { false } })
+        // The answer to the first one was to the whole file: it is not cut any more.
+        #expect(given.contains { if case .shorten(_, let end) = $0 { end > question.offset } else { false } })
+        #expect(transfer.controller.learnedLimit == 1)
+    }
+
+    @Test mutating func isWaitedForWhereTheServerTakesItsTimeForEachAnswer() {
+        begin(answeredAfter: .seconds(3))
+        _ = seconds(2)
+        #expect(transfer.active.count == 2)
+        #expect(!seconds(20).contains { if case .close = $0.0 { true } else { false } })
+        #expect(seconds(5).contains { if case .close = $0.0 { true } else { false } })
+    }
+
+    @Test mutating func isGivenUpWhereNoOtherConnectionIsLeft() throws {
+        begin(answeredAfter: .milliseconds(20))
+        _ = seconds(1)
+        let question = try #require(transfer.active.values.first { !$0.isFlowing }?.question)
+        persisted.written.insert(contentsOf: 0..<question.offset)
+        _ = transfer.advance(persisted, &sources, at: now)
+        let first = DownloadMachine.ConnectionID(number: 1)
+        #expect(transfer.ended(first, .finished, persisted, &sources, at: now).1 == .goesOn)
+        transfer.connectionSlots = [:]
+        #expect(seconds(10).last?.1 == .noConnections)
+    }
+}
