@@ -18,6 +18,24 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
         self.text = url.port.map { $0 == standard ? text : "\(text):\($0)" } ?? text
     }
 
+    /// What a person typed: a name, with or without a port, or a URL.
+    ///
+    /// - Returns: nil for what no URL of a list can have as its host.
+    package init?(typed text: String) {
+        if text.contains("://") {
+            self.init(url: text)
+            return
+        }
+        let port = text.split(separator: ":", omittingEmptySubsequences: false).last.flatMap { Int($0) }
+        guard !text.hasSuffix(":"), port.map({ (1...65_535).contains($0) }) ?? true, !text.contains("*") else {
+            return nil
+        }
+        // The port of one scheme is left out in its names, and is part of the other's.
+        let names = ["http", "https"].compactMap { HostName(url: "\($0)://\(text)/") }
+        guard let name = names.first(where: { $0.text == text.lowercased() }) else { return nil }
+        self = name
+    }
+
     /// - Returns: nil for text that is no URL, or one without a host.
     package init?(url: String) {
         guard let url = URL(string: url) else { return nil }

@@ -66,6 +66,9 @@ struct WorkCommand: AsyncParsableCommand {
             throw ValidationError("--connections is a number from 1 to 64.")
         }
         if let hold, !(1...100_000).contains(hold) { throw ValidationError("--hold is a number from 1 to 100000.") }
+        if let userAgent, userAgent.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            throw ValidationError("--user-agent is a line of text without control characters.")
+        }
         _ = try deniedAddresses()
     }
 

@@ -61,7 +61,7 @@ enum DestinationMark {
             return try SystemCalls.entry(fileName(name), in: folder).kind == .file
         } catch  where error.code == ENOENT {
             return false
-        } catch { throw FolderFailure.error(error, "stat", root) }
+        } catch { throw failure(error, root) }
     }
 
     private static func make(_ name: String, _ root: String) throws(FleetError) {
@@ -70,7 +70,7 @@ enum DestinationMark {
             defer { SystemCalls.close(folder) }
             SystemCalls.close(try SystemCalls.createFile(fileName(name), in: folder))
             try SystemCalls.syncAll(folder)
-        } catch { throw FolderFailure.error(error, "create a file", root) }
+        } catch { throw failure(error, root) }
     }
 
     private static func remove(_ name: String, _ root: String) {
@@ -81,6 +81,15 @@ enum DestinationMark {
         } catch {
             // An empty file stays that no queue names.
         }
+    }
+
+    private static func failure(_ error: SystemCalls.Errno, _ root: String) -> FleetError {
+        let path = FilePaths.join(root, RelativePath.reserved)
+        guard error.code == ENOTDIR || error.code == ELOOP else { return FolderFailure.error(error, "open", path) }
+        return FleetError(
+            .destinationRefused,
+            "\(RelativePath.quoted(path)) is not a folder, and Haul follows no symbolic link there. Remove it."
+        )
     }
 
     /// The reserved folder below the root.

@@ -12,7 +12,9 @@ package enum DestinationText {
             guard !text.isEmpty, !text.contains("://") else {
                 throw FleetError(.invalidInput, "A destination is a folder or s3://BUCKET/PREFIX, not \(text).")
             }
-            return text.hasPrefix("/") ? text : currentFolder + "/" + text
+            let path = text.hasPrefix("/") ? text : currentFolder + "/" + text
+            // One folder has one spelling: another one would be another destination.
+            return "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
         }
         guard !text.contains("@"), !text.contains("?") else {
             throw FleetError(

@@ -67,8 +67,11 @@ struct FolderDestination: DestinationWriting {
 
     private func method() async throws(FleetError) -> FolderBatch.Method {
         if let method = await state.method { return method }
-        let method = try await BlockingExecutor.system.run { [root, worker, link] () throws(FleetError) in
-            try FolderProbe.run(root: root, worker: worker, link: link)
+        let method = try await BlockingExecutor.system.run { [root, worker, link, durable] () throws(FleetError) in
+            let method = try FolderProbe.run(root: root, worker: worker, link: link)
+            // Which folder it is is fixed here: what takes its place later is another one.
+            _ = try FolderTree(root, durable)
+            return method
         }
         await state.set(method)
         return method

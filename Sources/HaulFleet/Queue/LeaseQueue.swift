@@ -28,6 +28,8 @@ protocol LeaseQueue: Sendable {
     /// Work that any worker does now and then: returns the items of dead workers to the queue, retries that are due, and the next
     /// items of lists.
     func maintain() async throws(FleetError) -> Maintenance
+    /// Which of these items have a result.
+    func finished(_ items: [Int64]) async throws(FleetError) -> Set<Int64>
     /// Takes uploads whose item is no longer theirs, to abort them at the store.
     func orphanUploads(limit: Int) async throws(FleetError) -> [OrphanUpload]
     /// Removes aborted uploads from the list.

@@ -152,6 +152,13 @@ package final class PostgresQueue: LeaseQueue {
         return try row.int(0)
     }
 
+    func finished(_ items: [Int64]) async throws(FleetError) -> Set<Int64> {
+        guard !items.isEmpty else { return [] }
+        var finished: Set<Int64> = []
+        for row in try await work.run(function("finished($1)"), [.ints(items)]) { finished.insert(try row.int(0)) }
+        return finished
+    }
+
     func orphanUploads(limit: Int) async throws(FleetError) -> [OrphanUpload] {
         try await work.run(function("take_orphans($1)"), [.int(limit)]).map { row throws(FleetError) in
             OrphanUpload(item: try row.int(0), path: try row.text(1), uploadID: try row.text(2))

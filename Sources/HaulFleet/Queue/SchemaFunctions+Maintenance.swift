@@ -1,5 +1,5 @@
 extension SchemaFunctions {
-    static let maintenance = [writableSince, reap, promote, feed, tidy, takeOrphans, forgetOrphans]
+    static let maintenance = [writableSince, reap, promote, feed, tidy, finished, takeOrphans, forgetOrphans]
 
     /// Since when workers could have beaten: the server's start and, where the role may see it, the start of the process that
     /// writes the log, which begins after each recovery and when a standby takes over.
@@ -168,6 +168,14 @@ extension SchemaFunctions {
                     bytes = p.bytes + excluded.bytes;
             END
             """
+    )
+
+    private static let finished = SchemaFunction(
+        name: "finished",
+        parameters: "p_items bigint[]",
+        result: "SETOF bigint",
+        caller: .worker,
+        body: "BEGIN RETURN QUERY SELECT item_id FROM done WHERE item_id = ANY (p_items); END"
     )
 
     /// Uploads to abort. One that was taken is given out again after ten minutes, unless it was forgotten.

@@ -74,8 +74,14 @@ package struct QueueAdministration: Sendable {
     ///   - gap: least time between requests of the whole fleet; zero: none.
     ///   - maxConnections: connections of the whole fleet at a time; 0: no limit.
     package func setLimits(host: String, gap: Duration?, maxConnections: Int32?) async throws(FleetError) {
-        guard !host.isEmpty, maxConnections ?? 0 >= 0, gap ?? .zero >= .zero else {
-            throw FleetError(.invalidInput, "A host has a name, and its limits are not negative.")
+        guard let name = HostName(typed: host)?.text else {
+            throw FleetError(
+                .invalidInput,
+                "\(RelativePath.quoted(host)) is no host: it is a name such as example.org or example.org:8080."
+            )
+        }
+        guard maxConnections ?? 0 >= 0, gap ?? .zero >= .zero else {
+            throw FleetError(.invalidInput, "The limits of a host are not negative.")
         }
         let text = """
             INSERT INTO \(table("host")) AS h (name, gap_ms, max_connections)
@@ -86,7 +92,7 @@ package struct QueueAdministration: Sendable {
                 max_connections = CASE WHEN $3 = 0 THEN NULL ELSE coalesce($3, h.max_connections) END
             """
         let milliseconds = gap.map { Int32(clamping: min($0.wholeMilliseconds, 86_400_000)) }
-        _ = try await connection.run(text, [.text(host.lowercased()), .int(milliseconds), .int(maxConnections)])
+        _ = try await connection.run(text, [.text(name), .int(milliseconds), .int(maxConnections)])
     }
 
     // MARK: Failed items

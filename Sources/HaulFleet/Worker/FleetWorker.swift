@@ -202,7 +202,9 @@ package actor FleetWorker {
         case .timer: timer = nil
         case .registered(let registration, _): registered(registration)
         case .reported(let reports, let accepted): count(reports, accepted)
-        case .maintained: abortOrphans()
+        case .maintained:
+            abortOrphans()
+            items.forgetFinished()
         case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
         default: break
         }
@@ -210,11 +212,13 @@ package actor FleetWorker {
 
     private func registered(_ registration: Registration) {
         worker = registration.worker
+        let isSameQueue = folder.predecessor(queue: queueName) != nil
         do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
             // A process that follows this one then waits until the leases have ended.
             logger.warning("fleet: \(error)")
         }
-        items.keepOnly(registration.leases)
+        items.keepOnly(registration.leases, isSameQueue: isSameQueue)
+        items.forgetFinished()
     }
 
     private func count(_ reports: [Report], _ accepted: Set<LeaseKey>) {

@@ -52,7 +52,7 @@ extension ItemDownloads {
         if !complete.isEmpty {
             let paths = complete.compactMap(\.stagedPath)
             // The files first: a row without its file is removed at the next start, a file without a row never.
-            for (path, error) in await BlockingExecutor.system.run({ Self.removeFiles(paths) }) {
+            for (path, error) in await BlockingExecutor.system.run({ StagingFolder.remove(paths) }) {
                 logger.debug("fleet: \(path) stays: error \(error.code)")
             }
             await attempt { () throws(DownloadError) in _ = try await downloader.remove(.ids(complete.map(\.id))) }
@@ -61,37 +61,43 @@ extension ItemDownloads {
         await attempt { () throws(DownloadError) in
             _ = try await downloader.remove(.ids(others.map(\.id)), deletingFiles: true)
         }
-    }
-
-    /// - Returns: those that could not be removed.
-    private static func removeFiles(_ paths: [String]) -> [(String, SystemCalls.Errno)] {
-        paths.compactMap { path in
-            // Without hard links a file has its final name, and is gone from here.
-            do throws(SystemCalls.Errno) { try SystemCalls.remove(path) } catch  where error.code != ENOENT {
-                return (path, error)
-            } catch {}
-            return nil
-        }
+        // Kept by the downloader for a person to look at.
+        let wrong = others.map { "\(stagingFolder)/\($0.item).wrong-digest" }
+        _ = await BlockingExecutor.system.run { StagingFolder.remove(wrong) }
     }
 
     /// At the start: what earlier processes left. Partial files are kept, finished ones of other items are published already or
     /// are another worker's now.
-    func keepOnlyNow(_ leases: [Lease]) async {
+    func keepOnlyNow(_ leases: [Lease], _ isSameQueue: Bool) async {
         let held = Set(leases.map { Self.key($0.key.item) })
         await attempt { () throws(DownloadError) in
             for snapshot in try await downloader.list() {
-                guard let key = snapshot.key, !held.contains(key), let item = Self.item(key),
+                guard let key = snapshot.key, !held.contains(key) || !isSameQueue, let item = Self.item(key),
                     items.values.allSatisfy({ $0.download.id != snapshot.id })
                 else { continue }
                 let isOld = snapshot.addedAt < Date(timeIntervalSinceNow: -Self.longestKept)
-                if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld {
+                if snapshot.state == .completed || snapshot.receivedBytes == 0 || isOld || !isSameQueue {
                     unwanted.append((item, snapshot.id, nil))
                 } else if !kept.contains(where: { $0.id == snapshot.id }) {
                     kept.append((item, snapshot.id))
                 }
             }
+            removeOldestKept()
+            await removeUnwanted()
+            let needed = Set(leases.map(\.key.item)).union(items.keys).union(kept.map(\.item))
+            let folder = stagingFolder
+            await BlockingExecutor.system.run { StagingFolder.removeAll(in: folder, besides: needed) }
         }
-        removeOldestKept()
-        await removeUnwanted()
+    }
+
+    func forgetFinishedNow() async {
+        guard !kept.isEmpty else { return }
+        do throws(FleetError) {
+            let finished = try await queue.finished(kept.map(\.item))
+            guard !finished.isEmpty else { return }
+            for (item, id) in kept where finished.contains(item) { unwanted.append((item, id, nil)) }
+            kept.removeAll { finished.contains($0.item) }
+            await removeUnwanted()
+        } catch { logger.debug("fleet: partial files of items that are over stay for now: \(error)") }
     }
 }

@@ -9,7 +9,8 @@ internal import Logging
 actor ItemDownloads {
     nonisolated let pacer: HostPacer
     enum Command: Sendable {
-        case keepOnly([Lease])
+        case keepOnly([Lease], isSameQueue: Bool)
+        case forgetFinished
         case begin([Lease])
         case suspend(LeaseKey)
         case resume(LeaseKey)
@@ -29,7 +30,8 @@ actor ItemDownloads {
     }
 
     let downloader: Downloader
-    private let stagingFolder: String
+    let stagingFolder: String
+    let queue: any LeaseQueue
     let logger: Logger
     private let events: AsyncStream<WorkerEvent>.Continuation
     private let commands: AsyncStream<Command>
@@ -62,7 +64,7 @@ actor ItemDownloads {
         events: AsyncStream<WorkerEvent>.Continuation
     ) async throws(FleetError) {
         (commands, inbox) = AsyncStream.makeStream()
-        (self.stagingFolder, self.logger, self.events) = (stagingFolder, logger, events)
+        (self.stagingFolder, self.queue, self.logger, self.events) = (stagingFolder, queue, logger, events)
         mostKept = options.keptPartialFiles
         partials = sharesStaging ? SharedPartials(stagingFolder: stagingFolder) : nil
         pacer = HostPacer(
@@ -112,7 +114,13 @@ actor ItemDownloads {
     // MARK: Commands, from any thread
 
     /// The worker holds these and nothing else: finished files of other items are removed.
-    nonisolated func keepOnly(_ leases: [Lease]) { inbox.yield(.keepOnly(leases)) }
+    ///
+    /// - Parameter isSameQueue: whether what is here is of this queue; numbers of items mean others in another one.
+    nonisolated func keepOnly(_ leases: [Lease], isSameQueue: Bool) {
+        inbox.yield(.keepOnly(leases, isSameQueue: isSameQueue))
+    }
+    /// Removes the partial files of items that others have ended.
+    nonisolated func forgetFinished() { inbox.yield(.forgetFinished) }
     nonisolated func begin(_ leases: [Lease]) { inbox.yield(.begin(leases)) }
     nonisolated func suspend(_ key: LeaseKey) { inbox.yield(.suspend(key)) }
     nonisolated func resume(_ key: LeaseKey) { inbox.yield(.resume(key)) }
@@ -133,7 +141,8 @@ actor ItemDownloads {
     private func carryOut() async {
         for await command in commands {
             switch command {
-            case .keepOnly(let leases): await keepOnlyNow(leases)
+            case .keepOnly(let leases, let isSameQueue): await keepOnlyNow(leases, isSameQueue)
+            case .forgetFinished: await forgetFinishedNow()
             case .begin(let leases): await beginNow(leases)
             case .suspend(let key): await suspendNow(key)
             case .resume(let key): await resumeNow(key)
@@ -167,6 +176,12 @@ actor ItemDownloads {
         // What is to be removed of an item must be gone before the item is begun again under the same key.
         let begun = Set(leases.map(\.key.item))
         if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
+        // Where its file system has gone, the downloader would make the folder in another one.
+        guard await BlockingExecutor.system.run({ [stagingFolder] in StagingFolder.exists(stagingFolder) }) else {
+            logger.warning("fleet: \(stagingFolder) is not there any more. Was a file system unmounted?")
+            for lease in leases { end(lease.key, .notTried(pausesClaims: true)) }
+            return
+        }
         var (wanted, requests): ([Lease], [DownloadRequest]) = ([], [])
         for lease in leases {
             do throws(DownloadError) {

@@ -20,6 +20,7 @@ final class ConnectionBroker {
 
     func open(_ id: ConnectionID, _ request: RangeRequest, _ task: DownloadTask) {
         let host = task.source(of: request).origin
+        if case .connecting = task.machine.state { pool.beginning(host) }
         if pool.reserve(host) {
             task.connect(id, request, host)
         } else if case .connecting = task.machine.state {
@@ -70,8 +71,11 @@ final class ConnectionBroker {
     /// for one that has found no connection slot yet.
     private func waitsForTurn(_ task: DownloadTask, after event: DownloadMachine.Event) -> Bool {
         switch event {
-        case .headReceived:
+        case .headReceived(let id, let head, _):
             pool.refused.answered(task.id)
+            if head.status < 400, case .connecting(id, let request) = task.machine.state {
+                pool.noteAnswer(of: task.source(of: request).origin)
+            }
             return false
         case .connectionEnded(let id, .failed(let failure, _)):
             guard failure.mayBeOfLimit, case .connecting(id, let request) = task.machine.state,
@@ -80,7 +84,8 @@ final class ConnectionBroker {
             else { return false }
             let host = task.source(of: request).origin
             let now = environment.services.time.now()
-            let others = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
+            let flowing = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
+            let others = max(flowing, pool.hasJustAnswered(host) ? 1 : 0)
             let waiter = ConnectionLimiter.Waiter(download: task.id, connection: id, question: request)
             guard let wait = pool.refused.add(waiter, to: host, besides: others, at: now) else { return false }
             task.close(id)

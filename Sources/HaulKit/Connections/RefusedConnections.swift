@@ -25,7 +25,7 @@ struct RefusedConnections: Sendable {
 
     /// A host has refused a connection.
     ///
-    /// - Parameter others: connections to the host that bring bytes.
+    /// - Parameter others: connections to the host that bring bytes; at least 1 where it has answered a moment ago.
     /// - Returns: how long to wait at most before ``next(at:open:)`` is called; nil where the refusal is to count as a failure.
     mutating func add(_ waiter: Waiter, to host: Origin, besides others: Int, at now: Instant) -> Wait? {
         let count = refusals[waiter.download, default: 0] + 1

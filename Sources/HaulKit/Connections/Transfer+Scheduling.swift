@@ -165,12 +165,13 @@ extension Transfer {
     /// compared with, has the transport's own patience.
     private mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard slowestAnswer > .zero else { return [] }
-        let patience = max(Self.longestQuestion, slowestAnswer * 8)
         var actions: [Action] = []
         for id in openIDs {
-            guard let connection = active[id], !connection.isFlowing, now - connection.opened > patience else {
-                continue
-            }
+            guard let connection = active[id], !connection.isFlowing else { continue }
+            let waited = now - connection.opened
+            // The one that was cut short for it can still bring its part, but not for long.
+            let isUrgent = waited > max(Self.shortestQuestion, slowestAnswer * 4) && isAboutToBeReached(id, at: now)
+            guard isUrgent || waited > max(Self.longestQuestion, slowestAnswer * 8) else { continue }
             if sources.isMirror(connection.source) { sources.noteFailure(of: connection.source) }
             actions += drop(id)
             if !sources.isMirror(connection.source) { actions += refused(nil, at: now) }
@@ -178,6 +179,18 @@ extension Transfer {
         return actions
     }
 
+    /// Whether a connection whose answer goes on behind what it still owes comes to the part of this one within a second.
+    private func isAboutToBeReached(_ id: ConnectionID, at now: Instant) -> Bool {
+        guard let plan, let start = plan.segments[id]?.position else { return false }
+        return plan.segments.contains { other, segment in
+            guard segment.end == start, let before = active[other], before.isShortened, before.reach > start,
+                let speed = before.measuredSpeed(at: now)
+            else { return false }
+            return Double(segment.remaining) < speed
+        }
+    }
+
+    private static let shortestQuestion = Duration.seconds(1)
     private static let longestQuestion = Duration.seconds(5)
 
     /// The slowest connection, where all together bring next to nothing of what one of them brought before: none of them has a fast

@@ -7,24 +7,35 @@ struct YieldPause: Sendable, Equatable {
     private struct Pause: Sendable, Equatable {
         var until: Instant
         var length: Duration
+        /// When a download last began to use a slot.
+        var lastUse: Instant
     }
 
     private static let shortest: Duration = .milliseconds(500)
     private static let longest: Duration = .seconds(4)
     /// Pauses that are over count for this long: the next one is longer.
     private static let recent: Duration = .seconds(4)
+    /// Where no download has needed a slot for so long, they no longer follow each other.
+    private static let lull: Duration = .milliseconds(500)
 
     /// A connection to `host` is given up. A pause that follows another one soon is twice as long.
     mutating func yielded(_ host: Origin, at now: Instant) {
         hosts = hosts.filter { now - $0.value.until < Self.recent }
         guard let last = hosts[host] else {
-            hosts[host] = Pause(until: now + Self.shortest, length: Self.shortest)
+            hosts[host] = Pause(until: now + Self.shortest, length: Self.shortest, lastUse: now)
             return
         }
         // Several at a time are one occasion.
         let length = now < last.until ? last.length : min(last.length * 2, Self.longest)
-        hosts[host] = Pause(until: now + length, length: length)
+        hosts[host] = Pause(until: now + length, length: length, lastUse: now)
     }
 
-    func holds(_ host: Origin, at now: Instant) -> Bool { hosts[host].map { now < $0.until } ?? false }
+    /// A download begins with its first connection to `host`.
+    mutating func used(_ host: Origin, at now: Instant) {
+        if !hosts.isEmpty { hosts[host]?.lastUse = now }
+    }
+
+    func holds(_ host: Origin, at now: Instant) -> Bool {
+        hosts[host].map { now < $0.until && now - $0.lastUse < Self.lull } ?? false
+    }
 }

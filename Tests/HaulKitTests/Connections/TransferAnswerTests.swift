@@ -31,11 +31,12 @@ struct TransferAnswerTests {
         transfer.connectionSlots = [Origin(Self.url): 8]
     }
 
-    /// The first connection brings 1 MB in each second until its part is done.
+    /// The first connection brings 10 MB in each second until its part is done.
     private mutating func seconds(_ count: Int) -> [(DownloadMachine.Action, Transfer.Outcome)] {
         (0..<10 * count).flatMap { _ in
             now = now + .milliseconds(100)
-            if let (id, segment) = transfer.plan?.segments.min(by: { $0.key.number < $1.key.number }), id.number == 1 {
+            let first = DownloadMachine.ConnectionID(number: 1)
+            if let segment = transfer.plan?.segments[first] {
                 persisted.written.insert(contentsOf: segment.position..<min(segment.end, segment.position + 1_000_000))
             }
             let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
@@ -73,5 +74,16 @@ struct TransferAnswerTests {
         #expect(transfer.ended(first, .finished, persisted, &sources, at: now).1 == .goesOn)
         transfer.connectionSlots = [:]
         #expect(seconds(10).last?.1 == .noConnections)
+    }
+
+    @Test mutating func isGivenUpBeforeTheFirstIsDoneWithItsPart() throws {
+        begin(answeredAfter: .milliseconds(20))
+        _ = seconds(2)
+        let question = try #require(transfer.active.values.first { !$0.isFlowing }?.question)
+        // It has everything up to what takes it two seconds.
+        persisted.written.insert(contentsOf: 0..<question.offset - 20_000_000)
+        let actions = seconds(3).map(\.0)
+        #expect(actions.contains { if case .shorten(_, let end) = $0 { end == Self.total } else { false } })
+        #expect(transfer.active.count == 1 && transfer.plan?.segments.values.first?.end == Self.total)
     }
 }

@@ -11,7 +11,10 @@ struct YieldPauseTests {
         for _ in 0..<6 {
             pause.yielded(Self.host, at: now)
             let begun = now
-            while pause.holds(Self.host, at: now) { now = now + .milliseconds(1) }
+            while pause.holds(Self.host, at: now) {
+                now = now + .milliseconds(1)
+                pause.used(Self.host, at: now)
+            }
             waits.append(now - begun)
         }
         #expect(waits == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(4), .seconds(4)])
@@ -21,9 +24,22 @@ struct YieldPauseTests {
         var pause = YieldPause()
         pause.yielded(Self.host, at: .start)
         pause.yielded(Self.host, at: .start + .seconds(1))
+        pause.used(Self.host, at: .start + .milliseconds(1600))
         #expect(pause.holds(Self.host, at: .start + .milliseconds(1999)))
         pause.yielded(Self.host, at: .start + .seconds(6))
         #expect(!pause.holds(Self.host, at: .start + .milliseconds(6500)))
+    }
+
+    @Test func endsWhereNoDownloadHasNeededASlotForAWhile() {
+        var pause = YieldPause()
+        for moment in [0, 600, 1700, 3800] { pause.yielded(Self.host, at: .start + .milliseconds(moment)) }
+        pause.used(Self.host, at: .start + .seconds(4))
+        #expect(pause.holds(Self.host, at: .start + .milliseconds(4499)))
+        #expect(!pause.holds(Self.host, at: .start + .milliseconds(4500)))
+        // The next one is as long as before all the same.
+        pause.yielded(Self.host, at: .start + .milliseconds(4600))
+        pause.used(Self.host, at: .start + .milliseconds(8300))
+        #expect(pause.holds(Self.host, at: .start + .milliseconds(8500)))
     }
 
     @Test func countsSeveralAtATimeAsOne() {
