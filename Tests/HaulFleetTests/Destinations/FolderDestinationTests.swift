@@ -205,4 +205,28 @@ import Testing
             #expect(throws: FleetError.self) { try FolderDestination(root: "/tmp", worker: name) }
         }
     }
+
+    @Test func `A folder that takes the place of the checked one gets no file, not even the first`() async throws {
+        try await TemporaryFolder.with { folder in
+            let root = folder("root")
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+            let destination = try FolderDestination(root: root, worker: "w1")
+            try await destination.check()
+            try FileManager.default.moveItem(atPath: root, toPath: folder("away"))
+            try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+            let staging = folder("away/.haul-fleet/w1")
+            try FileManager.default.createDirectory(
+                atPath: destination.stagingFolder,
+                withIntermediateDirectories: true
+            )
+            let file = try StagedFiles.make(1, "c.txt", "hello", in: destination.stagingFolder)
+            guard case .failed(let error)? = try await destination.store(file) else {
+                Issue.record("It was published.")
+                return
+            }
+            #expect(error.code == .destinationUnreachable)
+            #expect(!FileManager.default.fileExists(atPath: root + "/c.txt"))
+            #expect(FileManager.default.fileExists(atPath: staging))
+        }
+    }
 }

@@ -80,7 +80,8 @@ final class HTTPTransport: SourceReading {
         configuration.tracing.tracer = nil
         // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
-        if options.isTight { configuration.connectionPool.idleTimeout = .milliseconds(500) }
+        // A server with few workers serves nobody else on a connection that is kept for nothing, our own next requests included.
+        configuration.connectionPool.idleTimeout = options.isTight ? .milliseconds(500) : .seconds(5)
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
         // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.

@@ -1,0 +1,96 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@testable import HaulFleet
+
+/// What workers leave below a destination: nothing that no one needs.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct LeftoverTests {
+    private let content = TestContent(seed: 6, count: 400_000)
+
+    private func line(_ server: TestServer, _ name: String, checksum: String? = nil) -> String {
+        let rest = checksum.map { #", "checksum": "sha-256:\#($0)""# } ?? ""
+        return #"{"url": "\#(server.url("/\(name)"))", "path": "\#(name)"\#(rest)}"#
+    }
+
+    /// Files in the staging folders of all workers.
+    private func staged(_ rig: FleetRig) throws -> [String] {
+        let all = try #require(FileManager.default.enumerator(atPath: rig.destination + "/.haul-fleet"))
+        return all.compactMap { $0 as? String }.filter { $0.contains("/") }
+    }
+
+    @Test func aPartialFileGoesWhenAnotherWorkerHasFinishedTheItem() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let half = content.count / 2
+        let server = try await TestServer.start { request in
+            guard request.requestNumber == 1 else { return resource.reply(to: request) }
+            let head: [(String, String)] = [
+                ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes"),
+            ]
+            return TestReply([.head(status: 200, reason: "OK", headers: head), .body(0..<half, of: content), .stall])
+        }
+        try await FleetRig.run(leaseSeconds: 2) { rig in
+            try await rig.add([line(server, "file.bin")])
+            let first = try rig.startWorker("first", "--connections", "1")
+            try await waitUntil("there is a partial file") { try staged(rig).contains { $0.hasSuffix(".haulpart") } }
+            // The store knows of its bytes a moment later.
+            try await Task.sleep(for: .seconds(1))
+            rig.kill(first)
+            #expect(await rig.ending(of: try rig.startWorker("second", "--until-drained")) == .exited(0))
+            #expect(try rig.holds(content, "file.bin"))
+            #expect(try staged(rig).contains { $0.hasSuffix(".haulpart") })
+            // What a file system that was away has kept, or an earlier process.
+            let folder = try #require(try staged(rig).first { $0.hasSuffix(".haulpart") }?.split(separator: "/").first)
+            for name in ["77", "78.wrong-digest", "probe-X"] {
+                let path = "\(rig.destination)/.haul-fleet/\(folder)/\(name)"
+                try #require(FileManager.default.createFile(atPath: path, contents: Data("x".utf8)))
+            }
+            #expect(await rig.ending(of: try rig.startWorker("first", "--until-drained")) == .exited(0))
+            #expect(try staged(rig) == [])
+        }
+        await server.stop()
+    }
+
+    @Test func aFileWithAWrongDigestIsNotKept() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run { rig in
+            try await rig.add((0..<3).map { line(server, "\($0)", checksum: String(repeating: "0\($0)", count: 32)) })
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 1") == 3)
+            #expect(try staged(rig) == [])
+        }
+        await server.stop()
+    }
+
+    @Test func numbersOfItemsOfAnotherQueueMeanOtherItems() async throws {
+        let other = TestContent(seed: 7, count: 400_000)
+        let (one, two) = (FileResource(content: content, etag: "\"1\""), FileResource(content: other, etag: "\"1\""))
+        let half = content.count / 2
+        let server = try await TestServer.start { request in
+            guard request.path == "/one" else { return two.reply(to: request) }
+            guard request.requestNumber == 1 else { return one.reply(to: request) }
+            let head: [(String, String)] = [
+                ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes"),
+            ]
+            return TestReply([.head(status: 200, reason: "OK", headers: head), .body(0..<half, of: content), .stall])
+        }
+        try await FleetRig.run { rig in
+            try await rig.add([line(server, "one")])
+            let first = try rig.startWorker("same", "--connections", "1")
+            try await waitUntil("there is a partial file") { try staged(rig).contains { $0.hasSuffix(".haulpart") } }
+            try await Task.sleep(for: .seconds(1))
+            rig.kill(first)
+            try await rig.command("init", "--queue", "second", "--to", rig.destination)
+            let list = rig.folder("second.jsonl")
+            try line(server, "two").write(toFile: list, atomically: true, encoding: .utf8)
+            try await rig.command("add", "--queue", "second", "-i", list)
+            let second = try rig.startWorker("same", "--queue", "second", "--until-drained", "--connections", "1")
+            #expect(await rig.ending(of: second) == .exited(0))
+            #expect(try rig.holds(other, "two"))
+            #expect(try staged(rig) == [])
+        }
+        await server.stop()
+    }
+}
