@@ -50,6 +50,7 @@ public actor Downloader {
                 binding: configuration.network.binding,
                 deniedAddresses: configuration.network.deniedAddresses,
                 admission: configuration.network.admission,
+                idleTimeout: configuration.network.idleTimeout,
                 isTight: isTight,
                 names: NameResolver(limits: isTight ? .tight : .init())
             ),

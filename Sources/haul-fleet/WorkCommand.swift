@@ -3,6 +3,7 @@ import CHaulSystem
 import Foundation
 import HaulFleet
 import HaulKit
+import Logging
 
 struct WorkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -100,6 +101,7 @@ struct WorkCommand: AsyncParsableCommand {
     private func options() throws -> WorkerOptions {
         var configuration = Downloader.Configuration()
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, jobs)
+        configuration.telemetry.logger = Logger(label: "haul-fleet") { _ in WorkerLog() }
         if let connections { configuration.connections.maxPerDownload = connections }
         configuration.network.bytesPerSecond = limitRate?.bytes
         configuration.network.deniedAddresses = try deniedAddresses()

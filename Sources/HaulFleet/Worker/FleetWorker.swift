@@ -84,7 +84,7 @@ package actor FleetWorker {
     private func leaveAtOnce() async {
         guard !isEnded, let worker else { return }
         do throws(FleetError) { try await queue.leave(worker) } catch {
-            logger.warning("fleet: the leases end by themselves: \(error)")
+            logger.warning("The leases end by themselves: \(error)")
         }
         isEnded = true
         events.yield(.timer)
@@ -205,7 +205,18 @@ package actor FleetWorker {
         case .maintained:
             abortOrphans()
             items.forgetFinished()
+        case .prepared(_, .failure(let error)): noteTrouble(error)
+        case .published(let outcomes):
+            for case .failed(let error) in outcomes.values { noteTrouble(error) }
         case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
+        default: break
+        }
+    }
+
+    /// Trouble of the destination, which is no item's: a person has to know of it while the worker waits.
+    private func noteTrouble(_ error: FleetError) {
+        switch error.code {
+        case .destinationUnreachable, .destinationRefused, .disk: logger.warning("\(error.message)")
         default: break
         }
     }
@@ -215,7 +226,7 @@ package actor FleetWorker {
         let isSameQueue = folder.predecessor(queue: queueName) != nil
         do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
             // A process that follows this one then waits until the leases have ended.
-            logger.warning("fleet: \(error)")
+            logger.warning("\(error)")
         }
         items.keepOnly(registration.leases, isSameQueue: isSameQueue)
         items.forgetFinished()

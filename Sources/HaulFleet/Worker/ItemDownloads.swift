@@ -178,7 +178,9 @@ actor ItemDownloads {
         if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
         // Where its file system has gone, the downloader would make the folder in another one.
         guard await BlockingExecutor.system.run({ [stagingFolder] in StagingFolder.exists(stagingFolder) }) else {
-            logger.warning("fleet: \(stagingFolder) is not there any more. Was a file system unmounted?")
+            logger.warning(
+                "\(stagingFolder) is not there any more. Was a file system unmounted? Items go back until it is there."
+            )
             for lease in leases { end(lease.key, .notTried(pausesClaims: true)) }
             return
         }

@@ -56,6 +56,7 @@ extension Downloader.Configuration {
         for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting) }
         network.eventLoops = other.network.eventLoops
         network.admission = other.network.admission
+        network.idleTimeout = other.network.idleTimeout
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
         return changed

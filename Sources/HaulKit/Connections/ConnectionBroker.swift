@@ -85,7 +85,9 @@ final class ConnectionBroker {
             let host = task.source(of: request).origin
             let now = environment.services.time.now()
             let flowing = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
-            let others = max(flowing, pool.hasJustAnswered(host) ? 1 : 0)
+            let mayServeOthers =
+                pool.hasJustAnswered(host) && scheduler.running.contains { $0 !== task && $0.uses(host) }
+            let others = max(flowing, mayServeOthers ? 1 : 0)
             let waiter = ConnectionLimiter.Waiter(download: task.id, connection: id, question: request)
             guard let wait = pool.refused.add(waiter, to: host, besides: others, at: now) else { return false }
             task.close(id)

@@ -12,6 +12,9 @@ extension DownloadTask {
         return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
     }
 
+    /// Whether one of its sources is on a host.
+    func uses(_ host: Origin) -> Bool { machine.sources.sources.contains { $0.origin == host } }
+
     /// Sends a request over a connection that has its slot.
     ///
     /// - Parameter host: the one that the slot is for. The source may have moved to another one since.

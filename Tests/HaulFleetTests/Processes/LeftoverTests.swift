@@ -93,4 +93,29 @@ struct LeftoverTests {
         }
         await server.stop()
     }
+
+    @Test func aWorkerWhoseDestinationGoesAwaySaysSoAndContinuesWhenItIsBack() async throws {
+        let resource = FileResource(content: content, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        try await FleetRig.run { rig in
+            let worker = try rig.startWorker("one")
+            try await rig.waitUntil("it is registered", "count(*) = 1 FROM worker")
+            let away = rig.destination + "-away"
+            try await waitUntil("its staging folder is there") {
+                try !FileManager.default.contentsOfDirectory(atPath: rig.destination + "/.haul-fleet").isEmpty
+            }
+            try FileManager.default.moveItem(atPath: rig.destination, toPath: away)
+            try await rig.add([line(server, "file.bin")])
+            try await waitUntil("it says what is wrong") {
+                try String(contentsOfFile: rig.folder("log"), encoding: .utf8).contains("is not there any more")
+            }
+            #expect(!FileManager.default.fileExists(atPath: rig.destination))
+            try FileManager.default.moveItem(atPath: away, toPath: rig.destination)
+            try await rig.waitUntil("the item is done", "count(*) = 1 FROM done WHERE outcome = 0")
+            #expect(try rig.holds(content, "file.bin"))
+            rig.signal(worker, SIGTERM)
+            #expect(await rig.ending(of: worker) == .exited(0))
+        }
+        await server.stop()
+    }
 }

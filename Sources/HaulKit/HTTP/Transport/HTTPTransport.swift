@@ -21,6 +21,7 @@ final class HTTPTransport: SourceReading {
         var deniedAddresses: [AddressBlock] = []
         /// Decides beside us when a request may be sent.
         var admission: (any RequestAdmission)?
+        var idleTimeout = Duration.seconds(5)
         /// There are so few descriptors that none may lie idle.
         var isTight = false
         let authenticator = Authenticator()
@@ -80,8 +81,9 @@ final class HTTPTransport: SourceReading {
         configuration.tracing.tracer = nil
         // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
-        // A server with few workers serves nobody else on a connection that is kept for nothing, our own next requests included.
-        configuration.connectionPool.idleTimeout = options.isTight ? .milliseconds(500) : .seconds(5)
+        configuration.connectionPool.idleTimeout = TimeAmount(
+            options.isTight ? .milliseconds(500) : options.idleTimeout
+        )
         // We retry ourselves, and tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
         // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.

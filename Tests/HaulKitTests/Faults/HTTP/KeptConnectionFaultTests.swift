@@ -29,6 +29,8 @@ struct KeptConnectionFaultTests {
                 // One failed attempt would be the last.
                 $0.retry.attempts = 1
                 $0.retry.attemptsBeforeFirstAnswer = 1
+                // However slow this machine is.
+                $0.network.idleTimeout = .seconds(3600)
             },
             serving: once(end) { resource.reply(to: $0) }
         ) { rig in
@@ -42,7 +44,10 @@ struct KeptConnectionFaultTests {
     @Test func repeatsARedirectsTargetToo() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(
-            configure: { $0.retry.attempts = 1 },
+            configure: {
+                $0.retry.attempts = 1
+                $0.network.idleTimeout = .seconds(3600)
+            },
             serving: once(.close) { $0.path == "/there" ? resource.reply(to: $0) : .redirect(to: "/there") }
         ) { rig in
             try await rig.download()
@@ -54,7 +59,10 @@ struct KeptConnectionFaultTests {
     @Test func countsAnAttemptWhereAFreshConnectionIsNotAnswered() async throws {
         let resource = content.resource()
         try await DownloaderRig.run(
-            configure: { $0.retry.attemptsBeforeFirstAnswer = 3 },
+            configure: {
+                $0.retry.attemptsBeforeFirstAnswer = 3
+                $0.network.idleTimeout = .seconds(3600)
+            },
             serving: { $0.path == "/file.bin" ? resource.reply(to: $0) : TestReply([.close]) }
         ) { rig async throws in
             try await rig.download()
@@ -69,7 +77,10 @@ struct KeptConnectionFaultTests {
         let resource = content.resource()
         let early = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
         try await DownloaderRig.run(
-            configure: { $0.retry.attempts = 1 },
+            configure: {
+                $0.retry.attempts = 1
+                $0.network.idleTimeout = .seconds(3600)
+            },
             serving: { request in
                 request.path == "/a"
                     ? TestReply([.raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi\(early)".utf8))])

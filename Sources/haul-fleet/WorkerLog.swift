@@ -1,0 +1,38 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// What a worker has to say beside its progress, on standard error: warnings alone, each once a minute, and a few a minute at most. A
+/// destination that is away would otherwise say so for each item.
+struct WorkerLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .warning
+    private let said = Said()
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let text = event.message.description
+        guard said.isNews(text, at: .now) else { return }
+        if Output.isTerminal { Output.progress("") }
+        Output.error(Output.plain(text))
+    }
+
+    /// The lines of the last minute.
+    private final class Said: Sendable {
+        private let lines = Mutex<[(text: String, at: ContinuousClock.Instant)]>([])
+        private static let most = 6
+
+        func isNews(_ text: String, at now: ContinuousClock.Instant) -> Bool {
+            lines.withLock { lines in
+                lines.removeAll { now - $0.at > .seconds(60) }
+                guard lines.count < Self.most, !lines.contains(where: { $0.text == text }) else { return false }
+                lines.append((text, now))
+                return true
+            }
+        }
+    }
+}
