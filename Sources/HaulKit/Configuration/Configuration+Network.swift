@@ -55,8 +55,8 @@ extension Downloader.Configuration {
         package var eventLoops: Int?
         /// Decides when requests may be sent, beside the downloader's own limits; nil: nothing else does.
         package var admission: (any RequestAdmission)?
-        /// How long a connection is kept without a request. A server with few workers serves nobody else on it meanwhile, our own next
-        /// requests included.
+        /// How long a connection is kept without a request. A server with few workers may keep one of them for it, and then
+        /// answers no other request, not even the next one of this downloader.
         package var idleTimeout = Duration.seconds(5)
 
         var assignedMonitor = Assigned<(any NetworkMonitor)?>(initial: nil)

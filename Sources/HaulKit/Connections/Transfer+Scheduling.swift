@@ -179,7 +179,7 @@ extension Transfer {
         return actions
     }
 
-    /// Whether a connection whose answer goes on behind what it still owes comes to the part of this one within a second.
+    /// Whether a connection whose answer is longer than what it still owes comes to the part of this one within a second.
     private func isAboutToBeReached(_ id: ConnectionID, at now: Instant) -> Bool {
         guard let plan, let start = plan.segments[id]?.position else { return false }
         return plan.segments.contains { other, segment in

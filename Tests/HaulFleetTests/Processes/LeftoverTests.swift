@@ -14,6 +14,15 @@ struct LeftoverTests {
         return #"{"url": "\#(server.url("/\(name)"))", "path": "\#(name)"\#(rest)}"#
     }
 
+    private func halfAndSilence() -> TestReply {
+        let head: [(String, String)] = [
+            ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes"),
+        ]
+        return TestReply([
+            .head(status: 200, reason: "OK", headers: head), .body(0..<content.count / 2, of: content), .stall,
+        ])
+    }
+
     /// Files in the staging folders of all workers.
     private func staged(_ rig: FleetRig) throws -> [String] {
         let all = try #require(FileManager.default.enumerator(atPath: rig.destination + "/.haul-fleet"))
@@ -22,13 +31,9 @@ struct LeftoverTests {
 
     @Test func aPartialFileGoesWhenAnotherWorkerHasFinishedTheItem() async throws {
         let resource = FileResource(content: content, etag: "\"1\"")
-        let half = content.count / 2
         let server = try await TestServer.start { request in
             guard request.requestNumber == 1 else { return resource.reply(to: request) }
-            let head: [(String, String)] = [
-                ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes"),
-            ]
-            return TestReply([.head(status: 200, reason: "OK", headers: head), .body(0..<half, of: content), .stall])
+            return halfAndSilence()
         }
         try await FleetRig.run(leaseSeconds: 2) { rig in
             try await rig.add([line(server, "file.bin")])
@@ -67,14 +72,10 @@ struct LeftoverTests {
     @Test func numbersOfItemsOfAnotherQueueMeanOtherItems() async throws {
         let other = TestContent(seed: 7, count: 400_000)
         let (one, two) = (FileResource(content: content, etag: "\"1\""), FileResource(content: other, etag: "\"1\""))
-        let half = content.count / 2
         let server = try await TestServer.start { request in
             guard request.path == "/one" else { return two.reply(to: request) }
             guard request.requestNumber == 1 else { return one.reply(to: request) }
-            let head: [(String, String)] = [
-                ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "bytes"),
-            ]
-            return TestReply([.head(status: 200, reason: "OK", headers: head), .body(0..<half, of: content), .stall])
+            return halfAndSilence()
         }
         try await FleetRig.run { rig in
             try await rig.add([line(server, "one")])
