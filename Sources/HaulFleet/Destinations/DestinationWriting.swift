@@ -17,10 +17,16 @@ protocol DestinationWriting: Sendable {
         _ file: StagedFile,
         recordUpload: @Sendable (String) async throws(FleetError) -> Bool
     ) async throws(FleetError) -> PreparedFile
+    /// What ``prepare(_:recordUpload:)`` would return, where that takes no time; nil where it may.
+    func preparedAtOnce(_ file: StagedFile) -> Result<PreparedFile, FleetError>?
     /// Gives files their final names, durably, without replacing anything. One outcome for each.
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome]
     /// Aborts uploads that no worker continues. Returns those that are gone.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload]
+}
+
+extension DestinationWriting {
+    func preparedAtOnce(_ file: StagedFile) -> Result<PreparedFile, FleetError>? { nil }
 }
 
 struct StagedFile: Sendable, Hashable {

@@ -44,7 +44,13 @@ struct FolderDestination: DestinationWriting {
     func prepare(
         _ file: StagedFile,
         recordUpload: @Sendable (String) async throws(FleetError) -> Bool
-    ) async throws(FleetError) -> PreparedFile {
+    ) async throws(FleetError) -> PreparedFile { try prepare(file) }
+
+    func preparedAtOnce(_ file: StagedFile) -> Result<PreparedFile, FleetError>? {
+        Result { () throws(FleetError) in try prepare(file) }
+    }
+
+    private func prepare(_ file: StagedFile) throws(FleetError) -> PreparedFile {
         _ = try RelativePath(file.path)
         return PreparedFile(file: file)
     }

@@ -152,6 +152,11 @@ package actor FleetWorker {
     }
 
     private func prepare(_ file: StagedFile) {
+        // A task for each of a thousand files a second would cost more than what it does.
+        if let result = destination.preparedAtOnce(file) {
+            events.yield(.prepared(file.key, result))
+            return
+        }
         Task { [destination, events, queue, worker] in
             let result: Result<PreparedFile, FleetError>
             do throws(FleetError) {
