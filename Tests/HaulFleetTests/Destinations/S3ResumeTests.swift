@@ -42,9 +42,10 @@ import Testing
         }
         let requests = rig.stub.requests.dropFirst(before)
         // Some that were under way when the worker ended may have arrived after they were counted.
-        let listed = 1300 - requests.filter(\.isPart).count
+        // What was asked twice, on a busy machine, counts once.
+        let listed = 1300 - Set(requests.filter(\.isPart).map(\.target)).count
         #expect((sent...sent + 4).contains(listed))
-        #expect(requests.filter { $0.target.contains("max-parts") }.count == (listed + page - 1) / page)
+        #expect(Set(requests.map(\.target).filter { $0.contains("max-parts") }).count == (listed + page - 1) / page)
         #expect(await rig.destination.publish([prepared])[file.key]?.isPublished == true)
         #expect(try rig.holds(file))
         #expect(rig.stub.uploads.isEmpty)
