@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// What the store can do, and the end of uploads that nobody goes on with.
+/// What the store can do, and the end of uploads that no worker continues.
 extension S3Destination {
     func check() async throws(FleetError) {
         do throws(S3Failure) { try await findBucket() } catch { throw error.error }

@@ -70,7 +70,7 @@ extension S3Destination {
         }
     }
 
-    /// An upload that nobody knows of.
+    /// Aborts an upload that the queue has not recorded.
     private func drop(_ key: String, _ id: String) async {
         do throws(S3Failure) { try await client.abortUpload(key, upload: id) } catch {
             // It has no parts, and is ended when the object is published, or by the bucket's lifecycle rule.

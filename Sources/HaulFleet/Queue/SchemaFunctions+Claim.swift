@@ -200,8 +200,8 @@ extension SchemaFunctions {
                             IF v_taken = v_limit THEN
                                 v_rest := v_rest || v_id;
                             ELSE
-                                -- Cleared under the lock, by a look that is later than it: whoever adds items takes the same
-                                -- lock after adding them.
+                                -- The query under the lock sees every item that was added: items are added first, and the
+                                -- same lock is taken after that.
                                 PERFORM 1 FROM host WHERE host_id = v_id FOR NO KEY UPDATE SKIP LOCKED;
                                 IF FOUND AND NOT EXISTS (SELECT 1 FROM ready WHERE host_id = v_id) THEN
                                     UPDATE host SET has_ready = false WHERE host_id = v_id;

@@ -96,7 +96,7 @@ extension HostPacer {
             if hosts.count > Self.mostHosts { hosts = hosts.filter { !$0.value.isUnused(at: now) } }
         }
 
-        /// Beyond so many those that are not needed are removed.
+        /// Where there are more hosts than this, unused ones are removed.
         private static let mostHosts = 1000
     }
 

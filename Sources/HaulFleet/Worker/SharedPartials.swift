@@ -3,8 +3,8 @@ internal import HaulKit
 
 /// Partial files in the staging folders of all workers that share a destination.
 ///
-/// A worker keeps beside each large partial file what of it is on disk. The next worker of the item copies these ranges and goes on
-/// from there: a copy, because the first worker may be frozen and write on when it is thawed. Only for items of which the list has a
+/// A worker keeps beside each large partial file what of it is on disk. The next worker of the item copies these ranges and
+/// continues from there: a copy, because the first worker may be frozen, and may write again when it is thawed. Only for items of which the list has a
 /// digest, which proves the result: which version of the file the bytes are of is not known otherwise.
 struct SharedPartials: Sendable {
     /// This worker's staging folder; those of others are beside it.

@@ -5,7 +5,7 @@ enum WorkerAction: Sendable, Equatable {
     case begin(Lease)
     /// Stops the transfer of an item and keeps its bytes: the lease is in doubt, or lost.
     case suspend(LeaseKey)
-    /// Goes on with a suspended transfer: the lease is confirmed.
+    /// Continues a suspended transfer: the lease is confirmed.
     case resume(LeaseKey)
     case prepare(StagedFile)
     case publish([PreparedFile])

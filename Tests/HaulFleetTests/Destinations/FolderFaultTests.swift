@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A folder that nobody may write to is refused with its path`() async throws {
+    @Test func `A folder without write permission is refused with its path`() async throws {
         try await TemporaryFolder.with { folder in
             let root = try folder.makeFolder("root")
             let destination = try FolderDestination(root: root, worker: "w")

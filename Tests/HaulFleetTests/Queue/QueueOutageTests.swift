@@ -9,7 +9,7 @@ struct QueueOutageTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
     /// Test 7 of the list, the database's half: what was answered stays, calls in between fail at once, and leases that expired
-    /// while nobody could beat are not taken away.
+    /// while no worker could beat are not taken away.
     @Test func aKilledServerLosesNothingAndWorkersFindItAgain() async throws {
         let server = try await PostgresServer.start()
         let database = try await server.makeDatabase()
