@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HaulKit
 
 #if canImport(FoundationXML)
     internal import FoundationXML
@@ -21,14 +22,9 @@ struct S3XML: Sendable, Hashable {
         // A store keeps a connection alive with spaces before a document that takes long.
         let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
         guard start < bytes.endIndex, !Self.hasDeclarations(bytes) else { return nil }
-        let parser = XMLParser(stream: InputStream(data: Data(bytes[start...])))
+        let parser = XMLParser.confined(Data(bytes[start...]))
         let reader = Reader()
         parser.delegate = reader
-        parser.shouldProcessNamespaces = true
-        parser.shouldResolveExternalEntities = false
-        #if canImport(FoundationXML)
-            parser.externalEntityResolvingPolicy = .never
-        #endif
         // The answer says little: on Linux it is true for documents that break off in the middle.
         _ = parser.parse()
         guard !reader.isRefused, let root = reader.root else { return nil }

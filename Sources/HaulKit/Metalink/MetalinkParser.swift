@@ -37,16 +37,10 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
     private static func contents(ofChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> (
         [Metalink.File], remarks: [String]
     ) {
-        // A stream, because the parser refuses data of more than 10 MB in one piece.
-        let parser = XMLParser(stream: InputStream(data: xml))
+        let parser = XMLParser.confined(xml)
         let delegate = MetalinkParser(limits: limits)
         parser.delegate = delegate
-        parser.shouldProcessNamespaces = true
         parser.shouldReportNamespacePrefixes = true
-        parser.shouldResolveExternalEntities = false
-        #if canImport(FoundationXML)
-            parser.externalEntityResolvingPolicy = .never
-        #endif
         // The answer says little: on Linux it is true for documents that break off in the middle. The errors that the
         // delegate is told of, and the root element's end, say all.
         _ = parser.parse()

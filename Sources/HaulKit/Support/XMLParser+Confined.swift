@@ -1,0 +1,19 @@
+package import Foundation
+
+#if canImport(FoundationXML)
+    package import FoundationXML
+#endif
+
+extension XMLParser {
+    /// A parser of bytes from outside: with namespaces, and never with anything from outside the document.
+    package static func confined(_ xml: Data) -> XMLParser {
+        // A stream, because the parser refuses data of more than 10 MB in one piece.
+        let parser = XMLParser(stream: InputStream(data: xml))
+        parser.shouldProcessNamespaces = true
+        parser.shouldResolveExternalEntities = false
+        #if canImport(FoundationXML)
+            parser.externalEntityResolvingPolicy = .never
+        #endif
+        return parser
+    }
+}
