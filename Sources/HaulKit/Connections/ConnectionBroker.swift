@@ -74,7 +74,7 @@ final class ConnectionBroker {
         case .headReceived(let id, let head, _):
             pool.refused.answered(task.id)
             if head.status < 400, case .connecting(id, let request) = task.machine.state {
-                pool.noteAnswer(of: task.source(of: request).origin)
+                pool.refused.served(task.source(of: request).origin, at: environment.services.time.now())
             }
             return false
         case .connectionEnded(let id, .failed(let failure, _)):
@@ -84,12 +84,12 @@ final class ConnectionBroker {
             else { return false }
             let host = task.source(of: request).origin
             let now = environment.services.time.now()
-            let flowing = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
-            let mayServeOthers =
-                pool.hasJustAnswered(host) && scheduler.running.contains { $0 !== task && $0.uses(host) }
-            let others = max(flowing, mayServeOthers ? 1 : 0)
+            let others = scheduler.running.reduce(0) { $0 + $1.machine.flowingConnections(to: host, at: now) }
+            let isShared = scheduler.running.contains { $0 !== task && $0.uses(host) }
             let waiter = ConnectionLimiter.Waiter(download: task.id, connection: id, question: request)
-            guard let wait = pool.refused.add(waiter, to: host, besides: others, at: now) else { return false }
+            guard let wait = pool.refused.add(waiter, to: host, besides: others, isShared: isShared, at: now) else {
+                return false
+            }
             task.close(id)
             requestSlot(host)
             if case .time(let time) = wait { retryRefused(after: time) }

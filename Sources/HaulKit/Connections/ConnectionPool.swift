@@ -15,7 +15,6 @@ final class ConnectionPool {
     private var hosts: [Origin: KnownHost]
     /// When connections were last seen to be worth it.
     private var worthSeenAt: [Origin: Instant]
-    private var answeredAt: [Origin: Instant] = [:]
     /// First connections that wait since their host serves others only.
     var refused = RefusedConnections()
     /// Downloads that found no slot for an additional connection; some may not want it any more.
@@ -117,20 +116,6 @@ final class ConnectionPool {
     func stopWaitingForSlot(_ id: DownloadID) { waitingForSlot.remove(id) }
 
     // MARK: What hosts allow
-
-    /// A host has answered with something of use.
-    func noteAnswer(of host: Origin) {
-        let now = services.time.now()
-        answeredAt[host] = now
-        if answeredAt.count > 1000 { answeredAt = answeredAt.filter { now - $0.value < Self.freshAnswer } }
-    }
-
-    /// Whether a host has answered a moment ago: between two short files nothing flows for a moment.
-    func hasJustAnswered(_ host: Origin) -> Bool {
-        answeredAt[host].map { services.time.now() - $0 < Self.freshAnswer } ?? false
-    }
-
-    private static let freshAnswer: Duration = .seconds(2)
 
     func known(_ host: Origin) -> KnownHost {
         guard var known = hosts[host] else { return KnownHost() }

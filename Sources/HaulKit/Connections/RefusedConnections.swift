@@ -22,12 +22,22 @@ struct RefusedConnections: Sendable {
 
     private var waiting: [Origin: Deque<Entry>] = [:]
     private var refusals: [DownloadID: Int] = [:]
+    /// When each host last answered with something of use.
+    private var servedAt: [Origin: Instant] = [:]
+    /// Between two short files nothing flows for a moment.
+    private static let freshAnswer: Duration = .seconds(2)
 
     /// A host has refused a connection.
     ///
-    /// - Parameter others: connections to the host that bring bytes; at least 1 where it has answered a moment ago.
+    /// - Parameters:
+    ///   - others: connections to the host that bring bytes.
+    ///   - isShared: other downloads use the host, which serves them as well if it has answered a moment ago.
     /// - Returns: how long to wait at most before ``next(at:open:)`` is called; nil where the refusal is to count as a failure.
-    mutating func add(_ waiter: Waiter, to host: Origin, besides others: Int, at now: Instant) -> Wait? {
+    mutating func add(_ waiter: Waiter, to host: Origin, besides others: Int, isShared: Bool = false, at now: Instant)
+        -> Wait?
+    {
+        let isServing = isShared && servedAt[host].map { now - $0 < Self.freshAnswer } ?? false
+        let others = max(others, isServing ? 1 : 0)
         let count = refusals[waiter.download, default: 0] + 1
         guard others > 0, count <= Self.mostRefusals else { return nil }
         refusals[waiter.download] = count
@@ -59,6 +69,12 @@ struct RefusedConnections: Sendable {
     }
 
     var isEmpty: Bool { waiting.isEmpty }
+
+    /// A host has answered a first connection with something of use.
+    mutating func served(_ host: Origin, at now: Instant) {
+        servedAt[host] = now
+        if servedAt.count > 1000 { servedAt = servedAt.filter { now - $0.value < Self.freshAnswer } }
+    }
 
     /// The download has been answered.
     mutating func answered(_ download: DownloadID) {

@@ -20,6 +20,7 @@ extension Transfer {
                 )
                 // Fewer are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
+                actions += dropIgnored(&sources, at: now)
                 actions += replaceLaggards(&sources, at: now)
             }
             actions += schedule(&sources, at: now)

@@ -123,23 +123,21 @@ extension Transfer {
             sources.noteFailure(of: connection.source)
             return drop(id)
         }
-        guard plan != nil else { return [] }
-        let ignored = dropIgnored(&sources, at: now)
-        guard let plan else { return ignored }
+        guard let plan else { return [] }
         if let id = slowestOfADrip(plan, sources, at: now) {
             replacements += 1
-            return ignored + drop(id)
+            return drop(id)
         }
-        guard active.count > 1 else { return ignored }
+        guard active.count > 1 else { return [] }
         let speeds = active.compactMapValues { $0.measuredSpeed(at: now, after: ActiveConnection.earliestTrial) }
         let sorted = speeds.values.sorted()
-        guard let fastest = sorted.last, fastest > 0 else { return ignored }
+        guard let fastest = sorted.last, fastest > 0 else { return [] }
         let median = sorted[sorted.count / 2]
         // The last two have too few beside them to be compared with, and share the link with no other.
         func usual(_ connection: ActiveConnection) -> Double {
             sorted.count >= 3 ? median : sources.sources[connection.source].bytesPerSecond ?? 0
         }
-        var actions = ignored
+        var actions: [Action] = []
         for id in openIDs {
             guard active.count > 1, let connection = active[id], let segment = plan.segments[id]
             else { continue }
@@ -163,7 +161,7 @@ extension Transfer {
     /// Closes connections that the server has accepted and leaves without an answer, though it has answered others much sooner: what
     /// they were to bring is anybody's again, and if none is left the ladder begins again. The first one of all, which has none to be
     /// compared with, has the transport's own patience.
-    private mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
+    mutating func dropIgnored(_ sources: inout SourceSelector, at now: Instant) -> [Action] {
         guard slowestAnswer > .zero else { return [] }
         var actions: [Action] = []
         for id in openIDs {

@@ -17,6 +17,16 @@ struct RefusedConnectionsTests {
         #expect(refused.isEmpty)
     }
 
+    @Test func aHostThatHasJustServedAnotherDownloadServesOthers() {
+        var refused = RefusedConnections()
+        refused.served(one, at: .start)
+        let now = Instant.start + .milliseconds(1999)
+        #expect(refused.add(waiter(), to: one, besides: 0, at: now) == nil)
+        #expect(refused.add(waiter(), to: two, besides: 0, isShared: true, at: now) == nil)
+        #expect(refused.add(waiter(), to: one, besides: 0, isShared: true, at: now) == .time(.milliseconds(500)))
+        #expect(refused.add(waiter(), to: one, besides: 0, isShared: true, at: .start + .seconds(2)) == nil)
+    }
+
     @Test func waitsUntilTheHostServesFewer() {
         var refused = RefusedConnections()
         let (first, second) = (waiter(), waiter())
