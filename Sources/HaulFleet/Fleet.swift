@@ -31,13 +31,18 @@ package struct Fleet: Sendable {
             } else {
                 text = try await postgres.destinationWhenReachable(onWait: onWait)
             }
-            if !text.hasPrefix("s3://") { try await postgres.checkMark(of: text) }
             let worker = try await FleetWorker(
                 options,
                 folder: folder,
                 queue: postgres,
                 queueName: "\(database) \(queue)",
-                destination: try makeDestination(text, s3, folder, options.configuration.telemetry.logger)
+                destination: try await makeDestination(
+                    text,
+                    s3,
+                    folder,
+                    postgres,
+                    options.configuration.telemetry.logger
+                )
             )
             return (worker, { postgres.close() })
         } catch {
@@ -50,9 +55,13 @@ package struct Fleet: Sendable {
         _ text: String,
         _ s3: S3Overrides,
         _ folder: WorkFolder,
+        _ queue: PostgresQueue,
         _ logger: Logger
-    ) throws(FleetError) -> any DestinationWriting {
-        guard text.hasPrefix("s3://") else { return try FolderDestination(root: text, worker: "worker-\(folder.id)") }
+    ) async throws(FleetError) -> any DestinationWriting {
+        guard text.hasPrefix("s3://") else {
+            try await queue.checkMark(of: text)
+            return try FolderDestination(root: text, worker: "worker-\(folder.id)")
+        }
         let environment = ProcessInfo.processInfo.environment
         let staging = folder.path + "/files"
         do { try FileManager.default.createDirectory(atPath: staging, withIntermediateDirectories: true) } catch {

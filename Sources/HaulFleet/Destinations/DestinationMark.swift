@@ -12,7 +12,7 @@ enum DestinationMark {
     ///   - known: the mark of the queue; nil where it has none yet.
     /// - Throws: ``FleetError/Code/destinationRefused`` where the folder has no mark and should.
     static func check(_ root: String, known: String?, keep: Keep) async throws(FleetError) {
-        guard await BlockingExecutor.system.run({ isFolder(root) }) else { return }
+        guard await BlockingExecutor.system.run({ SystemCalls.isFolder(root) }) else { return }
         if let known { return try await require(known, root) }
         let name = String(UInt64.random(in: .min ... .max), radix: 36)
         // The file comes first: who finds a name with the queue finds the file.
@@ -46,13 +46,6 @@ enum DestinationMark {
     }
 
     // MARK: Files
-
-    private static func isFolder(_ root: String) -> Bool {
-        do throws(SystemCalls.Errno) {
-            SystemCalls.close(try SystemCalls.openFolder(root))
-            return true
-        } catch { return false }
-    }
 
     private static func exists(_ name: String, _ root: String) throws(FleetError) -> Bool {
         do throws(SystemCalls.Errno) {

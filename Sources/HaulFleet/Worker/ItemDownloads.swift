@@ -177,7 +177,7 @@ actor ItemDownloads {
         let begun = Set(leases.map(\.key.item))
         if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
         // Where its file system has gone, the downloader would make the folder in another one.
-        guard await BlockingExecutor.system.run({ [stagingFolder] in StagingFolder.exists(stagingFolder) }) else {
+        guard await BlockingExecutor.system.run({ [stagingFolder] in SystemCalls.isFolder(stagingFolder) }) else {
             logger.warning(
                 "\(stagingFolder) is not there any more. Was a file system unmounted? Items go back until it is there."
             )

@@ -4,13 +4,6 @@ internal import HaulKit
 /// The files in the folder in which one worker completes its downloads: `NUMBER` of an item, with endings for what belongs to it. The
 /// calls block.
 enum StagingFolder {
-    static func exists(_ path: String) -> Bool {
-        do throws(SystemCalls.Errno) {
-            SystemCalls.close(try SystemCalls.openFolder(path))
-            return true
-        } catch { return false }
-    }
-
     /// - Returns: those that could not be removed.
     static func remove(_ paths: [String]) -> [(String, SystemCalls.Errno)] {
         paths.compactMap { path in

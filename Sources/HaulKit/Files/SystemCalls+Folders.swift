@@ -39,6 +39,14 @@ extension SystemCalls {
         try open(path, O_RDONLY | O_DIRECTORY)
     }
 
+    /// Whether a folder is there and may be opened.
+    package static func isFolder(_ path: String) -> Bool {
+        do throws(Errno) {
+            close(try openFolder(path))
+            return true
+        } catch { return false }
+    }
+
     /// Opens the folder `name` in an open folder; a symbolic link is `ENOTDIR`.
     package static func openFolder(_ name: String, in folder: Int32) throws(Errno) -> Int32 {
         try retrying { haul_open_at(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }

@@ -17,14 +17,4 @@ import Testing
         "", "x/y", "a b", "user@x", "x:99999", "x:0", "x:", "127.0.0.1:abc", "*", "*.example.org", "x?y", "http:///",
     ])
     func whatNoURLCanHaveIsNone(_ typed: String) { #expect(HostName(typed: typed) == nil) }
-
-    @Test(arguments: ["/data", "/data/", "//data", "/./data/.", "/data//"])
-    func aFolderHasOneSpelling(_ text: String) throws {
-        #expect(try DestinationText.make(text, S3Overrides(), currentFolder: "/home") == "/data")
-    }
-
-    @Test func aRelativeFolderIsBelowTheCurrentOne() throws {
-        #expect(try DestinationText.make("a/./b/", S3Overrides(), currentFolder: "/home/") == "/home/a/b")
-        #expect(try DestinationText.make("/", S3Overrides(), currentFolder: "/home") == "/")
-    }
 }

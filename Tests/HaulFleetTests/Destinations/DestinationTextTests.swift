@@ -1,0 +1,15 @@
+import Testing
+
+@testable import HaulFleet
+
+@Suite struct DestinationTextTests {
+    @Test(arguments: ["/data", "/data/", "//data", "/./data/.", "/data//"])
+    func aFolderHasOneSpelling(_ text: String) throws {
+        #expect(try DestinationText.make(text, S3Overrides(), currentFolder: "/folder") == "/data")
+    }
+
+    @Test func aRelativeFolderIsBelowTheCurrentOne() throws {
+        #expect(try DestinationText.make("a/./b/", S3Overrides(), currentFolder: "/folder/") == "/folder/a/b")
+        #expect(try DestinationText.make("/", S3Overrides(), currentFolder: "/folder") == "/")
+    }
+}
