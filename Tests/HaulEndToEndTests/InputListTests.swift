@@ -42,7 +42,7 @@ struct InputListTests {
     @Test func readsAListFromAPipe() throws {
         let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
             // Opening waits for the reader.
             let descriptor = open(path, O_WRONLY)
             let line = Array("http://a.example/\n".utf8)

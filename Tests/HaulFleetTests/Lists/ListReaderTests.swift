@@ -186,7 +186,8 @@ import Testing
         #expect(pipe(&ends) == 0)
         let writer = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         let count = 50_000
-        DispatchQueue.global().async {
+        // A thread of its own: it waits for the reader, which needs one of the pool's.
+        Thread.detachNewThread {
             for number in 0..<count { writer.write(Data("http://h/\(number)\n".utf8)) }
             writer.closeFile()
         }

@@ -70,7 +70,8 @@ final class FleetRig: Sendable {
 
     static func end(of process: Int32) async -> SystemCommand.Ending {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: SystemCommand.end(of: process)) }
+            // A thread of its own: those of the dispatch queues are for calls that are over soon.
+            Thread.detachNewThread { continuation.resume(returning: SystemCommand.end(of: process)) }
         }
     }
 

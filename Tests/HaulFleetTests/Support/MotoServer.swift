@@ -42,7 +42,12 @@ actor MotoServer {
         if FileManager.default.fileExists(atPath: folder) { environment["PYTHONPATH"] = folder }
         environment["S3_UPLOAD_PART_MIN_SIZE"] = "1"
         let process = try SystemCommand.start(["python3", "-c", program, "\(port)"], environment: environment)
-        let end = Task.detached { SystemCommand.end(of: process) }
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        // A thread of its own: it waits as long as the tests run, and would take one of the pool's few from them.
+        Thread.detachNewThread {
+            _ = SystemCommand.end(of: process)
+            end.finish()
+        }
         // Importing moto takes seconds; the limit is for a machine where it never comes.
         for _ in 0..<1200 {
             if await isListening(port) { return "http://127.0.0.1:\(port)" }
@@ -50,7 +55,7 @@ actor MotoServer {
             try await Task.sleep(for: .milliseconds(100))
         }
         kill(process, SIGKILL)
-        _ = await end.value
+        for await _ in ends {}
         throw Missing()
     }
 

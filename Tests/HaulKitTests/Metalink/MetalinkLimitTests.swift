@@ -4,10 +4,6 @@ import Testing
 @testable import HaulKit
 
 struct MetalinkLimitTests {
-    private static func endless(_ attribute: (Int) -> String) -> String {
-        (0..<50_000).map(attribute).joined(separator: " ")
-    }
-
     /// `text` padded with elements to exactly `bytes`.
     private func padded(_ text: String, to bytes: Int) -> Data {
         var data = Data(text.utf8)
@@ -87,13 +83,29 @@ struct MetalinkLimitTests {
         #expect(refusal(MetalinkText.four(many + MetalinkText.url))?.contains("more than 64 namespaces") == true)
     }
 
+    /// Tags of up to 10 MB, by names: a report of a test repeats its arguments.
+    enum EndlessTag: CaseIterable {
+        case attributes, attributesBehindABracket, namespaces, value, blanks
+
+        var attributes: String {
+            switch self {
+            case .attributes: endless { "a\($0)=\"\"" }
+            case .attributesBehindABracket: "a=\">\" " + endless { "a\($0)=\"\"" }
+            case .namespaces: endless { "xmlns:a\($0)=\"urn:x\"" }
+            case .value: "a=\"\(String(repeating: "a", count: 10_000_000))\""
+            case .blanks: String(repeating: " ", count: 10_000_000)
+            }
+        }
+
+        private func endless(_ attribute: (Int) -> String) -> String {
+            (0..<50_000).map(attribute).joined(separator: " ")
+        }
+    }
+
     // The parser's time grows with the square of the attributes in one tag: in 16 MiB there is room for hours.
-    @Test(arguments: [
-        endless { "a\($0)=\"\"" }, "a=\">\" " + endless { "a\($0)=\"\"" }, endless { "xmlns:a\($0)=\"urn:x\"" },
-        "a=\"\(String(repeating: "a", count: 10_000_000))\"", String(repeating: " ", count: 10_000_000),
-    ])
-    func refusesAnEndlessTag(_ attributes: String) {
-        #expect(refusal(MetalinkText.four("<x \(attributes)/>" + MetalinkText.url))?.contains("64 KiB") == true)
+    @Test(arguments: EndlessTag.allCases)
+    func refusesAnEndlessTag(_ tag: EndlessTag) {
+        #expect(refusal(MetalinkText.four("<x \(tag.attributes)/>" + MetalinkText.url))?.contains("64 KiB") == true)
     }
 
     @Test func refusesEndlessTextNamesAndComments() {
