@@ -68,6 +68,7 @@ struct InitCommand: AsyncParsableCommand {
             let isNew = try await schema.install()
             let administration = QueueAdministration(connection, fleet.queue)
             var settings = try await administration.settings()
+            let earlier = settings.destination
             if let destination { settings.destination = destination }
             if let leaseTime { settings.leaseSeconds = leaseTime }
             if let maxAttempts { settings.maxAttempts = maxAttempts }
@@ -81,6 +82,9 @@ struct InitCommand: AsyncParsableCommand {
             Output.line(
                 "The queue \(fleet.queue) is \(isNew ? "made" : "up to date"): \(settings.destination ?? "no destination yet")."
             )
+            if let earlier, earlier != settings.destination {
+                Output.line("Workers that run now keep the destination \(earlier) until they are started again.")
+            }
         }
     }
 }

@@ -29,6 +29,11 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "A JSON object a line.")
     var json = false
 
+    func validate() throws {
+        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if after < 0 { throw ValidationError("--after is the number of an item, or 0.") }
+    }
+
     func run() async throws {
         let fleet = try queue.fleet()
         try await fleet.withConnection { connection in

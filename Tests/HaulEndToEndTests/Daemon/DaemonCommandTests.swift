@@ -1,6 +1,11 @@
 import Foundation
 import HaulTesting
+import NIOCore
+import NIOHTTP1
+import NIOPosix
 import Testing
+
+@testable import haul
 
 /// `haul add`, `list`, `show`, `pause`, `resume`, `cancel`, `remove`, `move`, `config` and `open` against a real daemon.
 @Suite(.timeLimit(.minutes(60)))
@@ -46,6 +51,17 @@ struct DaemonCommandTests {
         #expect(again.status == 0 && again.output.contains("there already"))
         await rig.stop(daemon)
         await server.stop()
+    }
+
+    /// The daemon ends between the command's look at its socket and its request.
+    @Test func saysAtOnceThatADaemonIsGone() async throws {
+        let socket = rig.haul.folder("gone.sock")
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(unixDomainSocketPath: socket).get()
+        let client = try await DaemonClient.connected(socket, stateFolder: nil)
+        try await listener.close()
+        let complaint = await #expect(throws: Complaint.self) { try await client.send(.GET, "/api/v1/downloads") }
+        #expect(complaint?.sentence.contains("does not answer any longer") == true)
     }
 
     @Test func theExitStatusSaysHowAddedDownloadsEnded() async throws {

@@ -14,6 +14,14 @@ struct DaemonClient: Sendable {
     private static let patience = Duration.seconds(10)
     private static let limit = 64 << 20
 
+    /// Says at once that nothing listens: a daemon that has ended meanwhile would be tried for a minute and a half. It is never shut
+    /// down, as the shared one.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     /// - Parameter stateFolder: folder of the daemon's lock; nil when only its socket is known.
     /// - Throws: ``Complaint`` when nothing listens at the socket.
     static func connected(_ socket: String, stateFolder: String?) async throws -> DaemonClient {
@@ -92,7 +100,7 @@ struct DaemonClient: Sendable {
         }
         defer { notice.cancel() }
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
+            let response = try await Self.http.execute(request, timeout: .minutes(10))
             let data = Data(try await response.body.collect(upTo: Self.limit).readableBytesView)
             guard response.status.code < 300 else { throw Complaint(problem: data, status: response.status.code) }
             return data
@@ -119,11 +127,10 @@ struct DaemonClient: Sendable {
 
     /// The stream of events, which goes on until the daemon ends.
     func events() async throws -> HTTPClientResponse.Body {
-        // The client would try for long to reach a socket where nothing listens.
         guard Self.attempt(socket) == 0 else { throw Self.missing(socket) }
         var request = try request(.GET, "/api/v1/events", [])
         request.headers.add(name: "Accept", value: "text/event-stream")
-        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let response = try await Self.http.execute(request, deadline: .distantFuture)
         guard response.status == .ok else {
             let data = Data(try await response.body.collect(upTo: Self.limit).readableBytesView)
             throw Complaint(problem: data, status: response.status.code)
