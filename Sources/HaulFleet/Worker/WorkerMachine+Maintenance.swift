@@ -3,6 +3,7 @@ extension WorkerMachine {
     mutating func sendMaintenance() {
         guard phase == .working, stop == nil, !maintain.isInFlight, now >= maintain.notBefore else { return }
         maintain.begin(at: now)
+        maintenance.hasBegun = true
         actions.append(.call(.maintain))
     }
 
@@ -25,10 +26,11 @@ extension WorkerMachine {
         maintain.notBefore = now + callDelay(maintain.failures)
     }
 
-    /// A claim that brought nothing may only have to wait for the feeder: soon, but not with each such claim, and ever later while
-    /// there is nothing to feed either.
+    /// A claim that brought nothing may only have to wait for the feeder: at once the first time, then soon, but not with each such
+    /// claim, and ever later while there is nothing to feed either.
     mutating func hurryMaintenance() {
         guard maintain.failures == 0 else { return }
+        guard maintenance.hasBegun else { return maintain.notBefore = now }
         let pause = Duration.milliseconds(500) * (1 << min(maintenance.idleInRow, 10))
         let soon = maintain.lastSent + jittered((pause / 2)...pause)
         maintain.notBefore = min(maintain.notBefore, max(now, soon))

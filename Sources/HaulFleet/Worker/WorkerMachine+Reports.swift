@@ -31,6 +31,11 @@ extension WorkerMachine {
             discard(report.key)
             claims.hasEndedItem = true
         }
+        // Nothing left to do: there may be more by now, or the queue is drained.
+        let hasCompleted = reports.contains { if case .completed = $0.outcome { true } else { false } }
+        if hasCompleted, items.isEmpty, claim.failures == 0, claims.untriedInRow == 0 {
+            claim.notBefore = min(claim.notBefore, now)
+        }
     }
 
     mutating func reportFailed(_ reports: [Report], _ error: FleetError) {

@@ -134,6 +134,7 @@ extension WorkerMachine {
     }
 
     struct MaintenanceState: Sendable, Equatable {
+        var hasBegun = false
         /// Rounds in a row that had nothing to do.
         var idleInRow = 0
     }

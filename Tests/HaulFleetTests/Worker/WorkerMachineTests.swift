@@ -60,6 +60,32 @@ import Testing
         #expect(machine.heldCount == 0)
     }
 
+    @Test func theFirstClaimThatBringsNothingIsFollowedByMaintenanceAtOnce() {
+        var (machine, _) = Self.machine()
+        #expect(
+            machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(1)), at: Self.second(2)) == [
+                .call(.maintain)
+            ]
+        )
+        let fed = machine.handle(.maintained(Maintenance(fedItems: 9)), at: Self.second(2))
+        #expect(fed == [.call(.claim(limit: 64))])
+        // From then on, not with each of them.
+        #expect(machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(2)), at: Self.second(2)).isEmpty)
+    }
+
+    @Test func aWorkerThatHasNothingLeftClaimsAtOnce() {
+        var (machine, file) = Self.atGate()
+        let key = file.file.key
+        // The answer of a claim that found nothing, while the last item was on its way.
+        for second in 4..<9 { _ = machine.handle(.timer, at: Self.second(Double(second))) }
+        _ = machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(8)), at: Self.second(8))
+        _ = machine.handle(.gated([key], held: [key]), at: Self.second(8))
+        _ = machine.handle(.published([key: .published(tag: "t")]), at: Self.second(8))
+        let report = Report(key, .completed(CompletedFile(bytes: 1, sha256: file.file.sha256, tag: "t")))
+        let actions = machine.handle(.reported([report], accepted: [key]), at: Self.second(8))
+        #expect(actions.contains(.call(.claim(limit: 64))))
+    }
+
     @Test func anAnswerOfTheGateAfterTheDeadlinePublishesNothing() {
         var (machine, file) = Self.atGate()
         let key = file.file.key
