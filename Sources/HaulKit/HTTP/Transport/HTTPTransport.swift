@@ -21,7 +21,7 @@ final class HTTPTransport: SourceReading {
         var deniedAddresses: [AddressBlock] = []
         /// Decides beside us when a request may be sent.
         var admission: (any RequestAdmission)?
-        var idleTimeout = Duration.seconds(5)
+        var idleTimeout = Downloader.Configuration.Network().idleTimeout
         /// There are so few descriptors that none may lie idle.
         var isTight = false
         let authenticator = Authenticator()
