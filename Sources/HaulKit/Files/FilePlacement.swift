@@ -174,17 +174,30 @@ struct FilePlacement: Sendable {
 
     /// Whether what stands at a path is this open file.
     func stands(_ file: any DiskFile, at path: String) throws(DiskError) -> Bool {
-        let status = try file.status()
+        try stands(try file.status(), at: path)
+    }
+
+    /// - Parameter status: of a file that is open.
+    private func stands(_ status: FileStatus, at path: String) throws(DiskError) -> Bool {
         guard let existingFile = try disk.status(path) else { return false }
         return (existingFile.device, existingFile.inode) == (status.device, status.inode)
     }
 
     /// Gives an open file another name, if it is what stands at `path`. What is not ours is left alone, or brought back if
     /// it came there in the instant between looking and renaming.
-    func move(_ file: any DiskFile, from path: String, to target: String, replacing: Bool) throws(DiskError) {
+    ///
+    /// - Returns: the file as it is under its new name.
+    @discardableResult
+    func move(
+        _ file: any DiskFile,
+        from path: String,
+        to target: String,
+        replacing: Bool
+    ) throws(DiskError) -> FileStatus {
         guard try stands(file, at: path) else { throw DiskError(.replaced, call: "rename", path: path) }
         try disk.rename(path, to: target, replacing: replacing)
-        if try stands(file, at: target) { return }
+        let moved = try file.status()
+        if try stands(moved, at: target) { return moved }
         if try disk.status(target) != nil { try disk.rename(target, to: path, replacing: false) }
         throw DiskError(.replaced, call: "rename", path: path)
     }
@@ -206,14 +219,23 @@ struct FilePlacement: Sendable {
     }
 
     /// Gives a file its final name if it has this length, and takes the name back if it has been cut by then.
-    func moveWhole(_ file: any DiskFile, to target: String, replacing: Bool, length: Int64) throws(DiskError) {
+    ///
+    /// - Returns: the file as it is under its final name.
+    @discardableResult
+    func moveWhole(
+        _ file: any DiskFile,
+        to target: String,
+        replacing: Bool,
+        length: Int64
+    ) throws(DiskError) -> FileStatus {
         let path = file.path
         guard try file.size() == length else { throw DiskError(.cutShort, call: "fstat", path: path) }
-        try move(file, from: path, to: target, replacing: replacing)
-        guard try file.size() == length else {
+        let moved = try move(file, from: path, to: target, replacing: replacing)
+        guard moved.size == length else {
             try move(file, from: target, to: path, replacing: false)
             throw DiskError(.cutShort, call: "fstat", path: path)
         }
+        return moved
     }
 
     /// Removes an open file, if it is what stands at its path. What is not ours is left alone.

@@ -121,11 +121,11 @@ struct BufferedFilePlacement: Sendable {
 
     private func rename(_ made: Made) -> Ending {
         do throws(DiskError) {
-            let status = try made.file.status()
             let replaces = made.job.policy == .overwrite
             if replaces { try FilePlacement.refuseIrreplaceable(made.name, disk) }
-            try placement.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
-            return .published(status)
+            return .published(
+                try placement.moveWhole(made.file, to: made.name, replacing: replaces, length: made.identity.size)
+            )
         } catch {
             if error.kind == .alreadyExists { return .nameTaken(made.file) }
             return .failed(error, made.file, isSynced: error.kind != .cutShort)
