@@ -274,10 +274,8 @@ struct WorkerProcessTests {
             #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained", "--to", away)) == .exited(0))
             #expect(try content.matches(fileAt: away + "/second"))
             try await rig.command("init", "--to", rig.folder("new"))
-            #expect(
-                try String(contentsOfFile: rig.folder("log"), encoding: .utf8)
-                    .contains("Workers that run now keep the destination \(rig.destination) until they are started again.")
-            )
+            let note = "Workers that run now keep the destination \(rig.destination) until they are started again."
+            #expect(try String(contentsOfFile: rig.folder("log"), encoding: .utf8).contains(note))
             try await rig.add([line(server, "third")])
             #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
             #expect(try content.matches(fileAt: rig.folder("new/third")))
