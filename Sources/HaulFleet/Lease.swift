@@ -37,8 +37,9 @@ package struct Lease: Sendable, Hashable, Codable {
     package var connections: Int?
     /// Least time between requests to the host; zero where it has none.
     package var gap: Duration
-    /// Delay from the answer until the first request may be sent, where the host has a least time between requests.
-    package var startsAfter: Duration
+    /// Delay from the answer until the first request may be sent, where the host has a least time between requests; negative where
+    /// that time has passed. nil where the lease has none: each request asks for one.
+    package var startsAfter: Duration?
     /// Multipart upload that an earlier lease of the item began.
     package var uploadID: String?
 
@@ -53,7 +54,7 @@ package struct Lease: Sendable, Hashable, Codable {
         attempt: Int = 1,
         connections: Int? = nil,
         gap: Duration = .zero,
-        startsAfter: Duration = .zero,
+        startsAfter: Duration? = nil,
         uploadID: String? = nil
     ) {
         (self.key, self.url, self.path) = (key, url, path)

@@ -216,7 +216,7 @@ extension Lease {
             attempt: try row.int(8),
             connections: try row.optionalInt(9),
             gap: try row.milliseconds(10),
-            startsAfter: try row.milliseconds(11),
+            startsAfter: try row.optionalInt(11, as: Int64.self).map { .milliseconds($0) },
             uploadID: row.optionalText(12)
         )
     }

@@ -32,7 +32,8 @@ extension SchemaFunctions {
             """
     )
 
-    /// What a claim of a worker holds; every claim where `p_claim` is null.
+    /// What a claim of a worker holds; every claim where `p_claim` is null. A start time that has passed is told as it is, so that
+    /// those of an answer that is repeated are not all "now".
     private static let held = SchemaFunction(
         name: "held",
         parameters: "p_worker bigint, p_claim integer",
@@ -43,7 +44,7 @@ extension SchemaFunctions {
             BEGIN
                 RETURN QUERY SELECT l.item_id, l.epoch, i.url, i.path, i.checksum, i.size, i.metadata, l.host_id,
                     l.attempt::integer, l.connections, h.gap_ms::bigint,
-                    coalesce(ceil(extract(epoch FROM greatest(l.starts_at - v_now, interval '0')) * 1000), 0)::bigint,
+                    ceil(extract(epoch FROM l.starts_at - v_now) * 1000)::bigint,
                     l.upload_id, false, false, NULL::bigint
                 FROM lease l
                     JOIN item i ON i.item_id = l.item_id

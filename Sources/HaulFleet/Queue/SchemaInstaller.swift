@@ -7,6 +7,8 @@ package struct SchemaInstaller: Sendable {
     private static let migrations: [[String]] = [
         SchemaTables.statements,
         ["ALTER TABLE setting ADD COLUMN destination_mark text"],
+        // The functions alone: start times of leases that were taken over.
+        [],
     ]
 
     private let connection: DatabaseConnection

@@ -60,6 +60,11 @@ extension HostPacer {
             return (lastNumber, needsLimits)
         }
 
+        /// Whether a host is to be left alone for clearly longer than was known.
+        func isNews(_ name: String, blockedUntil until: Duration) -> Bool {
+            hosts[name]?.blockedUntil.map { $0 + .milliseconds(250) < until } ?? true
+        }
+
         mutating func addFree(_ lease: Lease) {
             if free[lease.hostID] == nil {
                 guard let name = HostName(url: lease.url)?.text else { return }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// A worker's part of the politeness of the fleet: sends no request to a host sooner than the queue allows, and tells the queue
 /// when a host asks to be left alone.
 ///
-/// A lease of a host with a least time between requests brings the start time of one request. Each further request (a retry, a
-/// further range, a redirect to that host) takes another start time from the queue. Start times are not used late, since the
+/// A lease of a host with a least time between requests brings the start time of one request, unless it was taken over. Each further
+/// request (a retry, a further range, a redirect to that host) takes another start time from the queue. Start times are not used late, since the
 /// queue has given the next ones to other workers. Of a host that only redirects lead to, the queue is asked for the limits by its
 /// name. May be called from any thread.
 final class HostPacer: RequestAdmission {
@@ -64,7 +64,7 @@ final class HostPacer: RequestAdmission {
             host.leases += 1
             host.gap = lease.gap
             host.isLimited = lease.connections != nil
-            if lease.gap > .zero { host.starts.append(now + lease.startsAfter + Self.lead) }
+            if lease.gap > .zero, let wait = lease.startsAfter { host.starts.append(now + wait + Self.lead) }
             state.hosts[name] = host
         }
     }
@@ -127,7 +127,9 @@ final class HostPacer: RequestAdmission {
         guard status == 429 || status == 503 && retryAfter != nil, let name = HostName(url)?.text else { return }
         let duration = min(Self.longestBlock, retryAfter ?? Self.blockWithoutTime)
         guard duration > .zero, let id = state.withLock({ $0.hosts[name]?.id ?? $0.freeNames[name] }) else { return }
-        calls.block(id, duration)
+        let isNews = state.withLock { $0.isNews(name, blockedUntil: time.now() + duration) }
+        // Each of many connections is answered so: the queue hears of it once.
+        if isNews { calls.block(id, duration) }
         block(name, id, for: duration)
     }
 

@@ -40,7 +40,7 @@ extension SimulatedQueue {
                 attempt: row.row.attempt,
                 connections: row.connections,
                 gap: .nanoseconds(host.gap),
-                startsAfter: .nanoseconds(max(0, (row.startsAt ?? now) - now)),
+                startsAfter: row.startsAt.map { .nanoseconds($0 - now) },
                 uploadID: row.row.uploadID
             )
             leases.append((row.startsAt ?? .min, answer))

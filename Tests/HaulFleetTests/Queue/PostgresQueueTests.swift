@@ -29,7 +29,7 @@ struct PostgresQueueTests {
             #expect(claim.leases.count == 1)
             #expect(lease.url == "https://a.example/x?y" && lease.path == "dir/x" && lease.checksum == "sha-256:00")
             #expect(lease.size == 5 && lease.metadata == #"{"a": "\\ \" \t"}"# && lease.attempt == 1)
-            #expect(lease.key.epoch == 1 && lease.connections == nil && lease.startsAfter == .zero)
+            #expect(lease.key.epoch == 1 && lease.connections == nil && lease.startsAfter == nil)
             #expect(try await queue.gate(worker.worker, [lease.key]) == [lease.key])
             let report = Report(lease.key, .completed(Self.file))
             #expect(try await queue.report(worker.worker, [report]) == [lease.key])

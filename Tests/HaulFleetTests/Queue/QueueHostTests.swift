@@ -102,12 +102,17 @@ struct QueueHostTests {
             let queue = database.queue()
             let worker = try await queue.register(label: "one", predecessor: nil).worker
             let leases = try await queue.claim(worker, limit: 3).leases
-            #expect(leases.count == 1 && leases.first?.gap == .seconds(10) && leases.first?.startsAfter == .zero)
+            let first = try #require(leases.first)
+            #expect(leases.count == 1 && first.gap == .seconds(10))
+            #expect(try #require(first.startsAfter) <= .zero)
             let host = try #require(leases.first).hostID
             let slice = try await queue.reserve(hostID: host, requests: 3)
             #expect(slice.gap == .seconds(10) && slice.startsAfter > .seconds(5) && slice.startsAfter <= .seconds(10))
             let next = try await queue.reserve(hostID: host, requests: 1)
             #expect(next.startsAfter > .seconds(35) && next.startsAfter <= .seconds(40))
+            // Whoever takes the lease over asks for a start time of its own.
+            let successor = try await queue.register(label: "one", predecessor: worker)
+            #expect(successor.leases.count == 1 && successor.leases.first?.startsAfter == nil)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 struct HostPacerTests {
     private let url = "http://paced.example/file"
 
-    private func lease(_ item: Int64, gap: Duration, after: Duration = .zero, connections: Int? = nil) -> Lease {
+    private func lease(_ item: Int64, gap: Duration, after: Duration? = .zero, connections: Int? = nil) -> Lease {
         Lease(
             key: LeaseKey(item: item, epoch: 1),
             url: url,
@@ -53,6 +53,31 @@ struct HostPacerTests {
         await time.move(by: .seconds(1), sleepers: 1)
         await log.wait(for: 2)
         #expect(log.sent == [0, 1])
+    }
+
+    @Test(arguments: [nil, Duration.seconds(-5)])
+    func leasesThatWereTakenOverStartNothingByThemselves(_ after: Duration?) async throws {
+        let (time, log, slices) = (ManualTime(), SentLog(), SliceLog(startsAfter: .seconds(3), gap: .seconds(10)))
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        await time.move(by: .seconds(100), sleepers: 0)
+        for item in 1...3 { pacer.add(lease(Int64(item), gap: .seconds(10), after: after)) }
+        for _ in 0..<3 { _ = try ask(pacer, log) }
+        await slices.wait(for: 1)
+        #expect(log.sent == [])
+        await time.move(by: .milliseconds(3_250), sleepers: 1)
+        await log.wait(for: 1)
+        #expect(log.sent == [0])
+    }
+
+    @Test func theQueueHearsOfABlockedHostOnce() throws {
+        let (time, slices) = (ManualTime(), SliceLog())
+        let pacer = HostPacer(.recording(slices), time: time.time)
+        pacer.add(lease(1, gap: .seconds(10)))
+        let place = try #require(URL(string: url))
+        for _ in 0..<8 { pacer.answered(place, status: 503, retryAfter: .seconds(1)) }
+        #expect(slices.blocks.map(\.1) == [.seconds(1)])
+        pacer.answered(place, status: 503, retryAfter: .seconds(9))
+        #expect(slices.blocks.map(\.1) == [.seconds(1), .seconds(9)])
     }
 
     @Test func aStartTimeThatHasPassedIsNotUsedLate() async throws {
