@@ -56,7 +56,7 @@ public actor Downloader {
             ),
             certificateAuthorities: configuration.network.certificateAuthorities
         )
-        let disk = PosixDisk()
+        let disk = PosixDisk(makesFolders: configuration.storage.makesFolders)
         let logger = configuration.telemetry.logger
         let contention = StoreContention(onWait: { path in
             logger.debug("store: another program keeps \(path) locked")

@@ -28,7 +28,7 @@ struct ProgressDisplay {
     static func line(_ progress: WorkerProgress) -> String {
         var parts = ["\(progress.completed) completed (\(QuantityText.bytes(progress.bytes)))"]
         if progress.failed > 0 { parts.append("\(progress.failed) failed") }
-        if progress.retried > 0 { parts.append("\(progress.retried) to be tried again") }
+        if progress.retried > 0 { parts.append("\(progress.retried) failed attempts") }
         if progress.held > 0 { parts.append("\(progress.held) held") }
         return parts.joined(separator: ", ")
     }

@@ -67,4 +67,6 @@ enum PublicationOutcome: Sendable, Hashable {
     case conflict(String)
     /// Not now, for a reason that concerns this file or the whole destination.
     case failed(FleetError)
+    /// The destination cannot be used at all: no file was touched, and none is to blame.
+    case unusable(FleetError)
 }

@@ -46,7 +46,7 @@ struct FolderBatch {
             batch.publish(files)
             return batch.outcomes
         } catch {
-            return Dictionary(files.map { ($0.key, .failed(error)) }) { first, _ in first }
+            return Dictionary(files.map { ($0.key, .unusable(error)) }) { first, _ in first }
         }
     }
 

@@ -64,7 +64,7 @@ struct FolderDestination: DestinationWriting {
                 FolderBatch.publish(files, root: root, staging: stagingFolder, method, durable)
             }
         } catch {
-            return Dictionary(files.map { ($0.key, .failed(error)) }) { first, _ in first }
+            return Dictionary(files.map { ($0.key, .unusable(error)) }) { first, _ in first }
         }
     }
 

@@ -39,18 +39,18 @@ enum FolderFailure {
         }
     }
 
-    /// A part of a path that is to be a folder cannot be opened as one.
+    /// A part of a path that is to be a folder cannot be opened as one: the item's failure, not the destination's.
     static func notAFolder(_ path: String, _ kind: SystemCalls.Entry.Kind?) -> FleetError {
         let path = RelativePath.quoted(path)
         return switch kind {
         case .symbolicLink:
             FleetError(
-                .destinationRefused,
+                .invalidInput,
                 "\(path) is a symbolic link. Haul follows none below the root of a destination, since a link may lead out of it."
             )
         case .folder, nil: FleetError(.destinationUnreachable, "The folder \(path) was changed by another program.")
         case .file, .other:
-            FleetError(.destinationRefused, "\(path) is not a folder, and a path of the list needs one.")
+            FleetError(.invalidInput, "\(path) is not a folder, and a path of the list needs one.")
         }
     }
 }

@@ -131,6 +131,10 @@ package actor FleetWorker {
 
     private func perform(_ action: WorkerAction) {
         switch action {
+        case .call(.leave):
+            // Partial files that were kept for another attempt of items that have had their last.
+            items.forgetFinished()
+            send(.leave)
         case .call(let call): send(call)
         case .begin(let lease): items.begin([lease])
         case .suspend(let key): items.suspend(key)
@@ -212,7 +216,13 @@ package actor FleetWorker {
             items.forgetFinished()
         case .prepared(_, .failure(let error)): noteTrouble(error)
         case .published(let outcomes):
-            for case .failed(let error) in outcomes.values { noteTrouble(error) }
+            // One for each reason, not for each file.
+            for outcome in Set(outcomes.values) {
+                switch outcome {
+                case .failed(let error), .unusable(let error): noteTrouble(error)
+                case .published, .conflict: break
+                }
+            }
         case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
         default: break
         }

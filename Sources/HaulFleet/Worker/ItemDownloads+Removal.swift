@@ -25,6 +25,10 @@ extension ItemDownloads {
             unwanted.append((key.item, item.download.id, item.stagedPath))
         }
         if unwanted.count >= Self.removedTogether { return await removeUnwanted() }
+        removeSoon()
+    }
+
+    private func removeSoon() {
         guard !removesSoon else { return }
         removesSoon = true
         Task {
@@ -47,6 +51,11 @@ extension ItemDownloads {
     }
 
     func removeUnwanted() async {
+        guard !unwanted.isEmpty else { return }
+        // Removed without their folder, they would be there again when its file system is back, and known to no one.
+        guard await BlockingExecutor.system.run({ [stagingFolder] in SystemCalls.isFolder(stagingFolder) }) else {
+            return removeSoon()
+        }
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
         unwanted = []
         if !complete.isEmpty {

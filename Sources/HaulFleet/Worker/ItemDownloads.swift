@@ -52,6 +52,8 @@ actor ItemDownloads {
     let partials: SharedPartials?
     private var partialsKeeper: Task<Void, Never>?
     private var watcher: Task<Void, Never>?
+    /// When a person was last told of each kind of trouble with this machine's disk.
+    private var toldAt: [DownloadError.Code: ContinuousClock.Instant] = [:]
 
     /// - Throws: ``FleetError`` with code ``FleetError/Code/disk`` where the downloader cannot be opened.
     init(
@@ -87,6 +89,7 @@ actor ItemDownloads {
         configuration.storage.name = "fleet"
         configuration.storage.stateFolder = stateFolder
         configuration.storage.resumesAtStart = false
+        configuration.storage.makesFolders = false
         // A full disk is the machine's trouble: its items go to other workers.
         configuration.storage.waitsForSpace = false
         configuration.queue.maxConcurrentDownloads = options.jobs
@@ -225,12 +228,26 @@ actor ItemDownloads {
                 endless.insert(lease.key.item)
                 end(lease.key, .failed(error.failure, isRetryable: true, retryAfter: nil))
             } else {
+                noteTrouble(error)
                 end(lease.key, error.ending(retryAfter: nil))
             }
-        case .failed(let error): end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
+        case .failed(let error):
+            noteTrouble(error)
+            end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
         // Nothing here cancels the download of an item that is held: whatever has, the item is not to hang.
         case .cancelled: end(lease.key, .notTried(pausesClaims: false))
         }
+    }
+
+    /// Trouble of the disk, which is no item's: a person has to know of it while the worker waits.
+    private func noteTrouble(_ error: DownloadError) {
+        switch error.code {
+        case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed: break
+        default: return
+        }
+        if let told = toldAt[error.code], told.duration(to: .now) < .seconds(60) { return }
+        toldAt[error.code] = .now
+        logger.warning("\(error.message) Items go back until this is mended.")
     }
 
     /// Whether a full disk is the item's doing: its file is larger than the disk has room for, or has no length and may have no end.

@@ -114,7 +114,7 @@ extension WorkerMachine {
     ///
     /// - Returns: whether a pause begins; false while one lasts: what was under way when it began is no further reason.
     @discardableResult
-    private mutating func pauseClaims() -> Bool {
+    mutating func pauseClaims() -> Bool {
         if let until = destination.pausedUntil, until > now { return false }
         destination.pauses += 1
         destination.pausedUntil = now + jittered((pauseBound / 2)...pauseBound)

@@ -59,6 +59,7 @@ extension Downloader.Configuration {
         network.idleTimeout = other.network.idleTimeout
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
+        storage.makesFolders = other.storage.makesFolders
         return changed
     }
 

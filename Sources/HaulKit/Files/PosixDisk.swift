@@ -4,6 +4,10 @@ internal import Foundation
 struct PosixDisk: Disk {
     let bootID = SystemCalls.bootID()
     private let smallFileSync = SmallFileSync()
+    private let makesFolders: Bool
+
+    /// - Parameter makesFolders: whether ``createFolder(_:)`` makes folders, or finds out that they are there.
+    init(makesFolders: Bool = true) { self.makesFolders = makesFolders }
 
     func create(_ path: String) throws(DiskError) -> any DiskFile {
         try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -52,6 +56,7 @@ struct PosixDisk: Disk {
     func sync(_ files: [any DiskFile]) -> [DiskError?] { smallFileSync.sync(files) }
 
     func createFolder(_ path: String) throws(DiskError) {
+        if !makesFolders, try status(path) == nil { throw DiskError(.notFound, call: "open", path: path) }
         try createFolder(path, mode: 0o755)
     }
 

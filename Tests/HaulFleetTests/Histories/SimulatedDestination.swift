@@ -40,7 +40,7 @@ struct SimulatedDestination {
 
     mutating func publish(_ file: PreparedFile, version: Int) -> PublicationOutcome {
         let item = Int(file.file.key.item)
-        guard !isDown else { return .failed(Self.down) }
+        guard !isDown else { return isStore ? .failed(Self.down) : .unusable(Self.down) }
         if let object = objects[item] {
             return object.version == version ? .published(tag: nil) : .conflict("Another file has the name.")
         }

@@ -57,6 +57,55 @@ struct LeftoverTests {
         await server.stop()
     }
 
+    @Test func aDestinationThatGoesAwayAndComesBackCostsNoAttemptAndLeavesNothing() async throws {
+        let small = TestContent(seed: 7, count: 20_000)
+        let resource = FileResource(content: small, etag: "\"1\"")
+        let server = try await TestServer.start { resource.reply(to: $0) }
+        try await FleetRig.run { rig in
+            let names = (0..<150).map { "\($0)" }
+            try await rig.command("init", "--max-attempts", "1")
+            // Thirty files a second, so that some are on their way when the folder goes.
+            try await rig.command("host", "127.0.0.1:\(server.port)", "--gap", "30")
+            try await rig.add(names.map { line(server, $0) })
+            let worker = try rig.startWorker("one", "--until-drained")
+            try await waitUntil("some files are there") { try rig.names().count > 20 }
+            let (files, away) = (FileManager.default, rig.destination + "-away")
+            try files.moveItem(atPath: rig.destination, toPath: away)
+            try await waitUntil("the worker says so") {
+                let log = try String(contentsOfFile: rig.folder("log"), encoding: .utf8)
+                return ["until this is mended", "until it is there", "is gone", "does not exist"].contains {
+                    log.contains($0)
+                }
+            }
+            #expect(!files.fileExists(atPath: rig.destination))
+            try files.moveItem(atPath: away, toPath: rig.destination)
+            #expect(await rig.ending(of: worker) == .exited(0))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 0") == names.count)
+            for name in names { #expect(try rig.holds(small, name)) }
+            #expect(try staged(rig) == [])
+        }
+        await server.stop()
+    }
+
+    @Test func aPartialFileOfAnItemThatHasHadItsLastAttemptIsNotKept() async throws {
+        let server = try await TestServer.start { [content] _ in
+            let head: [(String, String)] = [
+                ("ETag", "\"1\""), ("Content-Length", "\(content.count)"), ("Accept-Ranges", "none"),
+            ]
+            return TestReply([
+                .head(status: 200, reason: "OK", headers: head), .body(0..<content.count / 2, of: content), .close,
+            ])
+        }
+        try await FleetRig.run { rig in
+            try await rig.command("init", "--max-attempts", "1")
+            try await rig.add([line(server, "file.bin")])
+            #expect(await rig.ending(of: try rig.startWorker("one", "--until-drained")) == .exited(0))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome <> 0") == 1)
+            #expect(try staged(rig) == [])
+        }
+        await server.stop()
+    }
+
     @Test func aFileWithAWrongDigestIsNotKept() async throws {
         let resource = FileResource(content: content, etag: "\"1\"")
         let server = try await TestServer.start { request in resource.reply(to: request) }

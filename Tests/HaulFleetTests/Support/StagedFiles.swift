@@ -38,7 +38,10 @@ extension PublicationOutcome {
     }
 
     var error: FleetError? {
-        if case .failed(let error) = self { error } else { nil }
+        switch self {
+        case .failed(let error), .unusable(let error): error
+        case .published, .conflict: nil
+        }
     }
 }
 

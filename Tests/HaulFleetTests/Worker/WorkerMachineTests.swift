@@ -73,6 +73,18 @@ import Testing
         #expect(machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(2)), at: Self.second(2)).isEmpty)
     }
 
+    @Test func aDestinationThatCannotBeUsedAtAllCostsNoAttempt() throws {
+        var (machine, file) = Self.atGate()
+        let key = file.file.key
+        _ = machine.handle(.gated([key], held: [key]), at: Self.second(5))
+        let gone = FleetError(.destinationUnreachable, "gone")
+        let actions = machine.handle(.published([key: .unusable(gone)]), at: Self.second(6))
+        #expect(actions.contains(.call(.report([Report(key, .returned)]))))
+        _ = machine.handle(.reported([Report(key, .returned)], accepted: [key]), at: Self.second(6))
+        _ = machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(3)), at: Self.second(6))
+        #expect(try #require(machine.nextClaim) > Self.second(7))
+    }
+
     @Test func aWorkerThatHasNothingLeftClaimsAtOnce() {
         var (machine, file) = Self.atGate()
         let key = file.file.key
