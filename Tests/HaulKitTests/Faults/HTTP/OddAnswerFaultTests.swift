@@ -13,7 +13,11 @@ struct OddAnswerFaultTests {
     private func failure(_ reply: TestReply) async throws -> DownloadError? {
         var failure: DownloadError?
         try await DownloaderRig.run(
-            configure: { $0.connections.stallTimeout = .seconds(10) },
+            configure: {
+                // None of these answers is a silence; on a busy machine any short time without progress would be taken for one.
+                $0.connections.stallTimeout = .seconds(300)
+                $0.connections.connectTimeout = .seconds(300)
+            },
             serving: { _ in reply }
         ) { rig in
             do {
