@@ -21,6 +21,7 @@ extension WorkerMachine {
 
     var holdLimit: Int {
         guard let least = settings.leastHeld else { return settings.capacity }
-        return min(settings.capacity, max(least, 2 * pace.perSecond))
+        // As many as run may have ended together, which says nothing of how long each took.
+        return min(settings.capacity, least + 2 * max(0, pace.perSecond - least))
     }
 }
