@@ -6,10 +6,10 @@ internal import Synchronization
 /// A worker's part of the politeness of the fleet: sends no request to a host sooner than the queue allows, and tells the queue
 /// when a host asks to be left alone.
 ///
-/// A lease of a host with a least time between requests brings the start time of one request, unless it was taken over. Each further
-/// request (a retry, a further range, a redirect to that host) takes another start time from the queue. Start times are not used late, since the
-/// queue has given the next ones to other workers. Of a host that only redirects lead to, the queue is asked for the limits by its
-/// name. May be called from any thread.
+/// A lease of a host with a least time between requests brings the start time of one request, unless it was taken over. Each
+/// further request (a retry, a further range, a redirect to that host) takes another start time from the queue. Start times are
+/// not used late, since the queue has given the next ones to other workers. Of a host that only redirects lead to, the queue is
+/// asked for the limits by its name. May be called from any thread.
 final class HostPacer: RequestAdmission {
     /// Calls to the queue.
     struct Calls: Sendable {

@@ -110,7 +110,7 @@ struct QueueHostTests {
             #expect(slice.gap == .seconds(10) && slice.startsAfter > .seconds(5) && slice.startsAfter <= .seconds(10))
             let next = try await queue.reserve(hostID: host, requests: 1)
             #expect(next.startsAfter > .seconds(35) && next.startsAfter <= .seconds(40))
-            // Whoever takes the lease over asks for a start time of its own.
+            // A worker that takes the lease over has no start time with it, and has to ask for one.
             let successor = try await queue.register(label: "one", predecessor: worker)
             #expect(successor.leases.count == 1 && successor.leases.first?.startsAfter == nil)
         }
