@@ -53,9 +53,7 @@ extension ItemDownloads {
     func removeUnwanted() async {
         guard !unwanted.isEmpty else { return }
         // Removed without their folder, they would be there again when its file system is back, and known to no one.
-        guard await BlockingExecutor.system.run({ [stagingFolder] in SystemCalls.isFolder(stagingFolder) }) else {
-            return removeSoon()
-        }
+        guard await hasStagingFolder() else { return removeSoon() }
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
         unwanted = []
         if !complete.isEmpty {

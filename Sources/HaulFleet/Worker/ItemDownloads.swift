@@ -180,7 +180,7 @@ actor ItemDownloads {
         let begun = Set(leases.map(\.key.item))
         if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
         // Where its file system has gone, the downloader would make the folder in another one.
-        guard await BlockingExecutor.system.run({ [stagingFolder] in SystemCalls.isFolder(stagingFolder) }) else {
+        guard await hasStagingFolder() else {
             logger.warning(
                 "\(stagingFolder) is not there any more. Was a file system unmounted? Items go back until it is there."
             )
@@ -208,6 +208,11 @@ actor ItemDownloads {
                 end(lease.key, error.ending(retryAfter: nil))
             }
         }
+    }
+
+    /// Whether the staging folder is there; without its file system it is not.
+    func hasStagingFolder() async -> Bool {
+        await BlockingExecutor.system.run { [stagingFolder] in SystemCalls.isFolder(stagingFolder) }
     }
 
     private func follow(_ download: Download, _ lease: Lease) {
