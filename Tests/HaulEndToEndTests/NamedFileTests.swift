@@ -61,7 +61,7 @@ struct NamedFileTests {
             try await Task.sleep(for: .milliseconds(10))
         }
         running.send(SIGTERM)
-        let result = await running.result(killedAfter: .seconds(60))
+        let result = await running.result(killedAfter: .seconds(1800))
         #expect(result.status == 130 && !result.wasKilled, "\(result)")
         close(writer)
     }

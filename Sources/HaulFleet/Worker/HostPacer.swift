@@ -126,8 +126,11 @@ final class HostPacer: RequestAdmission {
     func answered(_ url: URL, status: Int, retryAfter: Duration?) {
         guard status == 429 || status == 503 && retryAfter != nil, let name = HostName(url)?.text else { return }
         let duration = min(Self.longestBlock, retryAfter ?? Self.blockWithoutTime)
-        guard duration > .zero, let id = state.withLock({ $0.hosts[name]?.id ?? $0.freeNames[name] }) else { return }
-        let isNews = state.withLock { $0.isNews(name, blockedUntil: time.now() + duration) }
+        guard duration > .zero else { return }
+        let (id, isNews) = state.withLock { state in
+            (state.hosts[name]?.id ?? state.freeNames[name], state.isNews(name, blockedUntil: time.now() + duration))
+        }
+        guard let id else { return }
         // Each of many connections is answered so: the queue hears of it once.
         if isNews { calls.block(id, duration) }
         block(name, id, for: duration)

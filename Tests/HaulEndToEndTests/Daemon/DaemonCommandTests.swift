@@ -211,7 +211,7 @@ struct DaemonCommandTests {
         let watching = try rig.haul.start(["watch", "--json"])
         #expect(try await rig.run("add", "--watch", server.url("/file.bin")).status == 0)
         watching.send(SIGINT)
-        let result = await watching.result(killedAfter: .seconds(120))
+        let result = await watching.result(killedAfter: .seconds(1800))
         #expect(result.status == 130 && !result.wasKilled)
         await rig.stop(daemon)
         await server.stop()

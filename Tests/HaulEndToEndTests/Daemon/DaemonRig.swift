@@ -71,6 +71,6 @@ final class DaemonRig: Sendable {
     @discardableResult
     func stop(_ process: ChildProcess) async -> ChildProcess.Result {
         process.send(SIGTERM)
-        return await process.result(killedAfter: .seconds(120))
+        return await process.result(killedAfter: .seconds(1800))
     }
 }

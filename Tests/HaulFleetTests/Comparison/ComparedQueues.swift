@@ -11,13 +11,13 @@ import Testing
 final class ComparedQueues {
     static let hosts: [SimulatedQueue.Host] = [
         .init(nextAt: past),
-        .init(gap: 20_000_000_000, nextAt: past),
+        .init(gap: 2_000_000_000_000, nextAt: past),
         .init(maxConnections: 2, nextAt: past),
         .init(gap: 1_000_000_000, maxConnections: 3, nextAt: past),
     ]
     /// Earlier than every time of a server.
     static let past = Int64.min / 4
-    static let near: Int64 = 3_000_000_000
+    static let near: Int64 = 300_000_000_000
 
     let database: TestDatabase
     let queue: PostgresQueue
@@ -32,11 +32,11 @@ final class ComparedQueues {
         self.database = database
         queue = database.queue()
         var rules = SimulatedQueue.Rules()
-        (rules.leaseTime, rules.maxAttempts, rules.maxLosses, rules.window) = (.seconds(60), 3, 2, .max)
+        (rules.leaseTime, rules.maxAttempts, rules.maxLosses, rules.window) = (.seconds(6000), 3, 2, .max)
         model = SimulatedQueue(rules: rules, hosts: Self.hosts, itemHosts: (0..<items).map { $0 % Self.hosts.count })
         model.startedAt = Self.past
         try await database.add((0..<items).map { NewItem(url: "http://h\($0 % Self.hosts.count).example/\($0)") })
-        try await database.sql("UPDATE setting SET lease_s = 60, max_attempts = 3, max_losses = 2")
+        try await database.sql("UPDATE setting SET lease_s = 6000, max_attempts = 3, max_losses = 2")
         for (number, host) in Self.hosts.enumerated() {
             let text = "UPDATE host SET gap_ms = $1, max_connections = $2 WHERE name = $3 AND host_id = $4"
             let parameters: [SQLParameter] = [

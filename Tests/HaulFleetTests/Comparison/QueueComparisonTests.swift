@@ -5,7 +5,7 @@ import Testing
 
 /// Random calls to the queue on a server and to the one of the simulation: what the histories show holds for the SQL as far as the
 /// two are the same.
-@Suite(.timeLimit(.minutes(10))) struct QueueComparisonTests {
+@Suite(.timeLimit(.minutes(60))) struct QueueComparisonTests {
     @Test func theServerDoesWhatTheSimulationDoes() async throws {
         var seen: Set<String> = []
         for seed in UInt64(1)...12 {
@@ -70,12 +70,12 @@ import Testing
             }
         case 17: if pick(3) == 0 { try await queues.leave(worker) }
         case 18, 19: try await queues.maintain()
-        case 20: try await queues.block(pick(4), .seconds(10 * (1 + pick(6))))
+        case 20: try await queues.block(pick(4), .seconds(1000 * (1 + pick(6))))
         case 21: try await queues.reserve(pick(4), 1 + pick(3))
         case 22:
             try await queues.set(paused: pick(6) == 0, draining: pick(8) == 0)
             try await queues.abortOrphans()
-        default: try await queues.pass(Int64(10 * (1 + pick(9))) * 1_000_000_000)
+        default: try await queues.pass(Int64(1000 * (1 + pick(9))) * 1_000_000_000)
         }
     }
 
@@ -83,7 +83,7 @@ import Testing
         switch kind {
         case 0: .completed(CompletedFile(bytes: 1, sha256: Array(repeating: 1, count: 32)))
         case 1: .failed(Failure("gone", "It is gone."))
-        case 2: .retry(Failure("network", "It broke."), delay: .seconds(10 * (1 + number)))
+        case 2: .retry(Failure("network", "It broke."), delay: .seconds(1000 * (1 + number)))
         default: .returned
         }
     }

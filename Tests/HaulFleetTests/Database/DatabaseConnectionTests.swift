@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulFleet
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DatabaseConnectionTests {
     private func connection() async throws -> DatabaseConnection {
         DatabaseConnection(try await PostgresServer.shared().settings())
@@ -58,7 +58,7 @@ struct DatabaseConnectionTests {
         let connection = try await connection()
         defer { connection.close() }
         let inside = try await connection.run("SHOW statement_timeout").first?.text(0)
-        let outside = try await connection.perform(timeout: .seconds(60)) { session throws(FleetError) in
+        let outside = try await connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
             try session.execute("SHOW statement_timeout").first?.text(0)
         }
         #expect(inside == "10s" && outside == "0")
@@ -144,7 +144,7 @@ struct DatabaseConnectionTests {
                 for (number, connection) in connections.enumerated() {
                     group.addTask {
                         let names = number == 0 ? ["h1", "h2"] : ["h2", "h1"]
-                        let limits = TransactionLimits(statementTimeout: .seconds(60), lockTimeout: .seconds(60))
+                        let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(600))
                         try await connection.transaction(limits) { session throws(FleetError) in
                             for name in names {
                                 _ = try session.execute(
@@ -179,7 +179,7 @@ struct DatabaseConnectionTests {
             #expect(try await database.count("host") == 0)
             // The connection is usable afterwards.
             var length = 0
-            length = try await database.connection.perform(timeout: .seconds(60)) { session throws(FleetError) in
+            length = try await database.connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
                 var length = 0
                 try session.copyOut("COPY (SELECT repeat('x', 1000) FROM generate_series(1, 20000)) TO STDOUT") {
                     length += $0.count

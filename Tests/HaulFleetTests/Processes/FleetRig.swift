@@ -113,6 +113,11 @@ final class FleetRig: Sendable {
         return try row.int(0)
     }
 
+    /// The database's clock, as it writes it.
+    func serverTime() async throws -> String {
+        try #require(try await database.sql("SELECT clock_timestamp()::text").first).text(0)
+    }
+
     func holds(_ content: TestContent, _ path: String) throws -> Bool {
         try content.matches(fileAt: destination + "/" + path)
     }

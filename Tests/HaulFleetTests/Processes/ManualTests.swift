@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// The manual page of haul-fleet has every command, with each of its options in the section of that command.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ManualTests {
     private static let common: Set = ["database", "queue", "version", "help"]
 

@@ -192,10 +192,16 @@ struct WorkerProcessTests {
                 "the host is blocked",
                 "count(*) = 1 FROM host WHERE blocked_until > now() + interval '50 min'"
             )
+            let blocked = try await rig.serverTime()
+            try await rig.waitUntil(
+                "no claim is under way that began before",
+                "count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND xact_start < '\(blocked)'"
+            )
+            // Each worker hears of it with a beat.
             try await rig.waitUntil("all have given its items back", "count(*) = 0 FROM lease")
             let known = server.requests.count
-            // Each worker hears of it with a beat. Two more of each, and nothing was asked.
-            let moment = try await rig.database.sql("SELECT clock_timestamp()::text").first?.text(0) ?? ""
+            // Two more beats of each, and nothing was asked.
+            let moment = try await rig.serverTime()
             for offset in ["0 s", "1 s"] {
                 try await rig.waitUntil(
                     "all beat again",

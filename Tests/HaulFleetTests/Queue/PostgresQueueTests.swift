@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulFleet
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct PostgresQueueTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
@@ -21,7 +21,7 @@ struct PostgresQueueTests {
                 )
             ])
             let worker = try await queue.register(label: "one", predecessor: nil)
-            #expect(worker.leaseTime == .seconds(60))
+            #expect(worker.leaseTime == .seconds(TestDatabase.leaseSeconds))
             #expect(try await queue.claim(worker.worker, limit: 10).nextDue == .milliseconds(100))
             #expect(try await queue.maintain().fedItems == 1)
             let claim = try await queue.claim(worker.worker, limit: 10)
@@ -100,12 +100,12 @@ struct PostgresQueueTests {
             let worker = try await queue.register(label: "one", predecessor: nil).worker
             let first = try #require(try await queue.claim(worker, limit: 1).leases.first)
             let failure = Failure("http_503", "The server said {\"no\\\"}.")
-            let retry = Report(first.key, .retry(failure, delay: .seconds(30)))
+            let retry = Report(first.key, .retry(failure, delay: .seconds(7200)))
             #expect(try await queue.report(worker, [retry]) == [first.key])
             #expect(try await queue.report(worker, [retry]) == [first.key])
             #expect(try await database.places(first.key.item) == ["later"])
             let due = try #require(try await queue.claim(worker, limit: 1).nextDue)
-            #expect(due > .seconds(20) && due <= .seconds(30))
+            #expect(due > .seconds(3600) && due <= .seconds(7200))
             try await database.sql("UPDATE later SET due_at = now()")
             #expect(try await queue.maintain().promotedItems == 1)
             #expect(try await queue.report(worker, [retry]) == [first.key])

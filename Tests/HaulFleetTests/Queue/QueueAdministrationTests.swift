@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulFleet
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct QueueAdministrationTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 

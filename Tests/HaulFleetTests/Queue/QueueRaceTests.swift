@@ -3,7 +3,7 @@ import Testing
 
 @testable import HaulFleet
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct QueueRaceTests {
     private static let file = CompletedFile(bytes: 10, sha256: Array(repeating: 7, count: 32))
 
@@ -94,7 +94,7 @@ struct QueueRaceTests {
             try await database.ready(4000)
             let holder = DatabaseConnection(database.settings)
             defer { holder.close() }
-            _ = try await holder.perform(timeout: .seconds(60)) { session throws(FleetError) in
+            _ = try await holder.perform(timeout: .seconds(600)) { session throws(FleetError) in
                 _ = try session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 return try session.execute("SELECT count(*) FROM haul.item")
             }
@@ -112,7 +112,7 @@ struct QueueRaceTests {
             #expect(FleetStatus.OpenTransaction(seconds: 61, holder: "").isAlarming)
             // Nothing that died since is removed before it ends, and everything after.
             func removable() async throws -> Int {
-                _ = try await database.connection.perform(timeout: .seconds(60)) { session throws(FleetError) in
+                _ = try await database.connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
                     try session.execute("VACUUM haul.ready")
                 }
                 return try await database.sql("SELECT pg_relation_size('ready')").first?.int(0) ?? -1

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HaulFleet
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SchemaUpgradeTests {
     private func withQueueOfVersionOne(_ body: (TestDatabase, SchemaInstaller) async throws -> Void) async throws {
         let database = try await PostgresServer.shared().makeDatabase(withQueue: false)
@@ -36,7 +36,7 @@ struct SchemaUpgradeTests {
             #expect(try await installer.install())
             #expect(try await !installer.install())
             let settings = try await QueueAdministration(database.connection, .standard).settings()
-            #expect(settings.destination == "/data" && settings.maxAttempts == 7)
+            #expect(settings.destination == "/data" && settings.maxAttempts == 7 && settings.leaseSeconds == 60)
             // The worker of the new version takes the place of the old one.
             let registration = try await queue.register(label: "new", predecessor: 5)
             #expect(registration.leases.count == 3)

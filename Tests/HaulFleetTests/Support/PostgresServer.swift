@@ -225,7 +225,7 @@ final class PostgresServer: Sendable {
         let template = withQueue ? "haul_template" : "template1"
         let connection = DatabaseConnection(try settings())
         defer { connection.close() }
-        _ = try await connection.perform(timeout: .seconds(120)) { session throws(FleetError) in
+        _ = try await connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
             try session.execute("CREATE DATABASE \(name) TEMPLATE \(template)")
         }
         return TestDatabase(server: self, name: name, settings: try settings(database: name))
@@ -243,14 +243,15 @@ final class PostgresServer: Sendable {
 
     private func makeTemplateOnce() async throws {
         let connection = DatabaseConnection(try settings())
-        _ = try await connection.perform(timeout: .seconds(60)) { session throws(FleetError) in
+        _ = try await connection.perform(timeout: .seconds(600)) { session throws(FleetError) in
             try session.execute("CREATE DATABASE haul_template")
         }
         connection.close()
         let installed = DatabaseConnection(try settings(database: "haul_template"))
         try await SchemaInstaller(installed, .standard).install()
+        _ = try await installed.run("UPDATE haul.setting SET lease_s = \(TestDatabase.leaseSeconds)")
         // A database with a connection cannot be copied.
-        _ = try await installed.perform(timeout: .seconds(10)) { _ in }
+        _ = try await installed.perform(timeout: .seconds(600)) { _ in }
         installed.close()
         let other = DatabaseConnection(try settings())
         defer { other.close() }
@@ -263,10 +264,10 @@ final class PostgresServer: Sendable {
 
 /// Waits without a bound of its own but one for hangs.
 func waitUntil(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(120)
+    let limit = ContinuousClock.now + .seconds(600)
     while try await !condition() {
         guard .now < limit else {
-            throw PostgresServer.Failure(description: "In two minutes it did not happen that \(what).")
+            throw PostgresServer.Failure(description: "In ten minutes it did not happen that \(what).")
         }
         try await Task.sleep(for: .milliseconds(20))
     }

@@ -11,6 +11,8 @@ final class TestDatabase: Sendable {
     let settings: DatabaseSettings
     /// For looks past the queue.
     let connection: DatabaseConnection
+    /// How long a lease lasts unless a test says otherwise: longer than any test, so that none expires because the machine is busy.
+    static let leaseSeconds = 86_400
 
     init(server: PostgresServer, name: String, settings: DatabaseSettings) {
         (self.server, self.name, self.settings) = (server, name, settings)
@@ -31,7 +33,7 @@ final class TestDatabase: Sendable {
         connection.close()
         let other = DatabaseConnection(try server.settings())
         defer { other.close() }
-        _ = try await other.perform(timeout: .seconds(60)) { [name] session throws(FleetError) in
+        _ = try await other.perform(timeout: .seconds(600)) { [name] session throws(FleetError) in
             try session.execute("DROP DATABASE \(name) WITH (FORCE)")
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulFleet
 
 /// When a worker's requests to a host are sent. Time is moved by the tests.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HostPacerTests {
     private let url = "http://paced.example/file"
 
@@ -165,7 +165,7 @@ struct HostPacerTests {
 }
 
 /// Hosts that only redirects lead to.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HostPacerRedirectTests {
     private let url = "http://elsewhere.example/file"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulKit
 
 /// Partial files that workers of one folder leave to each other.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SharedPartialsTests {
     private let content = TestContent(seed: 3, count: 20 << 20)
 

@@ -116,7 +116,8 @@ struct CallbackLineTests {
         hub.changed(snapshot(.cancelled), outcome: .cancelled)
         line.add(log.callback("a"))
         while log.all.last != "a end" { await Task.yield() }
-        #expect(log.all.count <= EventQueue.limit)
+        // One more where the line had told something before the closure joined.
+        #expect(log.all.count <= EventQueue.limit + 1)
     }
 
     @Test func aChainOfADownloadIsInOrder() async throws {

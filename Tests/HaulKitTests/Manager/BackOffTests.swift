@@ -5,7 +5,7 @@ import Testing
 @testable import HaulKit
 
 /// A download that waits before its next attempt, and the others of the queue meanwhile. Time moves by hand.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BackOffTests {
     private let script = DownloadScript()
     private let clock = ManualClock()

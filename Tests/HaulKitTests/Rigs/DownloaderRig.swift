@@ -108,7 +108,9 @@ struct DownloaderRig: Sendable {
         configuration.retry.base = .milliseconds(1)
         configuration.retry.cap = .milliseconds(5)
         configuration.retry.retryAfterCap = .milliseconds(20)
-        configuration.connections.stallTimeout = .seconds(30)
+        // Longer than any test: a server that falls silent holds a download where it is, however busy the machine.
+        configuration.connections.stallTimeout = .seconds(3600)
+        configuration.connections.connectTimeout = .seconds(3600)
         // What these tests are about happens on one connection, unless they say otherwise.
         configuration.connections.maxPerDownload = 1
         configuration.storage.progressInterval = .milliseconds(20)

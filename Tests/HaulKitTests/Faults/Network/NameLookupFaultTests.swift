@@ -7,7 +7,7 @@ import Testing
 @testable import HaulKit
 
 /// Downloads from hosts of which some have names that no server of names answers for, on loopback.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct NameLookupFaultTests {
     private let content = TestContent.first
 
@@ -16,7 +16,7 @@ struct NameLookupFaultTests {
         tls: TestCertificate? = nil,
         looking lookUp: @escaping NameResolver.Lookup,
         proxies: ProxySettings = .direct,
-        connectTimeout: Duration = .seconds(30),
+        connectTimeout: Duration = .seconds(3600),
         serving handler: @escaping DownloaderRig.Handler,
         _ test: (Downloader, TestServer, String) async throws -> Void
     ) async throws {
@@ -28,7 +28,7 @@ struct NameLookupFaultTests {
             let transport = try HTTPTransport(
                 .init(
                     connectTimeout: connectTimeout,
-                    stallTimeout: .seconds(30),
+                    stallTimeout: .seconds(3600),
                     proxies: proxies,
                     netrc: nil,
                     userAgent: "haul/test",
