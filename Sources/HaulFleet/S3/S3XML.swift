@@ -16,27 +16,19 @@ struct S3XML: Sendable, Hashable {
 
     func text(_ name: String) -> String? { self[name]?.text }
 
-    /// - Returns: nil for what is no complete document, or a suspicious one: with a document type, more than 16 deep, or of more than
-    ///   100,000 elements.
+    /// - Returns: nil for what is no complete document in UTF-8, or a suspicious one: with a document type, more than 16 deep, or of more
+    ///   than 100,000 elements.
     init?(_ bytes: [UInt8]) {
         // A store keeps a connection alive with spaces before a document that takes long.
         let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
-        guard start < bytes.endIndex, !Self.hasDeclarations(bytes) else { return nil }
-        let parser = XMLParser.confined(Data(bytes[start...]))
+        guard start < bytes.endIndex, let text = XMLText(utf8: bytes[start...]) else { return nil }
+        let parser = XMLParser.confined(text)
         let reader = Reader()
         parser.delegate = reader
         // The answer says little: on Linux it is true for documents that break off in the middle.
         _ = parser.parse()
         guard !reader.isRefused, let root = reader.root else { return nil }
         self = root
-    }
-
-    /// The parser reads a document type before it tells of it, and entities may make a short document long. No store sends one.
-    private static func hasDeclarations(_ bytes: [UInt8]) -> Bool {
-        bytes.indices.contains {
-            bytes[$0] == UInt8(ascii: "<")
-                && (bytes[$0...].starts(with: "<!DOCTYPE".utf8) || bytes[$0...].starts(with: "<!ENTITY".utf8))
-        }
     }
 
     private init(name: String) { self.name = name }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The bytes of a document that may be shown to an XML parser.
+/// A document as it may be shown to an XML parser.
 ///
 /// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
 /// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
@@ -8,11 +8,9 @@ internal import Foundation
 /// ISO-8859 and Windows families are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
 /// the document's own word about its encoding is replaced.
 ///
-/// On Linux a declaration of a notation, or a processing instruction without data, even ends the process: the parser
-/// hands a missing text on as if it were one. So this look at the bytes is not the first line of defence but the one
-/// that counts.
+/// This look at the bytes is not the first line of defence but the one that counts: see ``XMLText``.
 struct MetalinkDocument {
-    let xml: Data
+    let xml: XMLText
 
     /// - Throws: ``DownloadError/Code/invalidMetalink``.
     init(_ data: Data, limits: Metalink.Limits) throws(DownloadError) {
@@ -20,8 +18,14 @@ struct MetalinkDocument {
             throw .invalidMetalink("it is larger than \(limits.documentBytes >> 20) MiB")
         }
         let body = try Self.utf8([UInt8](data))
-        try Self.check(body, limits)
-        xml = Data(#"<?xml version="1.0" encoding="UTF-8"?>"#.utf8) + body
+        do throws(XMLText.Hazard) { xml = try XMLText(body) } catch {
+            switch error {
+            case .documentType:
+                throw .invalidMetalink("it declares a document type, which might do harm and has no use here")
+            case .emptyInstruction: throw .invalidMetalink("it has an empty processing instruction")
+            }
+        }
+        try Self.checkElements(body, limits)
     }
 
     /// The document without its XML declaration (`<?xml … encoding="…"?>`), in UTF-8.
@@ -71,14 +75,10 @@ struct MetalinkDocument {
     private static func declaration(_ text: ArraySlice<UInt8>) throws(DownloadError) -> (
         encoding: String?, rest: ArraySlice<UInt8>
     ) {
-        guard text.starts(with: "<?xml".utf8), let after = text.dropFirst(5).first, after.isXMLBlank else {
-            return (nil, text)
-        }
-        let longest = text.prefix(1024)
-        guard let end = longest.indices.dropLast().first(where: { longest[$0...].starts(with: "?>".utf8) }) else {
+        guard let (declaration, rest) = XMLText.split(text) else {
             throw .invalidMetalink("its XML declaration does not end")
         }
-        return (encoding(String(decoding: text[..<end], as: UTF8.self)), text[(end + 2)...])
+        return (encoding(String(decoding: declaration, as: UTF8.self)), rest)
     }
 
     private static func encoding(_ declaration: String) -> String? {
@@ -88,33 +88,13 @@ struct MetalinkDocument {
         return String(value.dropFirst().prefix { $0 != quote })
     }
 
-    private static func check(_ body: ArraySlice<UInt8>, _ limits: Metalink.Limits) throws(DownloadError) {
-        var rest = body
-        while !rest.isEmpty {
-            // What precedes the next element, with that element's `<`.
-            let opening = rest.firstIndex(of: UInt8(ascii: "<")) ?? rest.endIndex
-            guard opening - rest.startIndex < limits.elementBytes else {
-                throw .invalidMetalink("an element of it is longer than \(limits.elementBytes >> 10) KiB")
-            }
-            rest = rest[opening...].dropFirst()
-            switch rest.first {
-            // Even within a comment: no honest document contains that, and to tell would take a parser.
-            case UInt8(ascii: "!") where rest.starts(with: "!DOCTYPE".utf8) || rest.starts(with: "!ENTITY".utf8):
-                throw .invalidMetalink("it declares a document type, which might do harm and has no use here")
-            case question where isEmptyInstruction(rest.dropFirst()):
-                throw .invalidMetalink("it has an empty processing instruction")
-            default: break
-            }
+    /// Refuses a document of which a part without a `<` is too long.
+    private static func checkElements(_ body: ArraySlice<UInt8>, _ limits: Metalink.Limits) throws(DownloadError) {
+        let lengths = body.split(separator: UInt8(ascii: "<"), omittingEmptySubsequences: false).lazy.map(\.count)
+        guard lengths.allSatisfy({ $0 < limits.elementBytes }) else {
+            throw .invalidMetalink("an element of it is longer than \(limits.elementBytes >> 10) KiB")
         }
     }
-
-    /// `target?>`, where `target ?>` has data: none. Stops at a `<`, so that all looks together take a time that grows
-    /// with the document and not faster.
-    private static func isEmptyInstruction(_ rest: ArraySlice<UInt8>) -> Bool {
-        rest.drop { !$0.isXMLBlank && $0 != UInt8(ascii: "<") && $0 != question }.starts(with: "?>".utf8)
-    }
-
-    private static let question = UInt8(ascii: "?")
 
     /// A few characters of what the document says, fit for a message.
     static func printable(_ text: String) -> String {
@@ -126,9 +106,4 @@ struct MetalinkDocument {
         }
         return plain.joined() + (text.unicodeScalars.dropFirst(80).isEmpty ? "" : "…")
     }
-}
-
-extension UInt8 {
-    /// Whether this is white space in XML, which is less than in Unicode.
-    var isXMLBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

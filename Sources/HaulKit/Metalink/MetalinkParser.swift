@@ -26,7 +26,7 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
     static func contents(of document: MetalinkDocument, limits: Metalink.Limits) throws(DownloadError) -> (
         [Metalink.File], remarks: [String]
     ) {
-        try contents(ofChecked: document.xml, limits: limits)
+        try contents(ofChecked: document.xml.data, limits: limits)
     }
 
     /// What ``MetalinkDocument`` refuses must not get here; tests look at what happens if it does.
