@@ -1,6 +1,5 @@
 internal import Foundation
 internal import HaulKit
-internal import Logging
 
 /// A queue of a database: where commands begin.
 package struct Fleet: Sendable {
@@ -41,7 +40,7 @@ package struct Fleet: Sendable {
                     s3,
                     folder,
                     postgres,
-                    options.configuration.telemetry.logger
+                    options.configuration
                 )
             )
             return (worker, { postgres.close() })
@@ -56,7 +55,7 @@ package struct Fleet: Sendable {
         _ s3: S3Overrides,
         _ folder: WorkFolder,
         _ queue: PostgresQueue,
-        _ logger: Logger
+        _ configuration: Downloader.Configuration
     ) async throws(FleetError) -> any DestinationWriting {
         guard text.hasPrefix("s3://") else {
             try await queue.checkMark(of: text)
@@ -67,11 +66,14 @@ package struct Fleet: Sendable {
         do { try FileManager.default.createDirectory(atPath: staging, withIntermediateDirectories: true) } catch {
             throw FleetError(.disk, "The folder \(staging) cannot be made: \(FileReason.text(error)).")
         }
+        var settings = try DestinationText.s3(text, s3, environment: environment)
+        // Each has a file open too.
+        settings.connections = min(settings.connections, max(1, configuration.network.otherDescriptors / 4))
         return try S3Destination(
-            try DestinationText.s3(text, s3, environment: environment),
+            settings,
             stagingFolder: staging,
             credentials: S3CredentialCache(environment: environment),
-            logger: logger
+            logger: configuration.telemetry.logger
         )
     }
 

@@ -24,6 +24,8 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
     package var code: Code
     /// A sentence that names what was tried, without secrets.
     package var message: String
+    /// Whether no file is to blame, whatever file it was about: the store cannot be reached, a disk is full. An item keeps its attempt.
+    package var blamesNoFile = false
     /// Five characters of PostgreSQL (`SQLSTATE`), where the database said them.
     package var sqlState: String?
 
@@ -33,5 +35,11 @@ package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package init(_ code: Code, _ message: String, sqlState: String? = nil) {
         (self.code, self.message, self.sqlState) = (code, message, sqlState)
+    }
+
+    func blamingNoFile() -> FleetError {
+        var error = self
+        error.blamesNoFile = true
+        return error
     }
 }

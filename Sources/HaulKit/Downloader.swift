@@ -37,7 +37,7 @@ public actor Downloader {
         // Event loops end the process when no file descriptor is left.
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
         let isTight = DescriptorBudget(
-            free: DescriptorLimit.free,
+            free: DescriptorLimit.free - configuration.network.otherDescriptors,
             active: configuration.queue.maxConcurrentDownloads
         ).isTight
         let transport = try HTTPTransport(
@@ -89,7 +89,7 @@ public actor Downloader {
             store: store,
             time: EngineClock(ContinuousClock()),
             descriptors: DescriptorBudget(
-                free: DescriptorLimit.free,
+                free: DescriptorLimit.free - configuration.network.otherDescriptors,
                 active: configuration.queue.maxConcurrentDownloads
             ),
             seed: UInt64.random(in: .min ... .max)

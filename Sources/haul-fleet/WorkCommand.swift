@@ -108,10 +108,14 @@ struct WorkCommand: AsyncParsableCommand {
         configuration.network.certificateAuthorities = cacert
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         if let userAgent { configuration.network.userAgent = userAgent }
+        // Connections to the database and the destination, and the files that go there.
+        let others = 64
         let loops = try DescriptorLimit.prepare(
             downloads: jobs,
-            connections: configuration.connections.maxPerDownload
+            connections: configuration.connections.maxPerDownload,
+            others: others
         )
+        configuration.network.otherDescriptors = min(others, DescriptorLimit.free / 3)
         configuration.network.eventLoops = loops
         return WorkerOptions(
             label: label ?? ProcessInfo.processInfo.hostName,

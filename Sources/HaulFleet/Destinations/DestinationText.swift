@@ -9,7 +9,7 @@ package enum DestinationText {
         -> String
     {
         guard text.hasPrefix("s3://") else {
-            guard !text.isEmpty, !text.contains("://") else {
+            guard !text.isEmpty, !text.contains("://"), !text.lowercased().hasPrefix("s3:") else {
                 throw FleetError(.invalidInput, "A destination is a folder or s3://BUCKET/PREFIX, not \(text).")
             }
             let path = text.hasPrefix("/") ? text : currentFolder + "/" + text

@@ -65,8 +65,6 @@ enum PublicationOutcome: Sendable, Hashable {
     case published(tag: String?)
     /// Something else has the name.
     case conflict(String)
-    /// Not now, for a reason that concerns this file or the whole destination.
+    /// Not now, for a reason that concerns this file or, where the error blames no file, the whole destination.
     case failed(FleetError)
-    /// The destination cannot be used at all: no file was touched, and none is to blame.
-    case unusable(FleetError)
 }

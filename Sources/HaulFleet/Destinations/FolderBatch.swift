@@ -46,7 +46,8 @@ struct FolderBatch {
             batch.publish(files)
             return batch.outcomes
         } catch {
-            return Dictionary(files.map { ($0.key, .unusable(error)) }) { first, _ in first }
+            let outcome = PublicationOutcome.failed(error.blamingNoFile())
+            return Dictionary(files.map { ($0.key, outcome) }) { first, _ in first }
         }
     }
 

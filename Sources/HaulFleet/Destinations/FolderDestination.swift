@@ -64,7 +64,8 @@ struct FolderDestination: DestinationWriting {
                 FolderBatch.publish(files, root: root, staging: stagingFolder, method, durable)
             }
         } catch {
-            return Dictionary(files.map { ($0.key, .unusable(error)) }) { first, _ in first }
+            let outcome = PublicationOutcome.failed(error.blamingNoFile())
+            return Dictionary(files.map { ($0.key, outcome) }) { first, _ in first }
         }
     }
 

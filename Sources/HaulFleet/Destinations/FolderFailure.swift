@@ -7,8 +7,12 @@ enum FolderFailure {
     ///   - path: what the call was about, for the sentence.
     ///   - call: name of the system call.
     static func error(_ errno: SystemCalls.Errno, _ call: String, _ path: String) -> FleetError {
-        let path = RelativePath.quoted(path)
-        return switch errno.code {
+        let error = sentence(errno, call, RelativePath.quoted(path))
+        return [ENOSPC, EDQUOT, EMFILE, ENFILE].contains(errno.code) ? error.blamingNoFile() : error
+    }
+
+    private static func sentence(_ errno: SystemCalls.Errno, _ call: String, _ path: String) -> FleetError {
+        switch errno.code {
         case ENOSPC: FleetError(.destinationUnreachable, "The disk of \(path) is full. Free some space.")
         case EDQUOT: FleetError(.destinationUnreachable, "The disk quota for \(path) is used up. Free some of it.")
         case EROFS: FleetError(.destinationRefused, "\(path) is on a read-only file system.")

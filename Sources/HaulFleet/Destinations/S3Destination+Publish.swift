@@ -3,7 +3,7 @@ internal import Logging
 /// Names for objects.
 extension S3Destination {
     /// How often a request is repeated with a look at the key in between, beside the repetitions of each request.
-    private static let rounds = 4
+    private static let rounds = 8
 
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome] {
         await withTaskGroup(of: (LeaseKey, PublicationOutcome).self) { group in

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HaulKit
 internal import NIOCore
 
@@ -6,8 +7,10 @@ internal import NIOCore
 struct FileRegion: AsyncSequence, Sendable, Hashable {
     typealias Element = ByteBuffer
 
-    /// A block of the body. Memory of a request: about two of them.
+    /// Read at once. Memory of a request: about two of them.
     static let block = 512 << 10
+    /// Sent at once: a connection that takes one in a minute is alive.
+    private static let slice = 64 << 10
 
     var path: String
     var range: Range<Int64>
@@ -20,6 +23,7 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
         fileprivate let region: FileRegion
         private var file: OpenFile?
         private var offset: Int64
+        private var buffer = ByteBuffer()
 
         fileprivate init(region: FileRegion) {
             self.region = region
@@ -27,6 +31,14 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
         }
 
         mutating func next() async throws -> ByteBuffer? {
+            if buffer.readableBytes == 0 {
+                guard let block = try await block() else { return nil }
+                buffer = block
+            }
+            return buffer.readSlice(length: Swift.min(FileRegion.slice, buffer.readableBytes))
+        }
+
+        private mutating func block() async throws -> ByteBuffer? {
             let range = offset..<Swift.min(offset + Int64(FileRegion.block), region.range.upperBound)
             guard !range.isEmpty else { return nil }
             let (opened, buffer) = try await BlockingExecutor.system.run {
@@ -75,7 +87,11 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
     }
 
     private static func unreadable(_ path: String, _ error: SystemCalls.Errno) -> FleetError {
-        FleetError(.disk, "The staged file \(path) cannot be read: \(SystemCalls.describe(errno: error.code)).")
+        let failure = FleetError(
+            .disk,
+            "The staged file \(path) cannot be read: \(SystemCalls.describe(errno: error.code))."
+        )
+        return [EMFILE, ENFILE].contains(error.code) ? failure.blamingNoFile() : failure
     }
 
     private static func short(_ path: String) -> FleetError {

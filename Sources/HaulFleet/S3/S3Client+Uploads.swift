@@ -26,11 +26,16 @@ extension S3Client {
     ) async throws(S3Failure) -> String {
         var headers = [("Content-Type", "application/octet-stream")] + metadata
         if checksums { headers.append(("x-amz-checksum-algorithm", "SHA256")) }
-        let request = S3Request(method: "POST", key: key, query: [("uploads", "")], headers: headers)
-        guard let id = S3XML(try await send(request).body)?.text("UploadId"), !id.isEmpty else {
-            throw broken("it started an upload without saying its identifier")
+        let lack = "it started an upload without saying its identifier"
+        let request = S3Request(method: "POST", key: key, query: [("uploads", "")], headers: headers) {
+            Self.uploadID($0) == nil ? lack : nil
         }
+        guard let id = Self.uploadID(try await send(request)) else { throw broken(lack) }
         return id
+    }
+
+    private static func uploadID(_ response: S3Response) -> String? {
+        S3XML(response.body)?.text("UploadId").flatMap { $0.isEmpty ? nil : $0 }
     }
 
     func uploadPart(
@@ -47,12 +52,11 @@ extension S3Client {
             query: [("partNumber", "\(number)"), ("uploadId", upload)],
             headers: checksums ? [("x-amz-checksum-sha256", digest.base64)] : [],
             payload: .region(region, digest: digest)
-        )
+        ) { $0.tag == nil ? "it took a part without an entity tag" : nil }
         let response = try await send(request)
-        guard let tag = response.tag, !tag.isEmpty else { throw broken("it took a part without an entity tag") }
         // A store that keeps checksums answers with them; where none is kept, none may be asked for at the end.
         let kept = response.headers["x-amz-checksum-sha256"]
-        return PreparedFile.Part(number: number, tag: tag, sha256: kept == digest.base64 ? kept : nil)
+        return PreparedFile.Part(number: number, tag: response.tag ?? "", sha256: kept == digest.base64 ? kept : nil)
     }
 
     /// All parts of an upload; fails with code `NoSuchUpload` where there is none.

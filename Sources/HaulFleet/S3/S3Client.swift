@@ -64,16 +64,19 @@ final class S3Client: Sendable {
         var (attempt, remedies) = (1, Remedies())
         while true {
             let keys: S3Credentials
-            do throws(FleetError) { keys = try await credentials.credentials() } catch { throw S3Failure(error) }
+            do throws(FleetError) { keys = try await credentials.credentials() } catch {
+                throw S3Failure(error.blamingNoFile())
+            }
+            let region = await state.region
             var failure: S3Failure
-            do throws(S3Failure) { return try await self.attempt(request, keys, remedies.target) } catch {
+            do throws(S3Failure) { return try await self.attempt(request, keys, region, remedies.target) } catch {
                 failure = error
             }
             if request.method == "HEAD", [400, 403].contains(failure.status), !remedies.hasAskedWhy {
                 remedies.hasAskedWhy = true
-                failure = await explanation(of: failure, keys)
+                failure = await explanation(of: failure, keys, region)
             }
-            if try await remedy(failure, request, keys, &remedies) { continue }
+            if try await remedy(failure, request, keys, region, &remedies) { continue }
             guard failure.isTransient, attempt < settings.attempts else { throw failure }
             logger.debug("\(request.method) is sent again: \(failure.code) \(failure.error)")
             let delay = RetryDelay.random(settings.retryDelay, attempt: attempt, longest: settings.longestRetryDelay)
@@ -85,12 +88,13 @@ final class S3Client: Sendable {
     private func attempt(
         _ request: S3Request,
         _ keys: S3Credentials,
+        _ region: String,
         _ redirected: S3Endpoint.Target?
     ) async throws(S3Failure) -> S3Response {
         do throws(CancellationError) { try await pacer.enter() } catch { throw S3Failure(Self.cancellation) }
         let result: Result<S3Response, S3Failure>
         do throws(S3Failure) {
-            result = .success(try await exchange(request, keys, redirected))
+            result = .success(try await exchange(request, keys, region, redirected))
             await pacer.succeeded()
         } catch {
             result = .failure(error)
@@ -103,9 +107,9 @@ final class S3Client: Sendable {
     private func exchange(
         _ request: S3Request,
         _ keys: S3Credentials,
+        _ region: String,
         _ redirected: S3Endpoint.Target?
     ) async throws(S3Failure) -> S3Response {
-        let region = await state.region
         let target = redirected ?? endpoint.target(region: region, key: request.key)
         let query = S3Encoding.query(request.query)
         let headers = RequestSigner(credentials: keys, region: region).sign(
@@ -130,6 +134,10 @@ final class S3Client: Sendable {
             case .local(let error): throw S3Failure(error)
             case .cancelled: throw S3Failure(Self.cancellation)
             case .broken(let reason): throw broken(reason)
+            case .unreachable(let reason):
+                var failure = broken(reason)
+                failure.error.blamesNoFile = true
+                throw failure
             }
         }
         guard (200..<300).contains(response.status) else { throw failure(response) }
@@ -138,6 +146,7 @@ final class S3Client: Sendable {
             guard let document = S3XML(response.body) else { throw broken("its answer breaks off") }
             if document.name == "Error" { throw failure(response) }
         }
+        if let reason = request.lack(response) { throw broken(reason) }
         return response
     }
 
@@ -156,10 +165,14 @@ final class S3Client: Sendable {
 
     /// A refusal of HEAD comes without a document that would say whether it is for the keys, the clock or the region: the same keys ask
     /// for something that has one.
-    private func explanation(of refusal: S3Failure, _ keys: S3Credentials) async -> S3Failure {
+    private func explanation(
+        of refusal: S3Failure,
+        _ keys: S3Credentials,
+        _ region: String
+    ) async -> S3Failure {
         let query = [("list-type", "2"), ("max-keys", "1"), ("prefix", "\u{1}")]
         do throws(S3Failure) {
-            _ = try await attempt(S3Request(method: "GET", query: query), keys, nil)
+            _ = try await attempt(S3Request(method: "GET", query: query), keys, region, nil)
             return refusal
         } catch {
             return error.status == 0 || error.code == "AccessDenied" ? refusal : error
@@ -168,11 +181,13 @@ final class S3Client: Sendable {
 
     /// Sets right what the store complains of.
     ///
+    /// - Parameter region: the one that the request was signed for; another request may have set it right meanwhile.
     /// - Returns: whether the request is to be sent again at once.
     private func remedy(
         _ failure: S3Failure,
         _ request: S3Request,
         _ keys: S3Credentials,
+        _ region: String,
         _ remedies: inout Remedies
     ) async throws(S3Failure) -> Bool {
         switch failure.code {
@@ -194,14 +209,13 @@ final class S3Client: Sendable {
         }
         guard remedies.redirects < 2 else { return false }
         // 403 and 400 also say the region where the one that was signed is another (HEAD without a code among them).
-        if let region = failure.region, await state.region != region, [301, 307, 400, 403].contains(failure.status) {
+        if let right = failure.region, right != region, [301, 307, 400, 403].contains(failure.status) {
             remedies.redirects += 1
             remedies.target = nil
-            await state.set(region: region)
+            await state.set(region: right)
             return true
         }
         guard failure.status == 307, let location = failure.location else { return false }
-        let region = await state.region
         let target = remedies.target ?? endpoint.target(region: region, key: request.key)
         guard let next = endpoint.redirected(from: target, to: location) else { return false }
         remedies.redirects += 1

@@ -1,6 +1,14 @@
 /// Failures by status and code: which are repeated, and what is said of them.
 extension S3Failure {
-    private static let transientStatuses: Set = [429, 500, 502, 503, 504, 509]
+    /// Servers and proxies answer so for reasons that pass (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2); of those of the 500s all but 501
+    /// (not implemented), 505 (version), 507 (space), 510 and 511 (a network that wants a login).
+    private static func passes(_ status: Int) -> Bool {
+        switch status {
+        case 408, 425, 429, 499: true
+        case 501, 505, 507, 510, 511: false
+        default: (500..<600).contains(status)
+        }
+    }
     private static let transientCodes: Set = [
         "InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout", "BadDigest", "IncompleteBody",
         "XAmzContentSHA256Mismatch", "Throttling", "ThrottlingException", "TooManyRequests", "RequestLimitExceeded",
@@ -24,7 +32,7 @@ extension S3Failure {
         }
         location = response.headers["location"]
         date = response.headers["date"]
-        isTransient = Self.transientStatuses.contains(status) || Self.transientCodes.contains(self.code)
+        isTransient = Self.passes(status) || Self.transientCodes.contains(self.code)
         asksForLess = [429, 503].contains(status) || Self.busyCodes.contains(self.code)
         error = FleetError(.destinationUnreachable, "")
         error = sentence(store: store, bucket: RelativePath.quoted(bucket))

@@ -31,6 +31,8 @@ struct S3Request: Sendable {
     var payload = Payload.none
     /// The store may begin a success, work for minutes, and end it with an error.
     var canFailLate = false
+    /// What an answer of the 200s lacks, as a clause; nil for one that can be used.
+    var lack: @Sendable (S3Response) -> String? = { _ in nil }
 }
 
 /// A store's answer.
@@ -40,8 +42,8 @@ struct S3Response: Sendable {
     var headers: [String: String]
     var body: [UInt8]
 
-    /// The object's entity tag, without quotation marks.
-    var tag: String? { headers["etag"].map(Self.unquoted) }
+    /// The object's entity tag, without quotation marks; nil also where it is empty.
+    var tag: String? { headers["etag"].map(Self.unquoted).flatMap { $0.isEmpty ? nil : $0 } }
 
     static func unquoted(_ tag: String) -> String {
         tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") ? String(tag.dropFirst().dropLast()) : tag

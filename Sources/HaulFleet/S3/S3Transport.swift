@@ -54,6 +54,7 @@ final class S3Transport: Sendable {
         path: String,
         headers: [(String, String)]
     ) async throws(Fault) -> S3Response {
+        let watch = BodyWatch()
         var message = HTTPClientRequest(url: target.origin)
         message.method = HTTPMethod(rawValue: request.method)
         message.headers = HTTPHeaders(headers)
@@ -61,13 +62,19 @@ final class S3Transport: Sendable {
         switch request.payload {
         case .none: break
         case .bytes(let bytes, _): message.body = .bytes(ByteBuffer(bytes: bytes))
-        case .region(let region, _): message.body = .stream(region, length: .known(region.count))
+        case .region(let region, _): message.body = .stream(WatchedBody(region, watch), length: .known(region.count))
         }
         do {
             // Silence ends a request sooner; this is for a store that takes a byte now and then for ever.
             let longest = TimeAmount.minutes(10) + .seconds(request.payload.count / (32 << 10))
-            let response = try await client.execute(message, deadline: .now() + longest)
-            return try await Self.read(response)
+            let deadline = NIODeadline.now() + longest
+            guard case .region = request.payload else {
+                return try await Self.read(client.execute(message, deadline: deadline))
+            }
+            let complete = message
+            return try await watch.ending(afterSilenceOf: idleTimeout) { [client] in
+                try await Self.read(client.execute(complete, deadline: deadline))
+            }
         } catch {
             throw Fault(error, idleTimeout: idleTimeout)
         }
@@ -93,6 +100,8 @@ final class S3Transport: Sendable {
         enum Kind {
             /// As a clause: "it closed the connection".
             case broken(String)
+            /// The same, and nothing was sent: there is no connection.
+            case unreachable(String)
             /// The file that was to be sent.
             case local(FleetError)
             case cancelled
@@ -109,18 +118,29 @@ final class S3Transport: Sendable {
                 case let error as FleetError: .local(error)
                 case is CancellationError: .cancelled
                 case let error as HTTPClientError: Self.kind(error, idleTimeout)
-                case let error as NIOConnectionError: .broken("no connection could be made: \(Self.reason(error))")
-                case let error as IOError:
-                    .broken("the connection broke: \(SystemCalls.describe(errno: error.errnoCode))")
+                case let error as NIOConnectionError: .unreachable("no connection could be made: \(Self.reason(error))")
+                case let error as IOError: Self.kind(error)
+                case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+                    .unreachable("no TLS connection could be made. Is it https that is spoken there?")
+                case is BodyWatch.Silence: .broken("nothing came or went for \(idleTimeout.components.seconds) s")
                 default: .broken("the connection broke: \(String("\(error)".prefix(200)))")
                 }
+        }
+
+        private static func kind(_ error: IOError) -> Kind {
+            let reason = SystemCalls.describe(errno: error.errnoCode)
+            return switch error.errnoCode {
+            case EMFILE, ENFILE, ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN:
+                .unreachable("no connection could be made: \(reason)")
+            default: .broken("the connection broke: \(reason)")
+            }
         }
 
         private static func kind(_ error: HTTPClientError, _ idleTimeout: Duration) -> Kind {
             switch error {
             case .cancelled: .cancelled
             case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
-                .broken("no connection could be made in time")
+                .unreachable("no connection could be made in time")
             case .readTimeout, .writeTimeout:
                 .broken("nothing came or went for \(idleTimeout.components.seconds) s")
             case .deadlineExceeded: .broken("the request took too long")

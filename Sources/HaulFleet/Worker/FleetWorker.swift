@@ -105,6 +105,8 @@ package actor FleetWorker {
         timer?.task.cancel()
         await items.shutDown()
         if let failure { throw failure }
+        // Of items that have ended in the last moment: there may be no other worker that would.
+        if machine.stop == .drain { await abortOrphanUploads() }
     }
 
     private var isEnded = false
@@ -219,7 +221,7 @@ package actor FleetWorker {
             // One for each reason, not for each file.
             for outcome in Set(outcomes.values) {
                 switch outcome {
-                case .failed(let error), .unusable(let error): noteTrouble(error)
+                case .failed(let error): noteTrouble(error)
                 case .published, .conflict: break
                 }
             }

@@ -82,11 +82,15 @@ extension WorkerMachine {
 
     /// A file that the destination did not take.
     ///
-    /// An unreachable or full destination must not cost a million items their attempts: after a few failures in a row items are
-    /// returned, and claims pause. One item for each pause counts the attempt, so that a file that is the cause itself comes to an
-    /// end.
+    /// A destination that is not there must not cost a million items their attempts, and an error that blames no file costs none. Other
+    /// errors may be the file's or the destination's: after a few in a row items are returned, and claims pause. One item for each pause
+    /// counts the attempt, so that a file that is the cause itself comes to an end.
     mutating func destinationFailed(_ key: LeaseKey, _ error: FleetError) {
         guard let item = items[key] else { return }
+        if error.blamesNoFile {
+            pauseClaims()
+            return finish(key, .returned)
+        }
         let failure = Failure("destination", error.message)
         switch error.code {
         case .destinationUnreachable, .destinationRefused, .disk:

@@ -66,9 +66,6 @@ extension WorkerMachine {
                 destinationWorked()
                 finish(key, .failed(Failure("conflict", message)))
             case .failed(let error): destinationFailed(key, error)
-            case .unusable:
-                pauseClaims()
-                finish(key, .returned)
             }
         }
     }

@@ -53,6 +53,9 @@ extension Downloader.Configuration {
         public var userAgent = "haul/" + Downloader.version
         /// Number of event loops that the process will have; `nil` when unknown.
         package var eventLoops: Int?
+        /// Descriptors that the rest of the program may have open at once, and that downloads leave to it: connections to a server, files
+        /// that are sent.
+        package var otherDescriptors = 0
         /// Decides when requests may be sent, beside the downloader's own limits; nil: nothing else does.
         package var admission: (any RequestAdmission)?
         /// How long a connection is kept without a request. A server with few workers may keep one of them for it, and then

@@ -15,20 +15,25 @@ package struct DescriptorBudget: Sendable, Equatable {
     /// Descriptors without which nothing can be downloaded: the store's, those of the event loops and one download's.
     package static func least(eventLoops: Int) -> Int { store + 3 * eventLoops + steps + download }
 
+    /// Descriptors that are left free where there are enough. On Linux libdispatch opens a file in /proc now and then to see what its threads
+    /// do, and ends the process where it cannot.
+    private static let spare = 8
+
     /// Descriptors that this number of downloads, with this number of connections each, will never exceed.
     package static func most(downloads: Int, connections: Int, eventLoops: Int) -> Int {
         let (each, isTooMany) = max(1, connections).multipliedReportingOverflow(by: 2)
         let (all, isTooMuch) = downloads.multipliedReportingOverflow(by: each.addingClamped(1))
         // A third beside them leaves enough for those that wait without a slot; see ``init(free:active:)``.
         return isTooMany || isTooMuch
-            ? .max : least(eventLoops: eventLoops).addingClamped(all).addingClamped(min(mostBackingOff, all / 2))
+            ? .max
+            : least(eventLoops: eventLoops).addingClamped(all).addingClamped(min(mostBackingOff, all / 2) + spare)
     }
 
     /// - Parameters:
     ///   - free: descriptors that are left when the store and the event loops have theirs.
     ///   - active: downloads that are to run at once.
     init(free: Int, active: Int) {
-        let shared = max(Self.download, free - Self.steps)
+        let shared = max(Self.download, free - Self.steps - min(Self.spare, free / 8))
         downloads = shared / Self.download
         let running = min(downloads, max(1, active))
         backingOff = min(Self.mostBackingOff, max(0, shared - Self.download * running) / 4)
@@ -56,7 +61,7 @@ package struct DescriptorBudget: Sendable, Equatable {
 }
 
 extension Int {
-    fileprivate func addingClamped(_ other: Int) -> Int {
+    func addingClamped(_ other: Int) -> Int {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum
     }

@@ -5,13 +5,13 @@ internal import NIOCore
 /// How many descriptors this process may have open at once, and how many it has.
 package enum DescriptorLimit {
     /// The limit that holds now.
-    static var now: Int {
+    package static var now: Int {
         var (soft, hard): (Int64, Int64) = (0, 0)
         return haul_descriptor_limits(&soft, &hard) == 0 ? Int(clamping: soft) : .max
     }
 
     /// How many more there may be.
-    static var free: Int {
+    package static var free: Int {
         let limit = now
         // Counting them all takes as long as there may be many; who may have thousands lacks none.
         let counted = min(limit, 4096)
@@ -29,14 +29,15 @@ package enum DescriptorLimit {
     /// Raises the limit so far that these downloads lack nothing, if the system allows it. For programs, not for libraries:
     /// the limit is the process's.
     ///
+    /// - Parameter others: what the rest of the program may have open at once.
     /// - Returns: how many event loops the process should have, which is to be set before there are any.
     /// - Throws: ``DownloadError/Code/tooManyOpenFiles`` where not even one download can run.
-    package static func prepare(downloads: Int, connections: Int) throws(DownloadError) -> Int {
+    package static func prepare(downloads: Int, connections: Int, others: Int = 0) throws(DownloadError) -> Int {
         let wanted = DescriptorBudget.most(
             downloads: downloads,
             connections: connections,
             eventLoops: System.coreCount
-        )
+        ).addingClamped(others)
         let (limit, free) = (now, free)
         let (raised, isTooMuch) = (limit - free).addingReportingOverflow(wanted)
         // Where it cannot be raised there are fewer at once.

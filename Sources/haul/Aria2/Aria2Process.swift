@@ -89,8 +89,10 @@ struct Aria2Process: Sendable {
         try configuration.network.binding?.check()
         let loops = try DescriptorLimit.prepare(
             downloads: configuration.queue.maxConcurrentDownloads,
-            connections: configuration.connections.maxPerDownload
+            connections: configuration.connections.maxPerDownload,
+            others: settings.servesRPC ? Aria2ServerConfiguration().maxConnections : 0
         )
+        if settings.servesRPC { configuration.network.otherDescriptors = Aria2RemoteRun.mostConnections }
         NIOSingletons.groupLoopCountSuggestion = loops
         configuration.network.eventLoops = loops
         return configuration

@@ -114,7 +114,13 @@ struct Aria2RemoteRun: Sendable {
         configuration.secret = options["rpc-secret"].flatMap { $0.isEmpty ? nil : $0 }
         if options.flag("rpc-allow-origin-all") { configuration.allowedOrigins = ["*"] }
         configuration.maxRequestBytes = Int(clamping: options.limit("rpc-max-request-size") ?? 2 << 20)
+        configuration.maxConnections = Self.mostConnections
         return configuration
+    }
+
+    /// Of clients; the rest of the descriptors is for downloads.
+    static var mostConnections: Int {
+        max(4, min(Aria2ServerConfiguration().maxConnections, DescriptorLimit.now / 4))
     }
 
     /// The store of the downloads of one port and folder: two processes cannot listen at one port.

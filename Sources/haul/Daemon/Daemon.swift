@@ -26,16 +26,12 @@ struct Daemon {
             return handler
         }
         try prepareFolders()
-        let downloader = try await Downloader(try configuration(logger))
+        var aria2 = settings.aria2
+        let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let damaged = downloader.quarantinedStore {
             logger.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
         }
         signal(SIGXFSZ, SIG_IGN)
-        // Connections leave descriptors for downloads and the store.
-        var (limit, most): (Int64, Int64) = (0, 0)
-        if haul_descriptor_limits(&limit, &most) == 0 {
-            server.maxConnections = max(4, min(server.maxConnections, Int(clamping: limit / 3)))
-        }
         do {
             let running = Mutex<HaulServer?>(nil)
             let haul = try HaulServer(downloader, server, logger: logger) { listener in
@@ -48,7 +44,7 @@ struct Daemon {
                 supervisor.tell("READY=1\nSTATUS=Listening at \(server.socketPath ?? "")")
             }
             let ending = Mutex<ServiceGroup?>(nil)
-            let aria2 = settings.aria2.map { configuration in
+            let aria2 = aria2.map { configuration in
                 Aria2Server(
                     Aria2Session(downloader, serving: haul, folder: server.folder) {
                         let group = ending.withLock { $0 }
@@ -148,7 +144,14 @@ struct Daemon {
         }
     }
 
-    private func configuration(_ logger: Logger) throws -> Downloader.Configuration {
+    /// - Parameters:
+    ///   - server: gets as many connections as there are descriptors for.
+    ///   - aria2: the same.
+    private func configuration(
+        _ logger: Logger,
+        _ server: inout ServerConfiguration,
+        _ aria2: inout Aria2ServerConfiguration?
+    ) throws -> Downloader.Configuration {
         let folder = URL(fileURLWithPath: settings.server.stateFolder).deletingLastPathComponent().path
         var configuration = Downloader.Configuration(name: "daemon", stateFolder: folder)
         configuration.storage.remembersSettings = true
@@ -162,10 +165,18 @@ struct Daemon {
         configuration.network.deniedAddresses = settings.deniedAddresses
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         configuration.telemetry.logger = logger
+        // Over TCP and over the socket, each with a file that it may be sent, and those of aria2's clients.
+        let places = 4 * server.maxConnections + (aria2?.maxConnections ?? 0)
         let loops = try DescriptorLimit.prepare(
             downloads: settings.jobs,
-            connections: configuration.connections.maxPerDownload
+            connections: configuration.connections.maxPerDownload,
+            others: places
         )
+        // A third of what there is, where that is less.
+        let share = min(places, DescriptorLimit.free / 3)
+        server.maxConnections = max(4, server.maxConnections * share / places)
+        if let most = aria2?.maxConnections { aria2?.maxConnections = max(4, most * share / places) }
+        configuration.network.otherDescriptors = 4 * server.maxConnections + (aria2?.maxConnections ?? 0)
         NIOSingletons.groupLoopCountSuggestion = loops
         configuration.network.eventLoops = loops
         return configuration

@@ -220,11 +220,11 @@ import Testing
                 withIntermediateDirectories: true
             )
             let file = try StagedFiles.make(1, "c.txt", "hello", in: destination.stagingFolder)
-            guard case .unusable(let error)? = try await destination.store(file) else {
+            guard case .failed(let error)? = try await destination.store(file) else {
                 Issue.record("It was published.")
                 return
             }
-            #expect(error.code == .destinationUnreachable)
+            #expect(error.code == .destinationUnreachable && error.blamesNoFile)
             #expect(!FileManager.default.fileExists(atPath: root + "/c.txt"))
             #expect(FileManager.default.fileExists(atPath: staging))
         }

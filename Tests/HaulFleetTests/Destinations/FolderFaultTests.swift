@@ -103,6 +103,7 @@ import Testing
         for (errno, isRetryable, code) in table {
             let error = FolderFailure.error(SystemCalls.Errno(code: errno), "link", "a\nb")
             #expect(error.isRetryable == isRetryable && error.code == code)
+            #expect(error.blamesNoFile == [ENOSPC, EDQUOT, EMFILE].contains(errno))
             #expect(error.message.hasSuffix(".") && !error.message.contains("\n") && error.message.contains("a?b"))
         }
     }

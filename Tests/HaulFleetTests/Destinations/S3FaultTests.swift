@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [
         (500, "InternalError"), (503, "SlowDown"), (503, "ServiceUnavailable"), (429, "TooManyRequests"),
         (400, "RequestTimeout"),
-        (400, "BadDigest"), (502, ""), (504, ""), (400, "IncompleteBody"),
+        (400, "BadDigest"), (502, ""), (504, ""), (400, "IncompleteBody"), (408, ""), (425, ""), (499, ""), (520, ""),
     ])
     func `A passing failure is tried again, each time with a signature of its own`(status: Int, code: String)
         async throws
@@ -136,7 +136,7 @@ import Testing
         let first = try rig.file(1, "large", bytes: 5000)
         #expect(try await rig.destination.store(first)?.isPublished == true)
         #expect(try rig.holds(first))
-        rig.stub.fault(.answer(conflict), times: 4) { $0.isComplete }
+        rig.stub.fault(.answer(conflict), times: 8) { $0.isComplete }
         let second = try rig.file(2, "large2", bytes: 5000)
         #expect(try await rig.destination.store(second)?.error?.isRetryable == true)
         #expect(rig.stub.uploads.isEmpty)
@@ -215,5 +215,55 @@ import Testing
         #expect(try await rig.destination.store(file)?.isPublished == true)
         #expect(try rig.holds(file))
         await rig.stop()
+    }
+
+    @Test func `A success without what it must have is asked for again`() async throws {
+        let rig = try await S3Rig()
+        let empty = TestReply([.head(status: 200, reason: "OK", headers: [("Content-Length", "0")])])
+        rig.stub.fault(.answer(empty), times: 2) { $0.isCreate || $0.isPart || $0.isPut }
+        for bytes in [5000, 50] {
+            let file = try rig.file(Int64(bytes), "key\(bytes)", bytes: bytes)
+            #expect(try await rig.destination.store(file)?.isPublished == true)
+            #expect(try rig.holds(file))
+        }
+        await rig.stop()
+    }
+
+    @Test func `An object is known by its digest where the answer names no length`() async throws {
+        let rig = try await S3Rig()
+        let file = try rig.file(1, "k", bytes: 50)
+        #expect(try await rig.destination.store(file)?.isPublished == true)
+        let head = TestStep.head(
+            status: 200,
+            reason: "OK",
+            headers: [("x-amz-meta-haul-sha256", file.hex), ("Transfer-Encoding", "chunked"), ("ETag", "\"t\"")]
+        )
+        rig.stub.fault(.answer(TestReply([head])), times: 1) { $0.method == "HEAD" }
+        #expect(try await rig.destination.store(file)?.isPublished == true)
+        await rig.stop()
+    }
+
+    /// No file is the cause of it, whatever the number of attempts that it has.
+    @Test func `A store without a connection blames no file, and one that answers with failures may`() async throws {
+        let rig = try await S3Rig()
+        rig.stub.fault(.answer(S3Stub.error(500, "InternalError")), times: 1000) { _ in true }
+        for bytes in [5000, 50] {
+            let error = try await rig.failure(of: bytes)
+            #expect(error?.code == .destinationUnreachable && error?.blamesNoFile == false)
+        }
+        await rig.stop()
+        for bytes in [5000, 50] {
+            let error = try await rig.failure(of: bytes)
+            #expect(error?.code == .destinationUnreachable && error?.blamesNoFile == true)
+        }
+    }
+}
+
+extension S3Rig {
+    /// Why a file of so many bytes was not stored, in its preparation or after it.
+    fileprivate func failure(of bytes: Int) async throws -> FleetError? {
+        do { return try await destination.store(try file(Int64(bytes), "key\(bytes)", bytes: bytes))?.error } catch {
+            return error as? FleetError
+        }
     }
 }

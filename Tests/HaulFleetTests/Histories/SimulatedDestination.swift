@@ -40,7 +40,8 @@ struct SimulatedDestination {
 
     mutating func publish(_ file: PreparedFile, version: Int) -> PublicationOutcome {
         let item = Int(file.file.key.item)
-        guard !isDown else { return isStore ? .failed(Self.down) : .unusable(Self.down) }
+        // A store may be without connections, or only answer that it has failed.
+        guard !isDown else { return .failed(isStore && item % 2 == 0 ? Self.down : Self.down.blamingNoFile()) }
         if let object = objects[item] {
             return object.version == version ? .published(tag: nil) : .conflict("Another file has the name.")
         }

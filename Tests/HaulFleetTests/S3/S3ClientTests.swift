@@ -74,6 +74,49 @@ import Testing
         await other.stop()
     }
 
+    @Test func `Each of many requests that meet the wrong region is sent again`() async throws {
+        let rig = try await S3Rig(options: { $0.region = "eu-west-3" })
+        let files = try (0..<40).map { try rig.file(Int64($0), "k\($0)", bytes: 50) }
+        let outcomes = await rig.destination.publish(files.map { PreparedFile(file: $0) })
+        #expect(outcomes.values.allSatisfy { $0.isPublished } && outcomes.count == 40)
+        await rig.stop()
+    }
+
+    /// The system takes connections of a socket that listens, and nobody reads from them.
+    @Test func `A store that stops reading a body is given up`() async throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        (address.sin_family, address.sin_addr.s_addr) = (sa_family_t(AF_INET), UInt32(0x7F00_0001).bigEndian)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port =
+            withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    bind(listener, pointer, size) == 0 && listen(listener, 16) == 0
+                        && getsockname(listener, pointer, &size) == 0
+                }
+            } ? UInt16(bigEndian: address.sin_port) : 0
+        try #require(port != 0)
+        var settings = S3Rig.settings("http://127.0.0.1:\(port)")
+        (settings.idleTimeout, settings.attempts) = (.milliseconds(500), 2)
+        let folder = try TemporaryFolder()
+        // More than the system keeps of what is sent.
+        let content = folder("large")
+        #expect(FileManager.default.createFile(atPath: content, contents: nil))
+        #expect(truncate(content, 64 << 20) == 0)
+        let client = try S3Client(
+            settings,
+            credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let region = FileRegion(path: content, range: 0..<(64 << 20))
+        let failure = await #expect(throws: S3Failure.self) {
+            let digest = try await region.digests(withMD5: false)
+            _ = try await client.put("k", .region(region, digest: digest), metadata: [], replaces: true)
+        }
+        #expect(failure?.error.message.contains("nothing came or went") == true, "\(failure?.error.message ?? "")")
+    }
+
     @Test func `A redirect within the store is followed with a new signature, at most twice`() async throws {
         let rig = try await S3Rig()
         let port = rig.stub.server.port

@@ -39,7 +39,7 @@ extension PublicationOutcome {
 
     var error: FleetError? {
         switch self {
-        case .failed(let error), .unusable(let error): error
+        case .failed(let error): error
         case .published, .conflict: nil
         }
     }

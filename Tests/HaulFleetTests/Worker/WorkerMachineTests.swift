@@ -77,8 +77,8 @@ import Testing
         var (machine, file) = Self.atGate()
         let key = file.file.key
         _ = machine.handle(.gated([key], held: [key]), at: Self.second(5))
-        let gone = FleetError(.destinationUnreachable, "gone")
-        let actions = machine.handle(.published([key: .unusable(gone)]), at: Self.second(6))
+        let gone = FleetError(.destinationUnreachable, "gone").blamingNoFile()
+        let actions = machine.handle(.published([key: .failed(gone)]), at: Self.second(6))
         #expect(actions.contains(.call(.report([Report(key, .returned)]))))
         _ = machine.handle(.reported([Report(key, .returned)], accepted: [key]), at: Self.second(6))
         _ = machine.handle(.claimed(Claim(leases: []), sentAt: Self.second(3)), at: Self.second(6))

@@ -6,18 +6,27 @@ struct EnvironmentCredentials: S3CredentialSource {
     let environment: [String: String]
 
     func load() throws(FleetError) -> S3Credentials? {
-        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-        switch (value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY")) {
+        switch (try value("AWS_ACCESS_KEY_ID"), try value("AWS_SECRET_ACCESS_KEY")) {
         case (let accessKey?, let secretKey?):
             return S3Credentials(
                 accessKey: accessKey,
                 secretKey: secretKey,
-                sessionToken: value("AWS_SESSION_TOKEN")
+                sessionToken: try value("AWS_SESSION_TOKEN")
             )
         case (nil, nil): return nil
         case (_?, nil): throw FleetError(.destinationRefused, "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not.")
         case (nil, _?): throw FleetError(.destinationRefused, "AWS_SECRET_ACCESS_KEY is set, AWS_ACCESS_KEY_ID is not.")
         }
+    }
+
+    /// A variable that was set from a file often ends with the line break of the file.
+    private func value(_ name: String) throws(FleetError) -> String? {
+        let text = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let text, !text.isEmpty else { return nil }
+        guard S3Credentials.isPossible(text) else {
+            throw FleetError(.destinationRefused, "\(name) holds a character that no key has.")
+        }
+        return text
     }
 }
 
@@ -61,6 +70,12 @@ struct SharedCredentialsFile: S3CredentialSource {
                 )
             }
             return nil
+        }
+        guard [accessKey, secretKey, values["aws_session_token"] ?? ""].allSatisfy(S3Credentials.isPossible) else {
+            throw FleetError(
+                .destinationRefused,
+                "The profile \(RelativePath.quoted(profile)) of \(path) holds a character that no key has."
+            )
         }
         return S3Credentials(
             accessKey: accessKey,

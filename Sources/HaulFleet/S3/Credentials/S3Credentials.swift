@@ -9,6 +9,9 @@ struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     /// When temporary keys end; nil where that is not known.
     var expires: Date?
 
+    /// Whether a key or a token can be so: they go into header fields.
+    static func isPossible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+
     var description: String { "S3Credentials(\(accessKey.prefix(4))…)" }
     var debugDescription: String { description }
     var customMirror: Mirror { Mirror(self, children: ["accessKey": "\(accessKey.prefix(4))…"]) }
