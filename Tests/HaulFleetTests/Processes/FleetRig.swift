@@ -41,6 +41,7 @@ final class FleetRig: Sendable {
     private var environment: [String: String] {
         [
             "PATH": "/usr/bin:/bin", "HOME": folder.path,
+            "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "the secret",
             "HAUL_FLEET_DATABASE": "host=127.0.0.1 port=\(server.port) user=postgres dbname=\(database.name)",
         ]
     }

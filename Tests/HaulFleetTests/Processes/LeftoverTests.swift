@@ -57,6 +57,35 @@ struct LeftoverTests {
         await server.stop()
     }
 
+    @Test func aWorkerThatEndsByItselfLeavesNoUploadOfAnItemThatFailed() async throws {
+        let large = TestContent(seed: 7, count: 6 << 20)
+        let resource = FileResource(content: large, etag: "\"1\"")
+        let server = try await TestServer.start { request in resource.reply(to: request) }
+        let stub = try await S3Stub.start()
+        stub.fault(.answer(S3Stub.error(403, "AccessDenied")), times: 100) { $0.isComplete }
+        try await FleetRig.run { rig in
+            try await rig.command(
+                "init",
+                "--to",
+                "s3://bucket",
+                "--endpoint",
+                stub.server.url(""),
+                "--part-size",
+                "5",
+                "--max-attempts",
+                "1"
+            )
+            try await rig.add([line(server, "file.bin")])
+            _ = await rig.ending(of: try rig.startWorker("one", "--until-drained"))
+            #expect(try await rig.number("SELECT count(*) FROM done WHERE outcome = 1") == 1)
+            #expect(stub.requests.contains { $0.isPart })
+            #expect(stub.uploads.isEmpty)
+            #expect(try await rig.number("SELECT count(*) FROM orphan_upload") == 0)
+        }
+        await server.stop()
+        await stub.server.stop()
+    }
+
     @Test func aDestinationThatGoesAwayAndComesBackCostsNoAttemptAndLeavesNothing() async throws {
         let small = TestContent(seed: 7, count: 20_000)
         let resource = FileResource(content: small, etag: "\"1\"")

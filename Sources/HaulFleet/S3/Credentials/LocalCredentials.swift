@@ -21,10 +21,10 @@ struct EnvironmentCredentials: S3CredentialSource {
 
     /// A variable that was set from a file often ends with the line break of the file.
     private func value(_ name: String) throws(FleetError) -> String? {
-        let text = environment[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = environment[name]?.trimmingCharacters(in: .newlines)
         guard let text, !text.isEmpty else { return nil }
         guard S3Credentials.isPossible(text) else {
-            throw FleetError(.destinationRefused, "\(name) holds a character that no key has.")
+            throw FleetError(.destinationRefused, "\(name) holds a control character, which no key has.")
         }
         return text
     }
@@ -74,7 +74,7 @@ struct SharedCredentialsFile: S3CredentialSource {
         guard [accessKey, secretKey, values["aws_session_token"] ?? ""].allSatisfy(S3Credentials.isPossible) else {
             throw FleetError(
                 .destinationRefused,
-                "The profile \(RelativePath.quoted(profile)) of \(path) holds a character that no key has."
+                "The profile \(RelativePath.quoted(profile)) of \(path) holds a control character, which no key has."
             )
         }
         return S3Credentials(

@@ -10,7 +10,7 @@ struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     var expires: Date?
 
     /// Whether a key or a token can be so: they go into header fields.
-    static func isPossible(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+    static func isPossible(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 
     var description: String { "S3Credentials(\(accessKey.prefix(4))…)" }
     var debugDescription: String { description }
