@@ -120,10 +120,10 @@ final class S3Transport: Sendable {
                 case let error as HTTPClientError: Self.kind(error, idleTimeout)
                 case let error as NIOConnectionError: .unreachable("no connection could be made: \(Self.reason(error))")
                 case let error as IOError: Self.kind(error)
-                case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-                    .unreachable("no TLS connection could be made. Is it https that is spoken there?")
                 case is BodyWatch.Silence: .broken("nothing came or went for \(idleTimeout.components.seconds) s")
-                default: .broken("the connection broke: \(String("\(error)".prefix(200)))")
+                default:
+                    TLSFailure(of: error).map { .unreachable($0.clause) }
+                        ?? .broken("the connection broke: \(String("\(error)".prefix(200)))")
                 }
         }
 

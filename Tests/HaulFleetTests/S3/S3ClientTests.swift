@@ -82,6 +82,27 @@ import Testing
         await rig.stop()
     }
 
+    @Test func `A store that does not speak TLS, and one with a certificate of its own, are said to be so`()
+        async throws
+    {
+        let plain = try await TestServer.start { _ in .empty(200, "OK") }
+        let own = try await TestServer.start(tls: try .shared()) { _ in .empty(200, "OK") }
+        for (server, words) in [(plain, "TLS"), (own, "certificate")] {
+            let port = try #require(server.url("").split(separator: ":").last)
+            let settings = S3Rig.settings("https://127.0.0.1:\(port.prefix { $0.isNumber })")
+            let client = try S3Client(
+                settings,
+                credentials: S3CredentialCache([FixedCredentials(S3Rig.keys)]),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let failure = await #expect(throws: S3Failure.self) { try await client.headBucket() }
+            let message = failure?.error.message ?? ""
+            #expect(message.contains(words) && message.hasSuffix(".") && !message.contains("SSL"), "\(message)")
+            #expect(failure?.error.blamesNoFile == true)
+            await server.stop()
+        }
+    }
+
     /// The system takes connections of a socket that listens, and nobody reads from them.
     @Test func `A store that stops reading a body is given up`() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

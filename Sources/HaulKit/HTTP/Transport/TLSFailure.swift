@@ -2,7 +2,7 @@ internal import NIOSSL
 
 /// Why TLS with a server failed, in words of our own: those of the library name its source files, with the folders of
 /// the one that built it.
-enum TLSFailure: Sendable, Hashable, CaseIterable {
+package enum TLSFailure: Sendable, Hashable, CaseIterable {
     case untrustedCertificate, otherHost, refusedCertificate
     case notTLS, noCommonVersion, handshakeRefused, closedInHandshake, brokenOff, unknown
 
@@ -31,6 +31,25 @@ enum TLSFailure: Sendable, Hashable, CaseIterable {
         case .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname:
             self = .otherHost
         default: self = .unknown
+        }
+    }
+
+    /// - Returns: nil for an error that is not of TLS.
+    package init?(of error: any Error) {
+        switch error {
+        case let error as NIOSSLExtraError: self.init(error)
+        case NIOSSLError.handshakeFailed(let cause): self.init("\(cause)")
+        case NIOSSLError.uncleanShutdown: return nil
+        case is NIOSSLError, is BoringSSLError: self.init("\(error)")
+        default: return nil
+        }
+    }
+
+    /// The reason as a clause that needs no sentence before it.
+    package var clause: String {
+        switch self {
+        case .untrustedCertificate, .otherHost: "its certificate is not accepted: \(reason)"
+        default: reason
         }
     }
 

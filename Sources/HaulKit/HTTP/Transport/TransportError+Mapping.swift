@@ -22,12 +22,10 @@ extension TransportError {
             }
         case HTTPParserError.invalidEOFState: self.init(.connectionLost, "the answer ended early")
         case let error as HTTPParserError: self.init(.malformedResponse, Self.plain(error))
-        case let error as NIOSSLExtraError: self.init(TLSFailure(error))
-        case let error as NIOSSLError: self.init(tls: error)
-        case let error as BoringSSLError: self.init(TLSFailure("\(error)"))
+        case NIOSSLError.uncleanShutdown: self.init(.connectionLost, "closed without a TLS goodbye")
         case is KeptConnectionClosed: self.init(.connectionLost)
         case is CancellationError: self.init(.connectionLost, "cancelled")
-        default: self.init(.connectionLost, Self.plain(error))
+        default: self = TLSFailure(of: error).map { TransportError($0) } ?? .init(.connectionLost, Self.plain(error))
         }
     }
 
@@ -96,14 +94,6 @@ extension TransportError {
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EACCES, EPERM:
             self.init(.connectionFailed, SystemCalls.describe(errno: code))
         default: self.init(.connectionLost, SystemCalls.describe(errno: code))
-        }
-    }
-
-    private init(tls error: NIOSSLError) {
-        switch error {
-        case .handshakeFailed(let cause): self.init(TLSFailure("\(cause)"))
-        case .uncleanShutdown: self.init(.connectionLost, "closed without a TLS goodbye")
-        default: self.init(TLSFailure("\(error)"))
         }
     }
 }
