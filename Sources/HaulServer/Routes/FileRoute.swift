@@ -52,7 +52,6 @@ struct FileRoute {
             headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)"
             return respond(request, .partialContent, headers, file, range)
         case .unsatisfied:
-            await file.close()
             headers[.contentRange] = "bytes */\(file.length)"
             headers[.contentDisposition] = nil
             headers[.contentType] = nil
@@ -74,31 +73,23 @@ struct FileRoute {
             return Response(
                 status: status,
                 headers: headers,
-                body: .init(contentLength: count) { writer in
-                    await file.close()
-                    try await writer.finish(nil)
-                }
+                body: .init(contentLength: count) { writer in try await writer.finish(nil) }
             )
         }
         return Response(
             status: status,
             headers: headers,
             body: .init(contentLength: count) { writer in
-                do {
-                    try await file.send(range, to: &writer)
-                } catch {
-                    await file.close()
-                    throw error
-                }
-                await file.close()
+                try await file.send(range, to: &writer)
                 try await writer.finish(nil)
             }
         )
     }
 }
 
-/// A file that is being sent: read on threads that may block.
-private struct OpenFile: Sendable {
+/// A file that is being sent: read on threads that may block. It is closed when its response goes, also where a client left before
+/// the body was asked for.
+private final class OpenFile: Sendable {
     let length: Int64
     let entityTag: String
     private let descriptor: Int32
@@ -118,16 +109,16 @@ private struct OpenFile: Sendable {
         }
     }
 
-    func close() async { _ = Glibc.close(descriptor) }
+    deinit { _ = Glibc.close(descriptor) }
 
     func send(_ range: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let (start, count) = (offset, Int(min(Int64(Self.chunk), range.upperBound - offset)))
-            let buffer = try await NIOThreadPool.singleton.runIfActive { [descriptor] in
+            let buffer = try await NIOThreadPool.singleton.runIfActive {
                 var buffer = ByteBufferAllocator().buffer(capacity: count)
                 let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { memory in
-                    max(0, pread(descriptor, memory.baseAddress, count, Int(start)))
+                    max(0, pread(self.descriptor, memory.baseAddress, count, Int(start)))
                 }
                 // The file was cut shorter: the answer ends early, which its reader notices by Content-Length.
                 guard read > 0 else { throw ServerError("The file ended early.") }

@@ -1,5 +1,7 @@
+import Foundation
 import HTTPTypes
 import HaulTesting
+import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Testing
@@ -79,5 +81,42 @@ import Testing
                 #expect(try await client.call(.get, path, rig, [.range: "bytes=50000-"]).status == .rangeNotSatisfiable)
             }
         }
+    }
+
+    /// A client that leaves before the head is written: nothing asks for the body of the response.
+    @Test(arguments: [HTTPRequest.Method.get, .head]) func aResponseThatIsNotSentKeepsNoFileOpen(
+        _ method: HTTPRequest.Method
+    ) async throws {
+        try await ServerRig.serving(TestContent(seed: 3, count: 1000)) { url in
+            try await ServerRig.run { rig, client in
+                let id = try await rig.complete(url, name: "film.mp4")
+                let responder = rig.server.router().buildResponder()
+                let leaving = Application(
+                    responder: CallbackResponder { request, context in
+                        let response = try await responder.respond(to: request, context: context)
+                        #expect(response.status == .ok)
+                        return Response(status: .noContent)
+                    }
+                )
+                // The downloader's own.
+                while try !rig.openFiles().isEmpty { await Task.yield() }
+                try await leaving.test(.router) { client in
+                    _ = try await client.call(method, "/api/v1/downloads/\(id)/file", rig)
+                }
+                #expect(try rig.openFiles() == [])
+            }
+        }
+    }
+}
+
+extension ServerRig {
+    /// The files in the folder of downloads that this process has open.
+    fileprivate func openFiles() throws -> [String] {
+        let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        // Those of other tests come and go meanwhile.
+        let targets = numbers.compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+        }
+        return targets.filter { $0.contains(folder("downloads")) }
     }
 }
