@@ -9,14 +9,17 @@ import NIOPosix
 struct Aria2ServerRig: Sendable {
     let session: Aria2SessionRig
     let port: Int
+    private let server: Aria2Server
 
+    /// - Parameter delay: before the answer to a wrong token.
     static func run(
+        delay: Duration = .zero,
         configure: (inout Aria2ServerConfiguration) -> Void = { _ in },
         _ body: (Aria2ServerRig) async throws -> Void
     ) async throws {
         var configuration = Aria2ServerConfiguration()
         // However busy the machine is.
-        configuration.secondsToFirstHead = 3600
+        (configuration.secondsToFirstHead, configuration.secondsToBody) = (3600, 3600)
         configuration.listener.port = 0
         configure(&configuration)
         let wanted = configuration
@@ -26,20 +29,23 @@ struct Aria2ServerRig: Sendable {
                 rig.session,
                 wanted,
                 logger: ServerRig.silent,
-                delays: Aria2Delays(time: .zero),
+                delays: Aria2Delays(time: delay),
                 onListening: { continuation.yield($0.port) }
             )
             let running = Task { try await server.run() }
             var iterator = ports.makeAsyncIterator()
             let port = await iterator.next() ?? 0
             let result = await Result { () async throws in
-                try await body(Aria2ServerRig(session: rig, port: port))
+                try await body(Aria2ServerRig(session: rig, port: port, server: server))
             }
             running.cancel()
             try await running.value
             try result.get()
         }
     }
+
+    /// Returns once so many bytes of requests and messages are counted.
+    func receives(_ count: Int) async { while server.host.bodies.count != count { await Task.yield() } }
 
     /// Sends bytes over a connection of its own, and reads to its end.
     func exchange(_ text: String) async throws -> String {

@@ -24,7 +24,7 @@ struct Aria2Host: Sendable {
         (self.endpoint, self.notifications, self.configuration) = (endpoint, notifications, configuration)
         rules = Aria2Rules(configuration)
         connections = Aria2Connections(most: configuration.maxConnections)
-        bodies = Aria2Bodies(most: max(32 << 20, 2 * configuration.maxRequestBytes))
+        bodies = Aria2Bodies(most: max(configuration.maxReceivedBytes, 2 * configuration.maxRequestBytes))
         self.delays = delays
         unheard = UnheardConnections(most: max(4, configuration.maxConnections / 4))
     }
@@ -90,14 +90,12 @@ struct Aria2Host: Sendable {
             },
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers([
-                        Aria2FrameCheck(),
-                        NIOWebSocketFrameAggregator(
-                            minNonFinalFragmentSize: 0,
-                            maxAccumulatedFrameCount: 4096,
-                            maxAccumulatedFrameSize: configuration.maxRequestBytes
-                        ),
-                        Aria2SocketHandler(self, hasToken: hasToken(head)),
+                    let pipeline = channel.pipeline.syncOperations
+                    let unframed = Aria2Share(of: bodies)
+                    let decoder = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+                    try pipeline.addHandler(Aria2SocketMeter(unframed), position: .before(decoder))
+                    try pipeline.addHandlers([
+                        Aria2SocketReader(self, unframed), Aria2SocketHandler(self, hasToken: hasToken(head)),
                     ])
                 }
             }

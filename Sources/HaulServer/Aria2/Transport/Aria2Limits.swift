@@ -79,7 +79,8 @@ final class Aria2Connections: Sendable {
     var count: Int { state.withLock { $0.channels.count } }
 }
 
-/// The bytes of requests that are being received. What all of them may take together is limited.
+/// The bytes of requests and of messages that are being received, or wait to be answered. What all of them may take together is
+/// limited.
 final class Aria2Bodies: Sendable {
     private let taken = Mutex(0)
     private let most: Int
@@ -96,6 +97,78 @@ final class Aria2Bodies: Sendable {
     }
 
     func give(_ count: Int) { taken.withLock { $0 -= count } }
+
+    var count: Int { taken.withLock { $0 } }
+}
+
+/// What one holder has of ``Aria2Bodies``. It is given back with its last reference, however the connection ends.
+final class Aria2Share: Sendable {
+    private let bodies: Aria2Bodies
+    private let taken = Mutex(0)
+
+    init(of bodies: Aria2Bodies) { self.bodies = bodies }
+
+    deinit { giveAll() }
+
+    /// - Returns: false where there is no room.
+    func take(_ count: Int) -> Bool {
+        guard bodies.take(count) else { return false }
+        taken.withLock { $0 += count }
+        return true
+    }
+
+    /// Gives back so much, or all there is.
+    func give(_ count: Int) {
+        let given = taken.withLock { taken in
+            let given = min(taken, count)
+            taken -= given
+            return given
+        }
+        bodies.give(given)
+    }
+
+    func giveAll() { give(.max) }
+
+    var count: Int { taken.withLock { $0 } }
+}
+
+/// The body of a request, or a message of a socket, and its share of the limit.
+final class Aria2Body: Sendable {
+    /// What a short message takes besides its bytes.
+    private static let overhead = 256
+
+    private let bytes = Mutex(ByteBuffer())
+    private let share: Aria2Share
+
+    /// - Returns: nil where there is no room.
+    init?(_ bodies: Aria2Bodies) {
+        share = Aria2Share(of: bodies)
+        guard share.take(Self.overhead) else { return nil }
+    }
+
+    /// Copies bytes: in place they would keep all that was read with them.
+    ///
+    /// - Returns: false where there is no room.
+    func append(_ part: ByteBuffer) -> Bool {
+        guard share.take(part.readableBytes) else { return false }
+        bytes.withLock { _ = $0.writeImmutableBuffer(part) }
+        return true
+    }
+
+    var count: Int { bytes.withLock { $0.readableBytes } }
+
+    var isUTF8: Bool { bytes.withLock { String(validating: $0.readableBytesView, as: UTF8.self) != nil } }
+
+    /// Takes the bytes out. They count until ``end()``.
+    func take() -> ByteBuffer {
+        bytes.withLock { bytes in
+            defer { bytes = ByteBuffer() }
+            return bytes
+        }
+    }
+
+    /// Nothing has the bytes any more.
+    func end() { share.giveAll() }
 }
 
 /// Answers to wrong tokens wait, so that a secret cannot be guessed fast. Only so many wait at once: what is beyond them gets no

@@ -19,16 +19,12 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = Aria2Response
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A body that has not arrived by then is given up.
-    private static let bodyTime: TimeAmount = .seconds(30)
     /// Times of silence after which a response that is not read is given up.
     private static let mostSilences = 5
 
     private let host: Aria2Host
     private var head: HTTPRequestHead?
-    private var body = ByteBuffer()
-    /// Bytes of ``body`` that are counted in the host's limit.
-    private var taken = 0
+    private var body: Aria2Body?
     private var timer: Scheduled<Void>?
     private var isAnswering = false
     /// The client has shown the token: its connection keeps its place.
@@ -47,8 +43,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func reset() {
         timer?.cancel()
         timer = nil
-        host.bodies.give(taken)
-        (head, body, taken) = (nil, ByteBuffer(), 0)
+        (head, body) = (nil, nil)
     }
 
     // MARK: Requests
@@ -70,20 +65,22 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let length = new.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
         guard length <= host.configuration.maxRequestBytes else { return refuseSize(context) }
         let channel = context.channel
-        timer = context.eventLoop.scheduleTask(in: Self.bodyTime) { channel.close(promise: nil) }
+        // A body that has not arrived by then is given up.
+        timer = context.eventLoop.scheduleTask(in: .seconds(host.configuration.secondsToBody)) {
+            channel.close(promise: nil)
+        }
     }
 
     private func receive(_ part: ByteBuffer, _ context: ChannelHandlerContext) {
         // What follows a refused head is not looked at.
         guard head != nil else { return }
-        guard body.readableBytes + part.readableBytes <= host.configuration.maxRequestBytes else {
+        guard (body?.count ?? 0) + part.readableBytes <= host.configuration.maxRequestBytes else {
             return refuseSize(context)
         }
-        guard host.bodies.take(part.readableBytes) else {
+        body = body ?? Aria2Body(host.bodies)
+        guard let body, body.append(part) else {
             return refuse(.serviceUnavailable, "Too many requests are being received.", [:], context)
         }
-        taken += part.readableBytes
-        body.writeImmutableBuffer(part)
     }
 
     private func refuseSize(_ context: ChannelHandlerContext) {
@@ -175,17 +172,18 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
 extension Aria2Host {
     /// - Returns: nil where the connection is to be closed without an answer.
-    fileprivate func response(to head: HTTPRequestHead, _ body: ByteBuffer) async -> Aria2Response? {
+    fileprivate func response(to head: HTTPRequestHead, _ body: Aria2Body?) async -> Aria2Response? {
         let path = Self.path(head.uri)
         let answer: Aria2Answer
         switch (head.method, path) {
         case (.OPTIONS, Self.jsonPath[...]), (.OPTIONS, Self.xmlPath[...]):
             return Aria2Response(status: .ok, fields: rules.preflight(head), isLast: !head.isKeepAlive)
-        case (.POST, Self.jsonPath[...]): answer = await endpoint.json(body)
+        case (.POST, Self.jsonPath[...]): answer = await endpoint.json(body?.take() ?? ByteBuffer())
         case (.GET, Self.jsonPath[...]): answer = await endpoint.query(Self.query(head.uri))
-        case (.POST, Self.xmlPath[...]): answer = await endpoint.xml(body)
+        case (.POST, Self.xmlPath[...]): answer = await endpoint.xml(body?.take() ?? ByteBuffer())
         default: return Aria2Response(status: .notFound, fields: rules.fields(for: head), isLast: !head.isKeepAlive)
         }
+        body?.end()
         if answer.isUnauthorized { guard await delays.wait() else { return nil } }
         var fields = rules.fields(for: head)
         if answer.body.readableBytes > 0 { fields.add(name: "Content-Type", value: answer.encoding.contentType) }

@@ -8,7 +8,7 @@ internal import ServiceLifecycle
 /// It follows the downloader's events for its session, and ends neither of them: shut the downloader down after ``run()`` has returned.
 package final class Aria2Server: Service {
     private let session: Aria2Session
-    private let host: Aria2Host
+    let host: Aria2Host
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
 

@@ -16,6 +16,10 @@ package struct Aria2ServerConfiguration: Sendable, Equatable {
     package var notifiesUnauthenticated = false
     /// Time in which the first head of a connection has to come.
     var secondsToFirstHead: Int64 = 20
+    /// Time in which the body of a request, and a message of a socket that has begun, have to come.
+    var secondsToBody: Int64 = 30
+    /// Bytes of requests and messages that may be received at once; at least two of the largest.
+    var maxReceivedBytes = 32 << 20
     /// Connections that may be open at once; further ones are closed.
     package var maxConnections = 512
 

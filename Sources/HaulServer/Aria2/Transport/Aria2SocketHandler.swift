@@ -9,35 +9,13 @@ enum Aria2SocketMessage: Sendable {
     case notification(ByteBuffer)
 }
 
-/// Refuses frames that a client must not send (RFC 6455 §5.1, §5.2): those without a mask, and those with bits of an extension.
-final class Aria2FrameCheck: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-    typealias InboundOut = WebSocketFrame
-
-    private struct Refused: Error {}
-
-    private var hasRefused = false
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasRefused else { return }
-        let frame = unwrapInboundIn(data)
-        guard frame.maskKey != nil, frame.reservedBits.isEmpty else {
-            hasRefused = true
-            // The handler of messages says so to the client, and closes the socket.
-            context.fireErrorCaught(Refused())
-            return
-        }
-        context.fireChannelRead(data)
-    }
-}
-
 /// Answers the messages of one socket, one after another, and tells it of downloads.
 ///
 /// A client that does not read gets no further answers: the next message is begun when the answer to the one before has been handed to
 /// the system, and meanwhile nothing is read. What cannot be held back, notifications and pongs, ends the socket when too much of it
 /// waits.
 final class Aria2SocketHandler: ChannelDuplexHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = Aria2SocketInput
     typealias OutboundIn = Aria2SocketMessage
     typealias OutboundOut = WebSocketFrame
 
@@ -48,7 +26,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     private static let mostPings = 3
 
     private let host: Aria2Host
-    private var waiting = Deque<ByteBuffer>()
+    private var waiting = Deque<Aria2Body>()
     private var isAnswering = false
     private var isReadHeld = false
     private var isClosing = false
@@ -90,22 +68,20 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     // MARK: Messages
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = unwrapInboundIn(data)
+        let input = unwrapInboundIn(data)
         pings = 0
         guard !isClosing else { return }
-        switch frame.opcode {
-        case .text:
-            let text = frame.unmaskedData
-            guard String(validating: text.readableBytesView, as: UTF8.self) != nil else {
+        switch input {
+        case .message(let message):
+            guard message.isUTF8 else {
                 end(context, WebSocketErrorCode.dataInconsistentWithMessage)
                 return
             }
-            waiting.append(text)
+            waiting.append(message)
             answerNext(context)
-        case .ping: send(.pong, frame.unmaskedData, context)
+        case .ping(let bytes): send(.pong, bytes, context)
         case .pong: break
-        case .connectionClose: end(context, frame.unmaskedData)
-        default: end(context, WebSocketErrorCode.unacceptableData)
+        case .close(let reason): end(context, reason)
         }
     }
 
@@ -114,7 +90,8 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
         isAnswering = true
         let (host, channel) = (host, context.channel)
         Task {
-            let answer = await host.endpoint.json(message)
+            let answer = await host.endpoint.json(message.take())
+            message.end()
             if answer.isUnauthorized {
                 guard await host.delays.wait() else {
                     channel.close(promise: nil)
@@ -183,6 +160,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     /// Closes the socket with the client's own code, as RFC 6455 §5.5.1 wants it.
     private func end(_ context: ChannelHandlerContext, _ reason: ByteBuffer) {
         isClosing = true
+        waiting = []
         let channel = context.channel
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.whenComplete { _ in channel.close(promise: nil) }
@@ -211,10 +189,6 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isClosing else { return }
-        if case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge = error {
-            end(context, WebSocketErrorCode.messageTooLarge)
-        } else {
-            end(context, WebSocketErrorCode.protocolError)
-        }
+        end(context, (error as? Aria2SocketError)?.code ?? WebSocketErrorCode.protocolError)
     }
 }

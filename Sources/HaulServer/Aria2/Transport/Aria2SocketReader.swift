@@ -1,0 +1,165 @@
+internal import NIOCore
+internal import NIOWebSocket
+
+/// What a client sends over a socket; the fragments of a message are one.
+enum Aria2SocketInput: Sendable {
+    case message(Aria2Body)
+    case ping(ByteBuffer)
+    case pong
+    case close(ByteBuffer)
+}
+
+/// Why a socket is closed.
+struct Aria2SocketError: Error {
+    var code: WebSocketErrorCode
+
+    /// The limit of what may be received at once is used up (1013, https://www.iana.org/assignments/websocket).
+    static let isBusy = Self(code: WebSocketErrorCode(codeNumber: 1013))
+}
+
+/// Counts the bytes of a socket before they are frames: the decoder keeps those of a frame until all of it is there.
+final class Aria2SocketMeter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let unframed: Aria2Share
+    private var hasRefused = false
+
+    init(_ unframed: Aria2Share) { self.unframed = unframed }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasRefused else { return }
+        guard unframed.take(unwrapInboundIn(data).readableBytes) else {
+            hasRefused = true
+            // The handler of messages says so to the client, and closes the socket.
+            context.fireErrorCaught(Aria2SocketError.isBusy)
+            return
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+/// Makes messages of frames, and refuses those that a client must not send (RFC 6455 §5.1, §5.2, §5.4). All bytes that it keeps
+/// count in the host's limit.
+final class Aria2SocketReader: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = Aria2SocketInput
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let host: Aria2Host
+    /// Of the bytes that are no frame yet.
+    private let unframed: Aria2Share
+    /// The fragments that are here of a message.
+    private var message: Aria2Body?
+    private var hasRefused = false
+    /// Until then a message that has begun has to be complete.
+    private var timer: Scheduled<Void>?
+    /// Whether more is asked of the client: while its earlier messages are being answered it cannot go on.
+    private var isReading = false
+
+    init(_ host: Aria2Host, _ unframed: Aria2Share) { (self.host, self.unframed) = (host, unframed) }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave()
+        context.fireChannelInactive()
+    }
+
+    private func leave() {
+        stopTimer()
+        message = nil
+        unframed.giveAll()
+    }
+
+    // MARK: Frames
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        guard !hasRefused else { return }
+        unframed.give(Self.bytes(of: frame))
+        do throws(Aria2SocketError) { try read(frame, context) } catch {
+            hasRefused = true
+            message = nil
+            stopTimer()
+            context.fireErrorCaught(error)
+        }
+    }
+
+    /// As it was sent. A length may be written longer than needed, which is not allowed and not seen here: the rest counts until
+    /// the socket ends.
+    private static func bytes(of frame: WebSocketFrame) -> Int {
+        let length =
+            switch frame.length {
+            case ..<126: 0
+            case ..<65536: 2
+            default: 8
+            }
+        return 2 + length + (frame.maskKey == nil ? 0 : 4) + frame.length
+    }
+
+    private func read(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) throws(Aria2SocketError) {
+        guard frame.maskKey != nil, frame.reservedBits.isEmpty else { throw Aria2SocketError(code: .protocolError) }
+        switch frame.opcode {
+        case .ping: context.fireChannelRead(wrapInboundOut(.ping(frame.unmaskedData)))
+        case .pong: context.fireChannelRead(wrapInboundOut(.pong))
+        case .connectionClose: context.fireChannelRead(wrapInboundOut(.close(frame.unmaskedData)))
+        case .text:
+            guard message == nil else { throw Aria2SocketError(code: .protocolError) }
+            guard let new = Aria2Body(host.bodies) else { throw .isBusy }
+            try append(frame, to: new, context)
+        case .continuation:
+            guard let message else { throw Aria2SocketError(code: .protocolError) }
+            try append(frame, to: message, context)
+        default: throw Aria2SocketError(code: .unacceptableData)
+        }
+    }
+
+    private func append(
+        _ frame: WebSocketFrame,
+        to message: Aria2Body,
+        _ context: ChannelHandlerContext
+    ) throws(Aria2SocketError) {
+        guard message.count + frame.length <= host.configuration.maxRequestBytes else {
+            throw Aria2SocketError(code: .messageTooLarge)
+        }
+        guard message.append(frame.unmaskedData) else { throw .isBusy }
+        guard frame.fin else {
+            self.message = message
+            return
+        }
+        self.message = nil
+        stopTimer()
+        context.fireChannelRead(wrapInboundOut(.message(message)))
+    }
+
+    // MARK: Time
+
+    func read(context: ChannelHandlerContext) {
+        isReading = true
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        if message == nil, unframed.count == 0 {
+            stopTimer()
+        } else if timer == nil, !hasRefused {
+            startTimer(context.channel)
+        }
+        context.fireChannelReadComplete()
+    }
+
+    private func startTimer(_ channel: any Channel) {
+        let time = TimeAmount.seconds(host.configuration.secondsToBody)
+        timer = channel.eventLoop.assumeIsolated().scheduleTask(in: time) {
+            if self.isReading { channel.close(promise: nil) } else { self.startTimer(channel) }
+        }
+    }
+
+    private func stopTimer() {
+        timer?.cancel()
+        timer = nil
+    }
+}
