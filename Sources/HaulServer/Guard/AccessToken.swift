@@ -10,19 +10,30 @@ package struct AccessToken: Sendable {
     /// Reads the token of a state folder, or mints it.
     package init(stateFolder: String) throws(ServerError) {
         let path = stateFolder + "/token"
-        do {
-            (text, wasExposed) = try Self.read(path)
-        } catch let error as SecretFile.Failure where error.isMissing {
-            let minted = Self.random()
-            do { try SecretFile.create(path, minted + "\n") } catch {
-                throw ServerError("The token \(path) cannot be written: \(error)")
-            }
-            (text, wasExposed) = (minted, false)
+        let found: (text: String, wasExposed: Bool)?
+        do { found = try Self.read(path) } catch let error as SecretFile.Failure where error.isMissing {
+            found = nil
         } catch { throw ServerError("The token \(path) cannot be read: \(error)") }
+        // An empty file is what a full disk left of an earlier version's first start: it signs nobody in.
+        if let found, !found.text.isEmpty {
+            (text, wasExposed) = found
+            return
+        }
+        let minted = Self.random()
+        do {
+            if found == nil {
+                try SecretFile.create(path, minted + "\n")
+            } else {
+                try SecretFile.replace(path, Array((minted + "\n").utf8))
+            }
+        } catch { throw ServerError("The token \(path) cannot be written: \(error)") }
+        (text, wasExposed) = (minted, false)
     }
 
+    /// - Returns: an empty text for an empty file.
     private static func read(_ path: String) throws -> (String, Bool) {
         let (bytes, isExposed) = try SecretFile.read(path)
+        if bytes.isEmpty { return ("", isExposed) }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.utf8.count >= 16 else { throw SecretFile.Failure(text: "it is shorter than 16 characters") }
         return (text, isExposed)

@@ -29,6 +29,7 @@ enum SecretFile {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count < 1 << 20 {
             let count = Glibc.read(file, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
             if count < 0 { throw failure() }
             if count == 0 { break }
             bytes += buffer[..<count]
@@ -36,31 +37,47 @@ enum SecretFile {
         return (bytes, wasExposed)
     }
 
-    /// Makes a file that does not exist.
+    /// Makes a file that does not exist. After a crash, or on a full disk, all of it is there or nothing.
     static func create(_ path: String, _ text: String) throws {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw failure() }
-        defer { close(file) }
-        try write(Array(text.utf8), file)
+        try withDraft(of: path, Array(text.utf8)) { draft in
+            // Unlike a rename, a link takes the place of nothing that is there by now.
+            if link(draft, path) == 0 {
+                unlink(draft)
+                return
+            }
+            // File systems without links say so in different words; what was looked for before was not there.
+            guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), rename(draft, path) == 0 else { throw failure() }
+        }
     }
 
     /// Replaces a file in one step.
     static func replace(_ path: String, _ bytes: [UInt8]) throws {
+        try withDraft(of: path, bytes) { draft in guard rename(draft, path) == 0 else { throw failure() } }
+    }
+
+    /// Writes and syncs a new file beside `path`, for `use` to give it its name. It is gone where that fails.
+    private static func withDraft(of path: String, _ bytes: [UInt8], _ use: (_ draft: String) throws -> Void) throws {
         let draft = path + ".new"
         guard unlink(draft) == 0 || errno == ENOENT else { throw failure() }
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw failure() }
         do {
-            defer { close(file) }
-            try write(bytes, file)
+            do {
+                defer { close(file) }
+                try write(bytes, file)
+            }
+            try use(draft)
+        } catch {
+            unlink(draft)
+            throw error
         }
-        guard rename(draft, path) == 0 else { throw failure() }
     }
 
     private static func write(_ bytes: [UInt8], _ file: Int32) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw failure() }
             rest = rest.dropFirst(count)
         }

@@ -33,6 +33,27 @@ import Testing
         #expect(throws: ServerError.self) { try AccessToken(stateFolder: folder.path) }
     }
 
+    /// A disk that was full at the first start left the name without a byte.
+    @Test func anEmptyTokenIsMintedAnew() throws {
+        let folder = try TemporaryFolder()
+        try Data().write(to: URL(fileURLWithPath: folder("token")))
+        let token = try AccessToken(stateFolder: folder.path)
+        #expect(try token.text.count == 43 && AccessToken(stateFolder: folder.path).text == token.text)
+        let mode = try FileManager.default.attributesOfItem(atPath: folder("token"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test func aTokenIsWrittenBesideItsNameFirst() throws {
+        let folder = try TemporaryFolder()
+        // What a crash left.
+        try "half".write(toFile: folder("token.new"), atomically: false, encoding: .utf8)
+        let token = try AccessToken(stateFolder: folder.path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["token"])
+        #expect(throws: SecretFile.Failure.self) { try SecretFile.create(folder("token"), "other") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["token"])
+        #expect(try AccessToken(stateFolder: folder.path).text == token.text)
+    }
+
     @Test func aCodeSignsInOnceAndForTenMinutes() {
         let codes = OneTimeCodes()
         let now = Date()
