@@ -8,7 +8,8 @@ extension Downloader {
     /// A download that has ended or is paused stays as it is.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
-    ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``, as all of these calls.
+    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``, as all of these
+    ///   calls. A running download whose pause the store cannot record is paused until the process ends.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
@@ -68,11 +69,7 @@ extension Downloader {
     private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
         // Cancelled before this call: its record is gone, or is about to be.
         let isGone = task.machine.state == .cancelled
-        task.send(event)
-        await task.settled()
-        // Another process that takes it up from here on finds it free.
-        await store.flush()
-        scheduler.evict(task)
+        try await tellAll(event, [task])
         if isGone { throw .notFound(task.id) }
     }
 
@@ -94,7 +91,7 @@ extension Downloader {
         try await withCatalogLock { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(filter)
             present.removeAll { !$0.isUnderWay }
-            await downloader.tellAll(.pauseRequested, present)
+            try await downloader.tellAll(.pauseRequested, present)
             rest = rest.onlyQueuedOrHeld()
             let groups = try await downloader.notifications.listenedGroups(rest)
             let noticed = try await downloader.noticed(rest)
@@ -143,7 +140,7 @@ extension Downloader {
         try await withCatalogLock { downloader throws(DownloadError) in
             var (present, rest) = try await downloader.resolve(filter)
             present.removeAll { $0.statusAtRest.map { !statuses.contains($0) } ?? true }
-            await downloader.tellAll(.resumeRequested, present)
+            try await downloader.tellAll(.resumeRequested, present)
             let stopped = rest.only(statuses)
             let groups = try await downloader.notifications.listenedGroups(stopped)
             let noticed = try await downloader.noticed(stopped)
@@ -176,7 +173,7 @@ extension Downloader {
             if let task = try await catalog.load(id) { present.append(task) }
         }
         let told = Set(present.map(\.id))
-        await tellAll(.cancelRequested, present)
+        try await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
         // Where all are finished, as those are that a program has taken over, nothing is left to do.
         if told.isEmpty, ids.isEmpty { return 0 }
@@ -268,12 +265,22 @@ extension Downloader {
         try await store.ids(engine.reader.condition(try await engine.reader.resolved(filter)))
     }
 
-    private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async {
+    /// Returns when the tasks have done what they are told, and the store has what it is to know of it.
+    ///
+    /// - Throws: why the store could not record the pause of one of them.
+    private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async throws(DownloadError) {
+        // Out of memory, one whose pause is not recorded would be what its row says: queued.
+        for task in tasks { task.waitingCalls += 1 }
         for task in tasks { task.send(event) }
         for task in tasks { await task.settled() }
+        let failure = await DownloadTask.recordPauses(of: tasks)
         // Another process that takes one of them up from here on finds it free.
         await store.flush()
-        for task in tasks { scheduler.evict(task) }
+        for task in tasks {
+            task.waitingCalls -= 1
+            scheduler.evict(task)
+        }
+        if let failure { throw failure }
     }
 
     /// Ends the run of handles whose finished download was removed together with its file.
@@ -293,10 +300,10 @@ extension DownloadTask {
         return false
     }
 
-    /// Waits or runs, or is held and will run by itself.
+    /// Waits or runs, or is held and will run by itself, or is queued as far as the store knows.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
-        case .paused: machine.hold != nil
+        case .paused: machine.hold != nil || isPauseUnrecorded
         case .completed, .failed, .cancelled: false
         default: true
         }

@@ -196,8 +196,8 @@ final class Scheduler {
         // One that waits for something to end will go on by itself; of those that wait for disk space there may be thousands, and
         // the wait list knows them.
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
-        // Its row, which may be another process's by now, does not say that it is paused: nothing would resume it.
-        if task.machine.state == .paused, !task.ownsRecord { return }
+        // Its row, which may be another process's by now, does not say that it is paused: nothing would resume it, or it would go on.
+        if task.machine.state == .paused, !task.ownsRecord || task.isPauseUnrecorded { return }
         catalog.remove(task)
     }
 

@@ -72,8 +72,9 @@ extension DownloadTask {
         }
     }
 
-    /// A step, a connection, a timer or an open file of it is there.
+    /// A step, a connection, a timer, an open file or a call that waits for it is there.
     var hasOpenWork: Bool {
         pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInBatch != nil || isHandling
+            || waitingCalls > 0
     }
 }

@@ -82,4 +82,25 @@ extension DownloadTask {
         }
         return nil
     }
+
+    /// Records those that the user has paused once more: what ``report()`` noted may not have been written.
+    ///
+    /// - Returns: why they could not be recorded.
+    static func recordPauses(of tasks: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async
+        -> DownloadError?
+    {
+        let paused = tasks.filter { $0.isPausedByUser }
+        guard let services = paused.first?.services else { return nil }
+        let failure: DownloadError?
+        do throws(DownloadError) {
+            try await services.store.commit(paused.map { ($0.record, nil) })
+            failure = nil
+        } catch { failure = error }
+        for task in paused { task.isPauseUnrecorded = failure != nil }
+        return failure
+    }
+
+    private var isPausedByUser: Bool {
+        machine.state == .paused && machine.hold == nil && ownsRecord && !environment.isShuttingDown
+    }
 }

@@ -59,6 +59,10 @@ final class DownloadTask {
     var isForgotten = false
     /// False while another process may be running this download: its record is not ours to write then.
     var ownsRecord = true
+    /// The user's pause could not be recorded: its row says that it is queued.
+    var isPauseUnrecorded = false
+    /// Calls that wait for what they asked of it to be done and recorded.
+    var waitingCalls = 0
     /// Another's file at the final name, which was left alone as asked.
     var existingFile: FileStatus?
     /// For the partial file, from any thread: enough bytes have arrived to be recorded.
