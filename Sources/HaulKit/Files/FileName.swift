@@ -32,7 +32,7 @@ package enum FileName {
     }
 
     /// The same for a title, which is not a path: a slash in it separates nothing, and becomes an underscore.
-    static func safeTitle(_ title: String) -> String? {
+    package static func safeTitle(_ title: String) -> String? {
         let separators = title.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         return safe(separators ? title.replacingScalars(["/", "\\"], with: "_") : title)
     }

@@ -103,6 +103,20 @@ import Testing
         #expect(try inside == .file(path: #require(AllowedFolders.resolved(folder.path)) + "/sub/x"))
     }
 
+    @Test(arguments: [
+        ("a\nb", "ab"), ("a\u{202E}gpj.exe", "agpj.exe"), ("su\u{7}b\u{200B}/.x\r\n", "sub/x"), ("a\\b:c", "a_b_c"),
+        ("n\u{E4}me (1).bin", "n\u{E4}me (1).bin"),
+    ])
+    func namesInOutAreSafeInConfinedFolders(_ out: String, _ safe: String) throws {
+        let folder = try TemporaryFolder()
+        let roots = AllowedFolders(folder: folder.path, roots: [])
+        let inside = try request(("out", out), roots: roots).destination
+        #expect(try inside == .file(path: #require(AllowedFolders.resolved(folder.path)) + "/" + safe))
+        #expect(throws: Aria2Error.self) { try request(("out", "sub/\u{202E}"), roots: roots) }
+        // The user's own command.
+        #expect(try request(("dir", "/d"), ("out", "a\nb")).destination == .file(path: "/d/a\nb"))
+    }
+
     @Test func globalOptionsConfigureTheDownloader() throws {
         var options = Aria2Options()
         for (name, value) in [

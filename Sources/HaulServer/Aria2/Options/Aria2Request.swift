@@ -74,21 +74,38 @@ package struct Aria2Request: Sendable, Equatable {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// The folder, or the file below it. `out` that leads elsewhere is refused where folders are confined.
+    /// The folder, or the file below it. Where folders are confined, `out` that leads elsewhere is refused, and its names are made
+    /// safe.
     private static func destination(
         _ options: Aria2Options,
         _ roots: AllowedFolders?
     ) throws(Aria2Error) -> DownloadRequest.Destination {
         let folder = try folder(options["dir"], roots)
-        guard let out = options["out"], !out.isEmpty else { return .folder(path: folder) }
-        guard let roots else { return .file(path: Self.join(folder, out)) }
-        let parts = out.split(separator: "/").filter { $0 != "." }
-        guard let name = parts.last, !out.hasPrefix("/"), !out.hasSuffix("/"), !parts.contains("..") else {
-            throw Aria2Error(.createFailed, "The path in 'out' leads out of its folder.")
+        guard let roots else {
+            guard let out = options["out"], !out.isEmpty else { return .folder(path: folder) }
+            return .file(path: Self.join(folder, out))
         }
+        guard let parts = try safeOut(options)?.split(separator: "/") else { return .folder(path: folder) }
         let below = parts.dropLast().joined(separator: "/")
         let inside = try confined(below.isEmpty ? folder : Self.join(folder, below), roots)
-        return .file(path: Self.join(inside, String(name)))
+        return .file(path: Self.join(inside, String(parts.last ?? "")))
+    }
+
+    /// `out` as files are named in confined folders: each name in it is made safe as every name from outside.
+    ///
+    /// - Returns: nil where the server names the file.
+    /// - Throws: it leads out of its folder, or a name has no character that can be seen.
+    static func safeOut(_ options: Aria2Options) throws(Aria2Error) -> String? {
+        guard let out = options["out"], !out.isEmpty else { return nil }
+        let parts = out.split(separator: "/").filter { $0 != "." }
+        guard !parts.isEmpty, !out.hasPrefix("/"), !out.hasSuffix("/"), !parts.contains("..") else {
+            throw Aria2Error(.createFailed, "The path in 'out' leads out of its folder.")
+        }
+        let safe = parts.compactMap { FileName.safeTitle(String($0)) }
+        guard safe.count == parts.count else {
+            throw Aria2Error(.createFailed, "The path in 'out' has a name that no file can have.")
+        }
+        return safe.joined(separator: "/")
     }
 
     private static func folder(_ dir: String?, _ roots: AllowedFolders?) throws(Aria2Error) -> String {

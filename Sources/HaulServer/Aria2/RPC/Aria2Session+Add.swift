@@ -24,9 +24,12 @@ extension Aria2Session {
         // They stay those of this download when the global ones are changed.
         var options = global.filtered { $0.scope == .both && !Self.isOfProcess($0.name) }
         options.merge(request.options.ofDownloads)
-        if options["dir"] == nil, case .folder(let folder) = made.destination {
-            do throws(Aria2OptionError) { try options.set("dir", folder) } catch { throw Aria2Error(error) }
-        }
+        // What clients are told is the name that the file has.
+        let out = try configuration.roots() == nil ? nil : Aria2Request.safeOut(options)
+        do throws(Aria2OptionError) {
+            if options["dir"] == nil, case .folder(let folder) = made.destination { try options.set("dir", folder) }
+            if let out { try options.set("out", out) }
+        } catch { throw Aria2Error(error) }
         made.metadata = Aria2Record(gid: chosen, uris: request.uris, options: options).metadata
         let download: Download
         if case .file(let path) = made.destination {
