@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Why a call of Foundation about files failed, in the system's words: Foundation's own sentence names the file a second time, and
 /// on Linux it may be no more than the name of an error domain.

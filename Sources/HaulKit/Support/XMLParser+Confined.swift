@@ -1,7 +1,8 @@
-package import Foundation
-
 #if canImport(FoundationXML)
+    internal import Foundation
     package import FoundationXML
+#else
+    package import Foundation
 #endif
 
 extension XMLParser {

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// aria2's configuration file: `name=value` lines; `#` begins a comment line.
 package struct Aria2ConfigurationFile: Sendable, Equatable {

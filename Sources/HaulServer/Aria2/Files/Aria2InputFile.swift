@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// aria2's input files, which are its session files as well: a line of URIs separated by tabs is a download, and lines
 /// after it that begin with a blank are its options.
