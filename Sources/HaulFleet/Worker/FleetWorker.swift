@@ -219,12 +219,7 @@ package actor FleetWorker {
         case .prepared(_, .failure(let error)): noteTrouble(error)
         case .published(let outcomes):
             // One for each reason, not for each file.
-            for outcome in Set(outcomes.values) {
-                switch outcome {
-                case .failed(let error): noteTrouble(error)
-                case .published, .conflict: break
-                }
-            }
+            for case .failed(let error) in Set(outcomes.values) { noteTrouble(error) }
         case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
         default: break
         }

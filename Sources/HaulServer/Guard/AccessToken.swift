@@ -14,7 +14,7 @@ package struct AccessToken: Sendable {
         do { found = try Self.read(path) } catch let error as SecretFile.Failure where error.isMissing {
             found = nil
         } catch { throw ServerError("The token \(path) cannot be read: \(error)") }
-        // An empty file is what a full disk left of an earlier version's first start: it signs nobody in.
+        // Earlier versions left an empty file where the disk was full at their first start. No client can sign in with it.
         if let found, !found.text.isEmpty {
             (text, wasExposed) = found
             return

@@ -260,7 +260,7 @@ import Testing
 }
 
 extension S3Rig {
-    /// Why a file of so many bytes was not stored, in its preparation or after it.
+    /// Stores a file of this size and returns the error, whether its preparation or its publication failed.
     fileprivate func failure(of bytes: Int) async throws -> FleetError? {
         do { return try await destination.store(try file(Int64(bytes), "key\(bytes)", bytes: bytes))?.error } catch {
             return error as? FleetError

@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// The system takes connections of a socket that listens, and nobody reads from them.
+    /// The test listens and accepts nothing: the system makes the connections, and no program reads from them.
     @Test func `A store that stops reading a body is given up`() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
