@@ -55,6 +55,7 @@ extension Downloader.Configuration {
         var changed: Set<FixedSetting> = []
         for setting in FixedSetting.allCases where keep(setting, of: other) { changed.insert(setting) }
         network.eventLoops = other.network.eventLoops
+        network.otherDescriptors = other.network.otherDescriptors
         network.admission = other.network.admission
         network.idleTimeout = other.network.idleTimeout
         storage.onStoreWait = other.storage.onStoreWait

@@ -44,7 +44,7 @@ struct Aria2ServerRig: Sendable {
         }
     }
 
-    /// Returns once so many bytes of requests and messages are counted.
+    /// Waits until the server counts this number of bytes of requests and messages.
     func receives(_ count: Int) async { while server.host.bodies.count != count { await Task.yield() } }
 
     /// Sends bytes over a connection of its own, and reads to its end.
