@@ -54,8 +54,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     var earlierSpelling: String?
     /// A Metalink chose ``url``: it gets no credentials that are meant for URLs which the user names.
     var isChosenByDocument = false
-    /// Other URLs of the same file. Bytes of several sources are joined only if the sources agree on a strong entity
-    /// tag (RFC 9110 §8.8.3), or if ``checksum``, ``pieces`` or a digest that the server announces proves the result.
+    /// Other URLs of the same file. They bring bytes beside ``url`` where ``checksum``, ``pieces`` or a digest that the server
+    /// announces proves the result. Without one they are asked when ``url`` fails, and blocks of the received bytes are compared first.
     public var mirrors: [Metalink.Source] = []
     /// Where the file is stored. A relative path starts at the current folder, at the time when the request is added.
     public var destination: Destination {

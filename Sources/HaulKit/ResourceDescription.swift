@@ -75,7 +75,7 @@ extension ResourceDescription {
             mediaType: isCoded ? nil : contentType
         )
         let validator = Validator(head)
-        entityTag = validator.entityTag?.text
+        entityTag = validator.entityTag.flatMap { $0.isWellFormed ? $0.text : nil }
         lastModified = validator.lastModified.flatMap(HTTPDate.parse)
     }
 }

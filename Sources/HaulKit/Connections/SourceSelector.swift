@@ -144,12 +144,15 @@ struct SourceSelector: Sendable, Equatable {
     /// - Parameters:
     ///   - open: connections that each source has now.
     ///   - needsProof: pieces can be checked, and a mirror gets no second connection before one was right.
+    ///   - mayAskMirrors: whether a digest will show that the sources have the same file. Nothing else does: a tag names versions of
+    ///     one resource (RFC 9110 §8.8.1).
     ///   - mayShareHome: whether the home source takes further connections at all.
     ///   - mayAskFirst: whether the first source has a link that may be used.
     ///   - hasSlot: whether the host has a free connection slot.
     func next(
         open: [Int: Int],
         needsProof: Bool,
+        mayAskMirrors: Bool,
         mayShareHome: Bool,
         mayAskFirst: Bool = true,
         hasSlot: (Origin) -> Bool
@@ -157,6 +160,7 @@ struct SourceSelector: Sendable, Equatable {
         let candidates = sources.indices.filter { index in
             let source = sources[index]
             if index == 0, !mayAskFirst { return false }
+            if index != home, !mayAskMirrors { return false }
             if !hasSlot(source.origin) { return false }
             if source.isDropped || source.failures > 1 || (keepsToHome && index != home) { return false }
             if index == home, isAlone { return mayShareHome || open[index, default: 0] == 0 }

@@ -42,9 +42,7 @@ extension Transfer {
         guard let segment = plan?.segments[id] else { return (drop(id), outcome) }
         let isMirror = sources.isMirror(connection.source)
         let isForeignHome = !isMirror && isForeign(connection.source, sources)
-        var answer = SegmentResponse.judge(head, to: question, isMirror: isMirror || isForeignHome)
-        // A fresh link to another place may have the tag of another file: the ladder compares bytes.
-        if case .accept = answer, isForeignHome, !question.terms.hasDigest { answer = .otherFile }
+        let answer = SegmentResponse.judge(head, to: question, isMirror: isMirror || isForeignHome)
         if case .accept(let validator) = answer {
             active[id]?.answer(from: question.offset, at: now)
             noteAnswer(after: now - connection.opened)

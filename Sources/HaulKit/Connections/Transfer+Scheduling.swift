@@ -44,6 +44,7 @@ extension Transfer {
         let next = sources.next(
             open: open,
             needsProof: pieces != nil,
+            mayAskMirrors: terms.isProvable,
             mayShareHome: canShare && !(isHomeBarred && sources.home == 0),
             mayAskFirst: sources.link.need(at: now) == nil
         ) { host in

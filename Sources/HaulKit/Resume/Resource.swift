@@ -67,14 +67,10 @@ struct Resource: Sendable, Hashable, Codable {
         return resource
     }
 
-    /// Whether an answer to a request for the same URL comes from the resource that the bytes on disk came from, wherever redirects
-    /// lead: from the same place, or from the same path of another host under the same strong tag. By another path it is another
-    /// resource, of which the tag may be the same by chance (RFC 9110 §8.8.1).
+    /// Whether an answer to a request for the same URL comes from the resource that the bytes on disk came from: redirects lead to the
+    /// same place. Another host or path is another resource, whose tag may be the same by chance (RFC 9110 §8.8.1).
     func isServed(by head: ResponseHead) -> Bool {
         if redirectedTo == nil, !head.isRedirected { return true }
-        let place = redirectedTo ?? head.requested
-        if place.isSamePlace(as: head.url) { return true }
-        return place.path(percentEncoded: true) == head.url.path(percentEncoded: true)
-            && validator.compare(Validator(head)) == .same
+        return (redirectedTo ?? head.requested).isSamePlace(as: head.url)
     }
 }

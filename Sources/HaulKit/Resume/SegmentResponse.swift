@@ -13,7 +13,8 @@ enum SegmentResponse: Sendable, Equatable {
     /// The server does not want this connection, now or ever.
     case refused(status: Int)
 
-    /// - Parameter isMirror: the source is not the one that the version is known of.
+    /// - Parameter isMirror: the source is not the one that the version is known of. A tag names versions of one resource (RFC 9110
+    ///   §8.8.1), so that only a digest shows that a mirror has the same file.
     static func judge(_ head: ResponseHead, to question: RangeRequest, isMirror: Bool) -> SegmentResponse {
         guard let known = question.known, let end = question.end else { return .noUsableRange }
         let comparison = known.validator.compare(Validator(head))
@@ -30,9 +31,7 @@ enum SegmentResponse: Sendable, Equatable {
         if let length = head.contentLength, length != range.count { return .noUsableRange }
         if let complete, let total = known.total, complete != total { return isMirror ? .otherFile : .changed }
         if isMirror {
-            // Two sources are one file if they agree on a strong tag, or if a digest will show it.
-            let isSame = comparison == .same || question.terms.hasDigest && complete != nil
-            return isSame ? .accept(Validator(head)) : .otherFile
+            return question.terms.hasDigest && complete != nil ? .accept(Validator(head)) : .otherFile
         }
         if comparison == .different { return .changed }
         if !question.terms.hasDigest, !known.isServed(by: head) { return .noUsableRange }

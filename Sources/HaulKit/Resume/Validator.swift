@@ -17,7 +17,7 @@ struct Validator: Sendable, Hashable, Codable {
     }
 
     init(_ head: ResponseHead) {
-        entityTag = Self.only(head.headers["ETag"]).flatMap(EntityTag.init)
+        entityTag = EntityTag(fields: head.headers["ETag"])
         lastModified = Self.only(head.headers["Last-Modified"])
         if let changed = lastModified.flatMap(HTTPDate.parse),
             let answered = head.headers.first(name: "Date").flatMap(HTTPDate.parse)
@@ -28,7 +28,7 @@ struct Validator: Sendable, Hashable, Codable {
         }
     }
 
-    /// The value of a field; nil where two say different things, of which neither can be believed.
+    /// Returns the value of a field; `nil` where two fields differ, since neither can be believed.
     private static func only(_ values: [String]) -> String? {
         guard let first = values.first, values.dropFirst().allSatisfy({ $0 == first }) else { return nil }
         return first
@@ -38,7 +38,7 @@ struct Validator: Sendable, Hashable, Codable {
     var isEmpty: Bool { entityTag == nil && lastModified == nil }
 
     /// Whether it tells versions apart by itself: a strong tag or, where there is no tag, a strong date. A date beside a weak
-    /// tag does not count: the server itself says that it cannot vouch for bytes.
+    /// or malformed tag does not count: the server itself says that it cannot vouch for bytes.
     var isStrong: Bool { strongTag != nil || entityTag == nil && lastModified != nil && lastModifiedIsStrong }
 
     /// Whether a later answer of this validator is of the same bytes, which takes the same strong validator in both (RFC 9110
@@ -46,7 +46,8 @@ struct Validator: Sendable, Hashable, Codable {
     func isProven(by later: Validator) -> Bool {
         guard isStrong else { return false }
         if let strongTag { return later.entityTag.map(strongTag.stronglyMatches) ?? false }
-        return lastModified == later.lastModified
+        // A tag that appears and vouches for nothing takes the date's word away.
+        return later.lastModified == lastModified && (later.entityTag == nil || later.strongTag != nil)
     }
 
     /// Whether a later answer at least says something of the version that agrees, and nothing that does not.

@@ -16,10 +16,13 @@ struct SourceSelectorTests {
         _ book: SourceSelector,
         open: [Int: Int],
         needsProof: Bool = false,
+        mayAskMirrors: Bool = true,
         mayShareHome: Bool = true,
         fullHost: String? = nil
     ) -> Int? {
-        book.next(open: open, needsProof: needsProof, mayShareHome: mayShareHome) { $0.host != fullHost }
+        book.next(open: open, needsProof: needsProof, mayAskMirrors: mayAskMirrors, mayShareHome: mayShareHome) {
+            $0.host != fullHost
+        }
     }
 
     private func host(_ book: SourceSelector) -> String { book.url.host ?? "" }
@@ -70,6 +73,12 @@ struct SourceSelectorTests {
         #expect(book.moveOn(droppingHome: true) == false)
         #expect(book.sources.contains { !$0.isDropped })
         #expect(host(book) == "a.example")
+    }
+
+    @Test func asksNoMirrorBesideTheHomeSourceWhereNoDigestProvesTheWhole() {
+        let book = book("a", "b")
+        #expect(next(book, open: [0: 1], mayAskMirrors: false) == 0)
+        #expect(next(book, open: [0: 1], mayAskMirrors: false, mayShareHome: false) == nil)
     }
 
     @Test func asksEachSourceBeforeAnyTwice() {

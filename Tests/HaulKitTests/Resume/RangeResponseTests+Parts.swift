@@ -80,7 +80,7 @@ extension RangeResponseTests {
         }
     }
 
-    @Test(arguments: [[:], ["ETag": "W/\"a\""], ["Last-Modified": date], ["ETag": "a"]])
+    @Test(arguments: [[:], ["ETag": "W/\"a\""], ["Last-Modified": date]])
     func joinsNothingToAStrongTagThatTheAnswerDoesNotRepeat(_ fields: [String: String]) {
         let known = known(tag: "\"a\"", date: Self.date)
         var head = part("bytes 50000-99999/100000", ["Content-Length": "50000"])
@@ -245,25 +245,25 @@ extension RangeResponseTests {
 
     // MARK: Redirected elsewhere
 
-    @Test func comparesBlocksWhereARedirectLeadsToAnotherPath() {
+    @Test(arguments: ["https://files.example/v2/a.iso?signature=2", "https://other.example/v1/a.iso"])
+    func comparesBlocksWhereARedirectLeadsToAnotherResource(_ url: String) {
         var known = known(tag: "\"a\"")
         known.redirectedTo = link("https://files.example/v1/a.iso")
         var head = part("bytes 50000-99999/100000", ["ETag": "\"a\""])
-        head.url = link("https://files.example/v2/a.iso?signature=2")
+        head.url = link(url)
         let ladder = [
             ask(known, isCompared: false), ask(known, isPlain: true, isCompared: false), ask(known, isPlain: true),
         ]
         let answers = ladder.map { RangeResponse.judge(head, to: $0) }
         #expect(answers[0] == .askWithoutCondition && answers[1] == .compareFirst)
-        #expect(answers[2].resource?.redirectedTo == link("https://files.example/v2/a.iso"))
+        #expect(answers[2].resource?.redirectedTo == link(url).place)
     }
 
-    @Test(arguments: ["https://files.example/v1/a.iso?signature=2", "https://other.example/v1/a.iso"])
-    func joinsWhereARedirectLeadsToTheSamePath(_ url: String) {
+    @Test func joinsWhereARedirectLeadsToTheSamePath() {
         var known = known(tag: "\"a\"")
         known.redirectedTo = link("https://files.example/v1/a.iso")
         var head = part("bytes 50000-99999/100000", ["ETag": "\"a\""])
-        head.url = link(url)
+        head.url = link("https://files.example/v1/a.iso?signature=2")
         #expect(RangeResponse.judge(head, to: ask(known, isCompared: false)).resource != nil)
     }
 }

@@ -19,7 +19,10 @@ struct MirrorPrivacyTests {
         let both = content.resource().paced()
         try await DownloaderRig.run(serving: { both.reply(to: $0) }, mirrors: [{ both.reply(to: $0) }]) {
             rig async throws in
-            try await rig.downloadMirrored { $0.headers = secrets }
+            try await rig.downloadMirrored { request in
+                request.headers = secrets
+                request.checksum = content.digest
+            }
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.allSatisfy { $0["X-Api-Key"] == "secret" && $0["Cookie"] != nil })
             #expect(!rig.mirrors[0].requests.isEmpty)
@@ -46,6 +49,7 @@ struct MirrorPrivacyTests {
             let port = rig.server.port
             try await rig.downloadMirrored { request in
                 request.url = URL(string: "http://me:secret@127.0.0.1:\(port)/file.bin") ?? request.url
+                request.checksum = content.digest
             }
             #expect(rig.server.requests.allSatisfy { $0["Authorization"]?.hasPrefix("Basic ") == true })
             #expect(!rig.mirrors[0].requests.isEmpty)

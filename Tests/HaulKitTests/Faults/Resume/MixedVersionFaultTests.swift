@@ -28,11 +28,44 @@ struct MixedVersionFaultTests {
         Naming(testDescription: "a weak date, then nothing", whole: [date, sameSecond], part: []),
         Naming(testDescription: "a weak tag, then nothing", whole: [weakTag], part: []),
         Naming(testDescription: "nothing at all", whole: [], part: []),
+        Naming(
+            testDescription: "a strong date, then a weak tag too",
+            whole: [date, later],
+            part: [date, later, weakTag]
+        ),
+    ]
+    /// Answers that name another version, in words that are no entity tag.
+    static let renamed = [
+        Naming(
+            testDescription: "another tag without quotes",
+            whole: [("ETag", "abc1"), date, later],
+            part: [("ETag", "abc2"), date, later]
+        ),
+        Naming(
+            testDescription: "another tag with a small w",
+            whole: [("ETag", "w/\"1\""), date, later],
+            part: [("ETag", "w/\"2\""), date, later]
+        ),
+        Naming(
+            testDescription: "another tag with a blank",
+            whole: [("ETag", "\"v 1\""), date, later],
+            part: [("ETag", "\"v 2\""), date, later]
+        ),
+        Naming(
+            testDescription: "two tags",
+            whole: [("ETag", "\"a\""), ("ETag", "\"1\""), date, later],
+            part: [("ETag", "\"a\""), ("ETag", "\"2\""), date, later]
+        ),
     ]
     /// Answers that only bytes can tell apart.
     static let weak = [
         Naming(testDescription: "the same weak tag", whole: [weakTag], part: [weakTag]),
         Naming(testDescription: "a date within the second", whole: [date, sameSecond], part: [date, sameSecond]),
+        Naming(
+            testDescription: "a tag without quotes",
+            whole: [("ETag", "abc"), date, later],
+            part: [("ETag", "abc"), date, later]
+        ),
         Naming(testDescription: "a weak tag and a date", whole: [weakTag, date, later], part: [weakTag, date, later]),
     ]
 
@@ -64,7 +97,7 @@ struct MixedVersionFaultTests {
         return requests
     }
 
-    @Test(arguments: unproven, [2_000_000, 3_200_000])
+    @Test(arguments: unproven + renamed, [2_000_000, 3_200_000])
     func joinsNothingToAnAnswerThatDoesNotNameTheVersion(_ naming: Naming, _ place: Int64) async throws {
         let requests = try await requests(naming, patches: [place..<place + 1])
         #expect(requests.last?["Range"] == nil)

@@ -80,7 +80,7 @@ struct RedirectedElsewhereTests {
         }
     }
 
-    @Test func joinsWhatAnotherHostHasAtTheSamePathUnderTheSameTag() async throws {
+    @Test func comparesWhatAnotherHostHasAtTheSamePathUnderTheSameTag() async throws {
         let file = Self.files(.tag)[0]
         let asked = CallCounter()
         try await DownloaderRig.run(
@@ -91,7 +91,31 @@ struct RedirectedElsewhereTests {
             try await download.resume()
             _ = try await download.result()
             #expect(try rig.holdsOnly(file.content))
-            #expect(rig.others[1].requests.map { $0["Range"] } == ["bytes=\(cut)-"])
+            let ranges = rig.others[1].requests.map { $0["Range"] ?? "" }
+            #expect(ranges.count > 1 && ranges.last == "bytes=\(cut)-")
+        }
+    }
+
+    /// A load balancer before two servers that are not in step, of which each calls its file by length and number.
+    @Test(arguments: [true, false])
+    func joinsNothingOfAnotherHostWithOtherBytesUnderTheSameTag(_ isShared: Bool) async throws {
+        let files = Self.files(.both)
+        let asked = CallCounter()
+        let first = isShared ? files[0].paced(400_000) : files[0].silent(after: cut)
+        let second = isShared ? files[1].paced(400_000) : files[1]
+        try await DownloaderRig.run(
+            others: [{ first.reply(to: $0) }, { second.reply(to: $0) }],
+            configure: { if isShared { $0.share() } },
+            serving: { _, others in .redirect(to: others[asked.next() == 1 ? 0 : 1].url("/disk.img"), status: 302) }
+        ) { rig in
+            if isShared {
+                try await rig.download("/latest")
+            } else {
+                let download = try await rig.paused(try rig.request("/latest"), at: cut)
+                try await download.resume()
+                _ = try await download.result()
+            }
+            #expect(try isOneOf(files, rig))
         }
     }
 }
