@@ -239,7 +239,7 @@ import Testing
     }
 
     private static func write(_ count: Int, _ format: ListFormat, _ path: String) throws {
-        FileManager.default.createFile(atPath: path, contents: nil)
+        try #require(FileManager.default.createFile(atPath: path, contents: nil))
         let file = try #require(FileHandle(forWritingAtPath: path))
         let digest = String(repeating: "0f", count: 32)
         if format == .csv { file.write(Data("url,path,checksum,size,label\n".utf8)) }

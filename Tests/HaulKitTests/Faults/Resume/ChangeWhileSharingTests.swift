@@ -81,6 +81,26 @@ struct ChangeWhileSharingTests {
         }
     }
 
+    /// Beside a tag that is none the date is no name either: one connection, and so one version.
+    @Test(arguments: [("abc1", "abc2"), ("w/\"1\"", "w/\"1\""), ("\"v 1\"", "\"v 2\""), ("", "")])
+    func hasOneConnectionUnderAMalformedTag(_ before: String, _ after: String) async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        var (first, second) = (
+            old.resource(etag: before, lastModified: date), new.resource(etag: after, lastModified: date)
+        )
+        first.date = "Wed, 09 Nov 1994 08:49:37 GMT"
+        second.date = first.date
+        let (paced, changed) = (first.paced(), second.paced())
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { $0.requestNumber == 1 ? paced.reply(to: $0) : changed.reply(to: $0) }
+        ) { rig in
+            try await rig.download()
+            #expect(try rig.holdsOnly(old))
+            #expect(rig.ranges == [nil])
+        }
+    }
+
     @Test(arguments: Server.allCases)
     func failsWhenToldTo(_ server: Server) async throws {
         let handler = changing(after: 2, server, to: new.resource(etag: "\"v2\""))
