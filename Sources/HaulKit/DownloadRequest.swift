@@ -4,7 +4,9 @@ public import Foundation
 ///
 /// `Codable` for lists and messages of an application. Only options that differ from their defaults are encoded, and what
 /// is absent has its default when a request is decoded: without a URL it is a request for the source provider, without a
-/// destination one for the current folder. ``url`` and ``headers`` are encoded unmasked, and may hold passwords and tokens.
+/// destination one for the current folder. ``url``, ``mirrors`` and ``headers`` may hold passwords and tokens: they are
+/// printed masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was
+/// encoded masked can be decoded, and downloads nothing that needs the secrets.
 public struct DownloadRequest: Sendable, Hashable, Codable {
     // An option is declared here and used where it acts; the store keeps it without further code. Its default is false,
     // 0, empty or nil: see the end of this file.
@@ -261,11 +263,7 @@ extension DownloadRequest {
 
 extension KeyedDecodingContainer {
     fileprivate func decode(_ type: URL.Type, forKey key: Key) throws -> URL {
-        guard let text = try decodeIfPresent(String.self, forKey: key) else { return DownloadRequest.blank.url }
-        guard let url = URL(string: text) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "This is no URL.")
-        }
-        return url
+        try decodeIfPresent(CodedURL.self, forKey: key)?.url ?? DownloadRequest.blank.url
     }
 
     fileprivate func decode(_ type: DownloadRequest.Destination.Type, forKey key: Key) throws
@@ -295,7 +293,17 @@ extension KeyedDecodingContainer {
 
 extension KeyedEncodingContainer {
     fileprivate mutating func encode(_ url: URL, forKey key: Key) throws {
-        try encodeIfPresent(url == DownloadRequest.blank.url ? nil : url.absoluteString, forKey: key)
+        try encodeIfPresent(url == DownloadRequest.blank.url ? nil : CodedURL(url), forKey: key)
+    }
+
+    /// Two of the texts say how the URL was spelled.
+    fileprivate mutating func encodeIfPresent(_ text: String?, forKey key: Key) throws {
+        guard let text else { return }
+        if ["target", "earlierSpelling"].contains(key.stringValue) {
+            try encode(CodedSpelling(text: text), forKey: key)
+        } else {
+            try encode(text, forKey: key)
+        }
     }
 
     fileprivate mutating func encode(_ destination: DownloadRequest.Destination, forKey key: Key) throws {

@@ -14,7 +14,7 @@ extension DownloadSnapshot: Codable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try values.decode(DownloadID.self, forKey: .id),
-            url: try values.decode(URL.self, forKey: .url),
+            url: try values.decode(CodedURL.self, forKey: .url).url,
             state: try values.decode(State.self, forKey: .state),
             holdReason: try values.decodeIfPresent(HoldReason.self, forKey: .holdReason),
             path: try values.decodeIfPresent(String.self, forKey: .path),
@@ -37,13 +37,14 @@ extension DownloadSnapshot: Codable {
         )
     }
 
-    /// Writes every property that has a value, under its own name.
+    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is
+    /// masked.
     ///
     /// - Throws: `EncodingError`.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(id, forKey: .id)
-        try values.encode(url, forKey: .url)
+        try values.encode(CodedURL(url), forKey: .url)
         try values.encode(state, forKey: .state)
         try values.encodeIfPresent(holdReason, forKey: .holdReason)
         try values.encodeIfPresent(path, forKey: .path)

@@ -5,6 +5,8 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
     /// The field value, without line breaks and control characters other than tab.
     public let value: String
 
+    private enum CodingKeys: String, CodingKey { case name, value }
+
     /// Makes a field from name and value.
     ///
     /// - Returns: `nil` when the name is not a token, or the value holds a line break or another control character,
@@ -32,6 +34,15 @@ public struct HeaderField: Sendable, Hashable, Codable, CustomStringConvertible 
             throw DecodingError.dataCorruptedError(forKey: .value, in: values, debugDescription: "no header field")
         }
         self = field
+    }
+
+    /// Encodes name and value; without ``Swift/CodingUserInfoKey/keepsSecrets`` the value is `***`.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(name, forKey: .name)
+        try values.encode(encoder.keepsSecrets ? value : "***", forKey: .value)
     }
 
     /// The name with a masked value: a field that is interpolated into a log must not reveal a token.

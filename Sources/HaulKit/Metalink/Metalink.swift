@@ -53,6 +53,32 @@ public struct Metalink: Sendable, Hashable {
             target = source.target
         }
 
+        private enum CodingKeys: String, CodingKey { case url, target, priority, location }
+
+        /// Decodes what ``encode(to:)`` wrote.
+        ///
+        /// - Throws: `DecodingError`.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                try values.decode(CodedURL.self, forKey: .url).url,
+                priority: try values.decode(Int.self, forKey: .priority),
+                location: try values.decodeIfPresent(String.self, forKey: .location)
+            )
+            target = try values.decodeIfPresent(String.self, forKey: .target)
+        }
+
+        /// Encodes the source; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is masked.
+        ///
+        /// - Throws: `EncodingError`.
+        public func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(CodedURL(url), forKey: .url)
+            if encoder.keepsSecrets { try values.encodeIfPresent(target, forKey: .target) }
+            try values.encode(priority, forKey: .priority)
+            try values.encodeIfPresent(location, forKey: .location)
+        }
+
         init(_ address: HTTPURL, priority: Int = lowestPriority, location: String? = nil) {
             self.init(address.url, priority: priority, location: location)
             target = address.spelling

@@ -3,7 +3,13 @@ internal import GRDB
 
 /// The text of a value in its column: what the library would write and reads, without its encoders where there are many.
 struct ColumnTexts {
-    private let encoder = ProgressRecord.databaseJSONEncoder(for: "")
+    private let encoder = Self.makeEncoder()
+
+    private static func makeEncoder() -> JSONEncoder {
+        let encoder = ProgressRecord.databaseJSONEncoder(for: "")
+        encoder.userInfo[.keepsSecrets] = true
+        return encoder
+    }
 
     func json(_ value: some Encodable) throws -> String {
         String(decoding: try encoder.encode(value), as: UTF8.self)

@@ -126,6 +126,8 @@ package final class DownloadTrace: Sendable {
             guard file.isOpen else { return nil }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // The mask of the trace has replaced every secret, and equal ones by equal names.
+            encoder.userInfo[.keepsSecrets] = true
             var bytes: [UInt8] = []
             do {
                 for line in lines {

@@ -69,7 +69,7 @@ struct RequestTargetFaultTests {
         try await DownloaderRig.run(serving: { resource.reply(to: $0) }) { rig in
             let request = try DownloadRequest(rig.server.url("/f?{}|"), to: .file(path: rig.path))
             let record = DownloadRecord(DownloadID(), request, createdAt: Date())
-            let json = try JSONEncoder().encode(record.request)
+            let json = try JSONEncoder.keepingSecrets().encode(record.request)
             try await rig.download(try JSONDecoder().decode(DownloadRequest.self, from: json))
             #expect(rig.server.requests.map(\.target) == ["/f?{}|"])
         }

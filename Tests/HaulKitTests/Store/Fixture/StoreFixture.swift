@@ -31,7 +31,7 @@ struct StoreFixture {
         try await store.commit(try Downloads().all)
         try await store.record(.limit, 4, of: Origin(link("https://files.example")), at: Self.date)
         try await store.record(.limit, 2, of: Origin(link("http://slow.example:8080")), at: Self.date)
-        let encoder = JSONEncoder()
+        let encoder = JSONEncoder.keepingSecrets()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let dump = try encoder.encode(try await StoreDump(store, at: Self.date))
         try dump.write(to: URL(fileURLWithPath: folder + "/expected.json"))

@@ -1,0 +1,136 @@
+internal import Foundation
+
+// `print`, `dump`, `String(describing:)` and string interpolation show what these mirrors have. Passwords and tokens stand in
+// none of them.
+
+extension HeaderField: CustomDebugStringConvertible, CustomReflectable {
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// The name; the value is `***`.
+    public var customMirror: Mirror { Mirror(self, children: ["name": name, "value": "***"], displayStyle: .struct) }
+}
+
+extension DownloadRequest: CustomReflectable {
+    /// The request with masked URLs and header fields, without the options that have their defaults.
+    public var customMirror: Mirror {
+        let blank = DownloadRequest.blank
+        func option<Value: Equatable>(_ path: KeyPath<DownloadRequest, Value>) -> Value? {
+            self[keyPath: path] == blank[keyPath: path] ? nil : self[keyPath: path]
+        }
+        return Mirror(
+            masked: self,
+            [
+                "url": url, "mirrors": mirrors, "destination": destination, "suggestedName": suggestedName,
+                "headers": headers, "checksum": checksum,
+                "pieces": pieces.map { "\($0.digests.count) of \($0.pieceLength) bytes" }, "size": size,
+                "bytesPerSecond": bytesPerSecond, "maxConnections": maxConnections,
+                "initialConnections": initialConnections, "onConflict": onConflict,
+                "failsOnChange": option(\.failsOnChange), "resumesUnverified": option(\.resumesUnverified),
+                "adopts": adopts, "setsModificationTime": option(\.setsModificationTime),
+                "allowsInsecureRedirects": option(\.allowsInsecureRedirects), "key": key, "group": group,
+                "owner": owner, "metadata": metadata, "priority": option(\.priority),
+                "startsPaused": option(\.startsPaused), "onDuplicate": option(\.onDuplicate),
+            ]
+        )
+    }
+}
+
+extension DownloadSnapshot: CustomReflectable {
+    /// The snapshot with a masked URL, without what is absent.
+    public var customMirror: Mirror {
+        Mirror(
+            masked: self,
+            [
+                "id": id, "url": url, "state": state, "holdReason": holdReason, "path": path,
+                "receivedBytes": receivedBytes, "totalBytes": totalBytes,
+                "bytesPerSecond": bytesPerSecond == 0 ? nil : bytesPerSecond, "error": error,
+                "retryDelay": retryDelay, "connections": connections, "receivedRanges": receivedRanges, "key": key,
+                "group": group, "owner": owner, "metadata": metadata, "priority": priority == 0 ? nil : priority,
+                "addedAt": addedAt, "startedAt": startedAt, "endedAt": endedAt, "proof": proof,
+            ]
+        )
+    }
+}
+
+extension DownloadSource: CustomReflectable {
+    /// The source with a masked URL and masked header fields.
+    public var customMirror: Mirror {
+        Mirror(masked: self, ["url": url, "headers": headers, "expiresAt": expiresAt])
+    }
+}
+
+extension SourceQuery: CustomReflectable {
+    /// The query with a masked URL.
+    public var customMirror: Mirror {
+        Mirror(
+            masked: self,
+            [
+                "id": id, "key": key, "group": group, "owner": owner, "metadata": metadata, "url": url,
+                "reason": reason,
+            ]
+        )
+    }
+}
+
+extension ResourceDescription: CustomReflectable {
+    /// The description with a masked URL.
+    public var customMirror: Mirror {
+        Mirror(
+            masked: self,
+            [
+                "url": url, "fileName": fileName, "totalBytes": totalBytes, "contentType": contentType,
+                "servesRanges": servesRanges, "entityTag": entityTag, "lastModified": lastModified,
+            ]
+        )
+    }
+}
+
+extension Metalink.Source: CustomReflectable {
+    /// The source with a masked URL.
+    public var customMirror: Mirror {
+        Mirror(masked: self, ["url": url, "priority": priority, "location": location])
+    }
+}
+
+// MARK: Credentials
+
+extension ProxySettings.Proxy: CustomDebugStringConvertible, CustomReflectable {
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Kind, host and port.
+    public var customMirror: Mirror {
+        Mirror(masked: self, ["kind": kind, "host": host, "port": port, "credentials": credentials.map { _ in "***" }])
+    }
+}
+
+extension Netrc: CustomReflectable {
+    /// Nothing: every entry is a secret.
+    public var customMirror: Mirror { Mirror(hidden: self) }
+}
+
+extension Cookies: CustomReflectable {
+    /// The number of cookies.
+    public var customMirror: Mirror { Mirror(masked: self, ["count": count]) }
+}
+
+extension Downloader.Hook: CustomReflectable {
+    /// As ``description``: arguments of a command may be secrets as well.
+    public var customMirror: Mirror { Mirror(masked: self, ["hook": description, "events": events]) }
+}
+
+// MARK: Handles, which hold all of a downloader
+
+extension Downloader: CustomReflectable {
+    /// Nothing of what the downloader holds.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .class) }
+}
+
+extension Download: CustomReflectable {
+    /// The id and the present snapshot, with a masked URL.
+    public var customMirror: Mirror { Mirror(masked: self, ["id": id, "snapshot": snapshot]) }
+}
+
+extension DownloadGroup: CustomReflectable {
+    /// The name.
+    public var customMirror: Mirror { Mirror(masked: self, ["name": name]) }
+}
