@@ -9,12 +9,14 @@ import HaulKit
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3, let base = URL(string: arguments[1]), let count = Int(arguments[2]) else {
-            print("usage: HaulScale URL COUNT [active | all]")
+            print("usage: HaulScale URL COUNT [active | all | running]")
             return
         }
         let folder = FileManager.default.currentDirectoryPath
         if arguments.count > 3, arguments[3] == "all" {
             try await complete(base, count, folder)
+        } else if arguments.count > 3, arguments[3] == "running" {
+            try await run(base, count, folder)
         } else if arguments.count > 3 {
             try await transfer(base, count, folder)
         } else {
@@ -120,6 +122,53 @@ import HaulKit
         await downloader.shutDown()
     }
 
+    /// Runs `count` downloads of one slow server at once: prints threads and memory, and how long it takes to pause, resume
+    /// and cancel all of them.
+    private static func run(_ base: URL, _ count: Int, _ folder: String) async throws {
+        var configuration = configuration(folder)
+        configuration.queue.maxConcurrentDownloads = count
+        configuration.connections.maxPerHost = count
+        configuration.connections.stallTimeout = .seconds(3600)
+        configuration.connections.connectTimeout = .seconds(600)
+        let downloader = try await Downloader(configuration)
+        let clock = ContinuousClock()
+        func measure(_ name: String, _ work: () async throws -> Int) async rethrows {
+            var changed = 0
+            let time = try await clock.measure { changed = try await work() }
+            let seconds = Double(time.components.attoseconds) / 1e18 + Double(time.components.seconds)
+            print("\(name)\t\(seconds)\n\(name), downloads\t\(changed)")
+            fflush(nil)
+        }
+        print("threads before\t\(status("Threads"))")
+        let downloads = try await downloader.add(requests(base, 0..<count, folder)).map { try $0.get() }
+        func arrive() async throws {
+            while downloads.contains(where: { $0.snapshot.state != .transferring || $0.snapshot.receivedBytes == 0 }) {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        try await measure("until all run") {
+            try await arrive()
+            return count
+        }
+        var (threads, cpu) = (0, cpuSeconds())
+        for _ in 0..<50 {
+            threads = max(threads, status("Threads"))
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        cpu = cpuSeconds() - cpu
+        print("threads while all run\t\(threads)\nmemory, MiB\t\(residentMiB())\nCPU in 5 s\t\(cpu)")
+        try await measure("pause all") { try await downloader.pause(.all) }
+        try await measure("resume all") { try await downloader.resume(.all) }
+        try await measure("until all run again") {
+            try await arrive()
+            return count
+        }
+        print("most memory, MiB\t\(residentMiB("VmHWM"))\nthreads before cancelling\t\(status("Threads"))")
+        fflush(nil)
+        try await measure("cancel all") { try await downloader.cancel(.all) }
+        await downloader.shutDown()
+    }
+
     /// Downloads `count` files, fifty at once, and goes on with them when it is run again after it was killed. Prints what the store
     /// has in the end.
     private static func complete(_ base: URL, _ count: Int, _ folder: String) async throws {
@@ -152,9 +201,12 @@ import HaulKit
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    private static func residentMiB(_ name: String = "VmRSS") -> Int {
+    private static func residentMiB(_ name: String = "VmRSS") -> Int { status(name) / 1024 }
+
+    /// A number that the kernel reports of this process.
+    private static func status(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
-        return (Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0) / 1024
+        return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
     }
 }

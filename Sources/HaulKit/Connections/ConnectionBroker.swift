@@ -35,7 +35,7 @@ final class ConnectionBroker {
     /// Frees a slot: asks the download that has the most connections to a host to give one up.
     private func requestSlot(_ host: Origin) {
         let hosts = pool.isFull ? nil : host
-        let counts = scheduler.running
+        let counts = pool.sharing.compactMap { id in scheduler.queue.runs(id) ? tasks[id] : nil }
             .map { task in
                 (task: task, count: hosts.map { task.machine.connections(to: $0) } ?? task.workers.count)
             }
@@ -120,7 +120,9 @@ final class ConnectionBroker {
         // Where the connections of all hosts together are few, one to another host may be waited for.
         while let other = pool.nextHost { serve(other) }
         // And if none waits for its first one, a download that could use one more.
-        for id in pool.waitingForSlot where hasSlot(pool) {
+        for id in pool.waitingForSlot {
+            // The first ones may have taken what there was.
+            guard hasSlot(pool) else { return }
             guard let task = tasks[id], task.machine.wantsConnectionSlot else {
                 pool.stopWaitingForSlot(id)
                 continue
@@ -142,7 +144,6 @@ final class ConnectionBroker {
     /// Bytes that one write of a body may gather. All connections share a budget of 32 MiB: what is under way must not grow with
     /// their number.
     var writeBatchBytes: Int {
-        let connections = scheduler.running.reduce(0) { $0 + $1.workers.count }
-        return min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * connections)))
+        min(environment.configuration.storage.batchBytes, max(1 << 16, (32 << 20) / max(1, 2 * pool.openCount)))
     }
 }

@@ -15,13 +15,49 @@ struct ConnectionLimiter: Sendable {
     let total: Int
     private var all = 0
     private var open: [Origin: Int] = [:]
-    private var waiting: [Origin: Deque<Waiter>] = [:]
+    private var waiting: [Origin: Line] = [:]
     private var waitingCount = 0
+    /// Where each download waits: thousands may be stopped one after another, and none is to look through all lines.
+    private var places: [DownloadID: [Place]] = [:]
+
+    private struct Place: Sendable, Equatable {
+        let host: Origin
+        let number: Int
+    }
+
+    /// Those that wait for a host, in the order in which they came.
+    private struct Line: Sendable {
+        private var waiters: [Int: Waiter] = [:]
+        /// Some of these numbers wait no longer.
+        private var order: Deque<Int> = []
+        private var next = 0
+
+        var isEmpty: Bool { waiters.isEmpty }
+
+        mutating func append(_ waiter: Waiter) -> Int {
+            defer { next += 1 }
+            waiters[next] = waiter
+            order.append(next)
+            return next
+        }
+
+        mutating func popFirst() -> (number: Int, waiter: Waiter)? {
+            while let number = order.popFirst() {
+                if let waiter = waiters.removeValue(forKey: number) { return (number, waiter) }
+            }
+            return nil
+        }
+
+        mutating func remove(_ number: Int) -> Bool { waiters.removeValue(forKey: number) != nil }
+    }
 
     init(limit: Int, total: Int = .max) {
         self.limit = max(1, limit)
         self.total = max(1, total)
     }
+
+    /// How many there are to all hosts together.
+    var openCount: Int { all }
 
     /// Whether no host may have a further one, whatever its own limit.
     var isFull: Bool { all >= total }
@@ -44,7 +80,8 @@ struct ConnectionLimiter: Sendable {
     }
 
     mutating func wait(_ waiter: Waiter, for host: Origin) {
-        waiting[host, default: []].append(waiter)
+        let number = waiting[host, default: Line()].append(waiter)
+        places[waiter.download, default: []].append(Place(host: host, number: number))
         waitingCount += 1
     }
 
@@ -64,8 +101,10 @@ struct ConnectionLimiter: Sendable {
 
     /// The next one that waited and may now open its connection, which counts from here on.
     mutating func next(_ host: Origin) -> Waiter? {
-        guard count(host) < limit, !isFull, var line = waiting[host], let waiter = line.popFirst() else { return nil }
-        waiting[host] = line.isEmpty ? nil : line
+        guard count(host) < limit, !isFull, let (number, waiter) = waiting[host]?.popFirst() else { return nil }
+        if waiting[host]?.isEmpty == true { waiting[host] = nil }
+        places[waiter.download]?.removeAll { $0 == Place(host: host, number: number) }
+        if places[waiter.download]?.isEmpty == true { places[waiter.download] = nil }
         waitingCount -= 1
         add(host)
         return waiter
@@ -73,10 +112,10 @@ struct ConnectionLimiter: Sendable {
 
     /// The download has been stopped, or does not want its connection any more.
     mutating func forget(_ download: DownloadID) {
-        for (host, line) in waiting {
-            let rest = line.filter { $0.download != download }
-            waitingCount -= line.count - rest.count
-            waiting[host] = rest.isEmpty ? nil : Deque(rest)
+        for place in places.removeValue(forKey: download) ?? [] {
+            guard waiting[place.host]?.remove(place.number) == true else { continue }
+            waitingCount -= 1
+            if waiting[place.host]?.isEmpty == true { waiting[place.host] = nil }
         }
     }
 }

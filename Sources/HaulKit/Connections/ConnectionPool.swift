@@ -40,6 +40,12 @@ final class ConnectionPool {
     /// Whether no host may have another connection, whatever its own limit.
     var isFull: Bool { limiter.isFull }
 
+    /// How many connections there are to all hosts together.
+    var openCount: Int { limiter.openCount }
+
+    /// The downloads that have more than one connection.
+    var sharing: [DownloadID] { workers.sharing }
+
     /// Whether a download that has a connection to a host may have another one.
     func hasSlot(_ host: Origin) -> Bool {
         limiter.count(host) < limiter.limit && !yieldPause.holds(host, at: services.time.now())

@@ -1,26 +1,42 @@
+internal import OrderedCollections
 internal import Synchronization
 
 /// The present workers of each download. Goes with its downloader, and closes them all then: without it a downloader that
 /// was let go of without being shut down would leave its connections and locks behind.
 final class WorkerRegistry: Sendable {
-    private let workers = Mutex<[DownloadID: [DownloadMachine.ConnectionID: SegmentWorker]]>([:])
+    private struct State {
+        var workers: [DownloadID: [DownloadMachine.ConnectionID: SegmentWorker]] = [:]
+        /// The downloads that have more than one.
+        var sharing: OrderedSet<DownloadID> = []
+
+        mutating func change(
+            _ id: DownloadID,
+            _ change: (inout [DownloadMachine.ConnectionID: SegmentWorker]) -> Void
+        ) {
+            change(&workers[id, default: [:]])
+            let count = workers[id]?.count ?? 0
+            if count == 0 { workers[id] = nil }
+            if count > 1 { sharing.append(id) } else { sharing.remove(id) }
+        }
+    }
+    private let state = Mutex(State())
 
     deinit {
-        for worker in workers.withLock({ $0.values.flatMap(\.values) }) { worker.close() }
+        for worker in state.withLock({ $0.workers.values.flatMap(\.values) }) { worker.close() }
     }
 
+    /// The downloads that have more than one worker, in the order in which they got their second one.
+    var sharing: [DownloadID] { state.withLock { Array($0.sharing) } }
+
     func add(_ worker: SegmentWorker, of id: DownloadID) {
-        workers.withLock { $0[id, default: [:]][worker.id] = worker }
+        state.withLock { $0.change(id) { $0[worker.id] = worker } }
     }
 
     func remove(_ connection: DownloadMachine.ConnectionID, of id: DownloadID) {
-        workers.withLock { workers in
-            workers[id]?[connection] = nil
-            if workers[id]?.isEmpty == true { workers[id] = nil }
-        }
+        state.withLock { $0.change(id) { $0[connection] = nil } }
     }
 
     func removeAll(of id: DownloadID) {
-        workers.withLock { $0[id] = nil }
+        state.withLock { $0.change(id) { $0 = [:] } }
     }
 }

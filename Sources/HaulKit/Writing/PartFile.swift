@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A partial file while it is being written: the locked file, its write thread, and which bytes have come how far.
 ///
-/// Writes of all connections run one after another on a thread of their own; a sync runs beside them, and vouches only
+/// Writes of all connections run one after another, on a thread that may block; a sync runs beside them, and vouches only
 /// for what was written before it began.
 final class PartFile: Sendable {
     let file: any DiskFile
@@ -48,7 +48,7 @@ final class PartFile: Sendable {
         self.file = file
         self.executor = executor
         self.onMilestone = onMilestone
-        writes = executor.makeQueue("haul.write", .userInitiated)
+        writes = executor.makeFileQueue()
         state = Mutex(State(persisted: persisted))
     }
 
@@ -166,6 +166,11 @@ final class PartFile: Sendable {
     /// Waits until what was handed over before is written.
     func drain() async {
         await withCheckedContinuation { continuation in writes.async { continuation.resume() } }
+    }
+
+    /// Gives the lock up once what was handed over is written. A sync or a digest may hold the file for longer.
+    func unlockAfterWrites() {
+        writes.async { [file] in file.unlock() }
     }
 
     /// Makes everything written so far durable. On failure the mark falls back to what an earlier sync vouched for, and every
