@@ -13,9 +13,10 @@ internal import NIOPosix
 /// await downloader.shutDown()
 /// ```
 ///
-/// Keep a reference for as long as downloads should run: releasing the last reference stops them. Bytes of a transfer
-/// do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a killed
-/// process loses.
+/// Keep a reference for as long as downloads should run: releasing the last reference stops them, and their runs end with
+/// ``DownloadError/Code/shutDown`` for whoever listens. A handle (``Download``) holds its downloader, closures do not. Bytes of
+/// a transfer do not pass through this actor. A downloader that is released without ``shutDown()`` loses at most what a
+/// killed process loses; another one of its name can be opened at once and continues.
 public actor Downloader {
     let services: EngineServices
     let engine: Engine
@@ -64,7 +65,7 @@ public actor Downloader {
         })
         let bootID = disk.bootID
         // Opening may wait for another process.
-        let store = try await BlockingExecutor.system.run { () throws(DownloadError) in
+        let store = try await BlockingExecutor.waiting.run { () throws(DownloadError) in
             try DownloadStore(
                 folder: configuration.storage.stateFolder,
                 name: configuration.storage.name,
@@ -198,7 +199,7 @@ public actor Downloader {
         }
         engine.stop()
         // Paused and waiting downloads too: no listener may wait for an event that can no longer happen.
-        hubs.close(.failed(.isShutDown)) { id in tasks[id].map { $0.present() } }
+        _ = hubs.close(.failed(.isShutDown)) { id in tasks[id].map { $0.present() } }
         broadcast.close()
         scheduler.idle.giveUp(.isShutDown)
         await store.flush()
@@ -209,7 +210,9 @@ public actor Downloader {
 
     deinit {
         // The downloader gets no further calls, but the events of its handles may still have listeners.
-        hubs.close(.failed(.isShutDown)) { _ in nil }
+        for snapshot in hubs.close(.failed(.isShutDown), { _ in nil }) {
+            broadcast.tell(.ended(snapshot, .failed(.isShutDown)), group: snapshot.group)
+        }
         broadcast.close()
     }
 

@@ -35,9 +35,14 @@ final class HubRegistry: Sendable {
     /// Ends every run that has not ended, also of hubs that are yet to be made. Nothing changes any more after it.
     ///
     /// - Parameter snapshot: the last state of a download; nil where its hub knows it.
-    func close(_ outcome: DownloadOutcome, _ snapshot: (DownloadID) -> DownloadSnapshot?) {
+    /// - Returns: the last states of the downloads whose run has ended so.
+    func close(_ outcome: DownloadOutcome, _ snapshot: (DownloadID) -> DownloadSnapshot?) -> [DownloadSnapshot] {
         state.withLock { $0.lastOutcome = outcome }
-        for (id, hub) in all { hub.close(outcome, snapshot(id)) }
+        return all.compactMap { id, hub in
+            let isOpen = hub.outcome == nil
+            hub.close(outcome, snapshot(id))
+            return isOpen ? hub.snapshot : nil
+        }
     }
 
     /// The last holder is gone; another hub of the same download may have come meanwhile.

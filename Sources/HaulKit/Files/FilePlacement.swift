@@ -30,6 +30,8 @@ struct FilePlacement: Sendable {
         /// Another name should be tried.
         case notOurs
         case lockedByStranger
+        /// Another record of this same download has it; the error says so.
+        case lockedBySame(DownloadError)
         /// Its owner has just published or removed it: the names have to be looked at again.
         case gone
     }
@@ -92,7 +94,7 @@ struct FilePlacement: Sendable {
         }
         switch (hold, claim) {
         case (.gone, _): return .gone
-        case (.another, .sameDownload(let owner, _)): throw Self.inUse(path, owner: owner)
+        case (.another, .sameDownload(let owner, _)): return .lockedBySame(Self.inUse(path, owner: owner))
         case (.another, _): return .lockedByStranger
         case (.mine(let existingFile), .sameDownload(_, let part?)) where part.isSameFile(as: existingFile):
             return .taken(file)
@@ -355,7 +357,12 @@ struct FilePlacement: Sendable {
     }
 
     static func inUse(_ path: String, owner: Int32?) -> DownloadError {
-        let who = owner.map { "process \($0)" } ?? "another process"
+        let who =
+            switch owner {
+            case nil: "another downloader"
+            case ProcessInfo.processInfo.processIdentifier: "another downloader of this process"
+            case .some(let process): "process \(process)"
+            }
         return DownloadError(.inUse, "\(path) is being downloaded by \(who) already. Wait for it or stop it first.")
     }
 

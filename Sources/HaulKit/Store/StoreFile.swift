@@ -6,7 +6,7 @@ struct StoreFile {
     let queue: DatabaseQueue
     /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not. None where the
     /// database is in memory.
-    let lock: PosixFile?
+    let lock: NameLock?
     /// This user of the store, among others that may use it at the same time.
     let owner: StoreOwner
     /// Whether others may use it beside us.
@@ -33,10 +33,10 @@ struct StoreFile {
                 "A downloader's name must not be empty, begin with a dot or contain a slash."
             )
         }
-        let lock: PosixFile
+        let lock: NameLock
         do {
             try PosixDisk().createFolder(folder, mode: 0o700)
-            lock = try PosixFile(FilePaths.join(folder, name + ".lock"), flags: O_RDWR | O_CREAT, mode: 0o600)
+            lock = try NameLock(FilePaths.join(folder, name + ".lock"))
             owner = try StoreOwner(FilePaths.join(folder, name + ".owners"))
         } catch {
             throw Self.error(error, "The state folder \(folder) cannot be used.")
@@ -45,13 +45,8 @@ struct StoreFile {
         // One process at a time creates, migrates or sets aside. Before the lock of the users: one that waits here is none yet.
         let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
         defer { withExtendedLifetime(setup) {} }
-        guard try Self.take(lock, isExclusive: isExclusive) else {
-            throw DownloadError(
-                .inUse,
-                isExclusive
-                    ? "Another process uses the downloader \"\(name)\" of \(folder). Stop it, or choose another name."
-                    : "A process that owns the downloader \"\(name)\" of \(folder) is running. Stop it, or choose another state folder."
-            )
+        guard try Self.takePatiently(lock, isExclusive: isExclusive) else {
+            throw Self.nameIsTaken(name, folder, isExclusive: isExclusive, isHeldHere: lock.isHeldHere)
         }
         self.lock = lock
         let migrate = { (migrator: DatabaseMigrator, queue: DatabaseQueue) throws in
@@ -170,10 +165,45 @@ struct StoreFile {
         return target
     }
 
-    private static func take(_ lock: PosixFile, isExclusive: Bool) throws(DownloadError) -> Bool {
-        do {
-            return try isExclusive ? lock.lock() : lock.lockShared()
-        } catch { throw DownloadError(error) }
+    /// Waits for a downloader of this process, which may have been released without being shut down: its last writes take a
+    /// moment. Another process is not waited for.
+    private static func takePatiently(_ lock: NameLock, isExclusive: Bool) throws(DownloadError) -> Bool {
+        var waited = 0
+        while true {
+            if try take(lock, isExclusive: isExclusive) { return true }
+            guard lock.isHeldHere, waited < mostWaits else { return false }
+            waited += 1
+            usleep(wait)
+        }
+    }
+
+    /// In microseconds; three seconds in all.
+    private static let wait: UInt32 = 10_000
+    private static let mostWaits = 300
+
+    private static func take(_ lock: NameLock, isExclusive: Bool) throws(DownloadError) -> Bool {
+        do { return try lock.take(isExclusive: isExclusive) } catch { throw DownloadError(error) }
+    }
+
+    private static func nameIsTaken(
+        _ name: String,
+        _ folder: String,
+        isExclusive: Bool,
+        isHeldHere: Bool
+    ) -> DownloadError {
+        let owner = "the downloader \"\(name)\" of \(folder)"
+        if isHeldHere {
+            return DownloadError(
+                .inUse,
+                "This process has opened \(owner) already. Shut that one down first, or choose another name."
+            )
+        }
+        return DownloadError(
+            .inUse,
+            isExclusive
+                ? "Another process uses \(owner). Stop it, or choose another name."
+                : "A process that owns \(owner) is running. Stop it, or choose another state folder."
+        )
     }
 
     private static func setupLock(_ path: String, _ contention: StoreContention) throws(DownloadError) -> PosixFile {

@@ -52,7 +52,10 @@ extension DownloadTask {
         // The one that has just created and locked it records it in a moment; until then its owner is unknown. And one that
         // had it may be done with it just now.
         var isOthers = false
-        for _ in 0..<10 {
+        let began = services.time.now()
+        var tries = 0
+        while tries < 10 {
+            tries += 1
             switch try await services.runBlocking({ () throws(DownloadError) in
                 try placement.availability(of: name, policy: policy)
             }) {
@@ -71,6 +74,10 @@ extension DownloadTask {
             switch try await services.runBlocking({ () throws(DownloadError) in
                 try placement.takeOver(part, claimed: claim, policy: policy)
             }) {
+            case .lockedBySame(let error):
+                guard isWorthWaiting(for: other?.ownerNumber, since: began) else { throw error }
+                tries = 0
+                await waitForLock()
             case .taken(let file):
                 // The one that had it until just now may have recorded it meanwhile.
                 let claimant = try await services.store.find(partPath: part, besides: record.id)
@@ -87,8 +94,7 @@ extension DownloadTask {
             case .gone: continue
             case .lockedByStranger:
                 isOthers = true
-                // Cancelled only with the whole process.
-                try? await services.time.sleep(.milliseconds(20))
+                await waitForLock()
             }
         }
         if policy == .rename, isOthers { return nil }

@@ -65,12 +65,9 @@ extension DownloadTask {
     private func partFile(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)?
     {
         guard let path = record.partPath else { return nil }
-        let placement = services.placement
-        let record = self.record
         try await services.checkFolder(of: path, record)
-        return try await services.runBlocking { () throws(DownloadError) in
-            try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
-        }
+        // A pause or a cancellation does not wait for whoever holds the file.
+        return try await reopenPart(path) { $0.machine.state == .inspectingDisk }
     }
 
     /// From here on no other process runs this download: its end is recorded here.

@@ -29,15 +29,10 @@ extension DownloadTask {
         await part?.drain()
         if let path = record.partPath {
             let placement = services.placement
-            let record = self.record
             do throws(DownloadError) {
                 var held = part?.file
-                if held == nil {
-                    // Not ours to delete if another process has it, or if it is another file by now.
-                    held = try await services.runBlocking { () throws(DownloadError) in
-                        try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
-                    }
-                }
+                // Not ours to delete if another process has it, or if it is another file by now.
+                if held == nil { held = try await reopenPart(path) }
                 if let held, record.isRepair, let name = record.finalPath {
                     // It was the user's before it was ours.
                     try await giveBack(held, as: name)

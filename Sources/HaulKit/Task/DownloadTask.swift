@@ -92,6 +92,12 @@ final class DownloadTask {
         onMark = environment.spawner.signal(self) { task, _ in task.recordProgress() }
     }
 
+    deinit {
+        // Released with a downloader that was not shut down: another one may continue with the file.
+        for worker in workers.values { worker.close() }
+        part?.unlockAfterWrites()
+    }
+
     /// Complete length. Where nothing was taken in yet, what was last heard of it.
     var total: Int64? {
         guard let resource = machine.resource else { return record.total ?? record.request.size }

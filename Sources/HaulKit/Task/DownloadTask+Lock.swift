@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// Waiting for the lock of a partial file that is about to be free: a downloader that was released without being shut down
+/// finishes its last writes, and a process that was killed takes a moment to end.
+extension DownloadTask {
+    private var services: EngineServices { environment.services }
+
+    /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
+    ///
+    /// - Parameter isWanted: whether to go on waiting.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process runs the download.
+    func reopenPart(
+        _ path: String,
+        while isWanted: (DownloadTask) -> Bool = { _ in true },
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(DownloadError) -> (any DiskFile)? {
+        let (placement, record, began) = (services.placement, record, services.time.now())
+        while true {
+            do throws(DownloadError) {
+                return try await services.runBlocking { () throws(DownloadError) in
+                    try placement.reopenPart(path, expecting: record.part, owner: record.ownerPID)
+                }
+            } catch {
+                guard error.code == .inUse, isWanted(self), isWorthWaiting(for: record.ownerNumber, since: began) else {
+                    throw error
+                }
+            }
+            await waitForLock()
+        }
+    }
+
+    /// Whether the owner of a locked partial file may be about to let go of it.
+    ///
+    /// - Parameter owner: the user of the store that ran the download last, if the store names one.
+    func isWorthWaiting(for owner: Int64?, since began: Instant) -> Bool {
+        guard !environment.isStopping.isSet else { return false }
+        let user = services.store.owner
+        let waited = services.time.now() - began
+        // The kernel closes the files of a process that has ended, one by one.
+        if let owner, !user.isAlive(owner) { return waited < Self.patienceWithDead }
+        let isInThisProcess = owner.map { StoreOwner.process($0) == StoreOwner.process(user.number) } ?? true
+        return isInThisProcess && waited < Self.patience
+    }
+
+    /// Waits a moment.
+    func waitForLock(isolation: isolated (any Actor)? = #isolation) async {
+        // Cancelled only with the whole process.
+        try? await services.time.sleep(.milliseconds(20))
+    }
+
+    private static let patience = Duration.seconds(5)
+    private static let patienceWithDead = Duration.seconds(30)
+}
