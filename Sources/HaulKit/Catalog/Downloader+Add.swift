@@ -170,6 +170,6 @@ extension Downloader {
     }
 
     static func absolute(_ path: String) throws(DownloadError) -> String {
-        FilePaths.isAbsoluteAndPlain(path) ? path : try FilePaths.absolute(path)
+        FilePaths.isAbsoluteAndPlain(path) ? path : try FilePaths.absolute(try FilePaths.expanded(path))
     }
 }

@@ -115,13 +115,16 @@ extension Downloader {
         }
     }
 
-    /// Queues the paused downloads of a filter. Failed downloads do not change: see ``retry(_:)``.
+    /// Queues the paused downloads of a filter. Failed downloads do not change, see ``retry(_:)``, unless the filter names them:
+    /// by ``DownloadFilter/ids``, by ``DownloadFilter/keys``, or by a set of ``DownloadFilter/states`` that has
+    /// ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``resume(_:)-(DownloadID)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     @discardableResult
     public func resume(_ filter: DownloadFilter) async throws(DownloadError) -> Int {
-        try await resume(filter, from: [.paused])
+        let namesFailed = filter.ids != nil || filter.keys != nil || filter.states?.contains(.failed) == true
+        return try await resume(filter, from: namesFailed ? [.paused, .failed] : [.paused])
     }
 
     /// Queues the failed downloads of a filter.
@@ -177,6 +180,9 @@ extension Downloader {
         let ids = try await store.ids(unfinished)
         // Where all are finished, as those are that a program has taken over, nothing is left to do.
         if told.isEmpty, ids.isEmpty { return 0 }
+        // One may have been completed before it heard of it, or be another process's by now.
+        let left = told.isEmpty ? [] : Set(try await store.ids(.ids(Array(told))))
+        let cancelled = present.count { $0.machine.state == .cancelled && !left.contains($0.id) }
         let groups = try await notifications.listenedGroups(unfinished)
         scheduler.leave(ids)
         space.forget(ids)
@@ -185,8 +191,7 @@ extension Downloader {
         scheduler.tellHolders(of: ids, count: ids.count, .cancelled, in: groups)
         notifications.announce(removed)
         scheduler.startQueuedDownloads()
-        // What was told and is in the store still was removed with the others.
-        return told.count + max(removed.count, ids.count) - ids.count { told.contains($0) }
+        return cancelled + max(removed.count, ids.count)
     }
 
     /// Removes the downloads of a filter from the store in any state; unfinished downloads are cancelled first.

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The closures of one chain: called one after another, each event for all of them before the next event.
 ///
-/// There is a task only while there is something to tell. A run that has not ended holds its line, and the line the hub: who
-/// lets go of all handles is called back none the less.
+/// There is a task only while there is something to tell. The hub holds its lines. During a run a line holds the hub as well:
+/// who lets go of all handles is called back none the less. Between two runs only the handles hold it.
 final class CallbackLine: EventReceiver {
     typealias Callback = EventCallback<DownloadEvent>
 
@@ -14,10 +14,12 @@ final class CallbackLine: EventReceiver {
         var waiting = EventQueue()
         /// Told last to all.
         var told: DownloadSnapshot?
-        /// Nothing comes after it.
-        var outcome: DownloadOutcome?
-        var isOutcomeTold = false
+        /// The end of a run, where it was told last.
+        var toldOutcome: DownloadOutcome?
         var isRunning = false
+        weak var hub: EventBroadcaster?
+        /// While the run has not ended.
+        var heldHub: EventBroadcaster?
 
         /// What is to be called next, and who.
         mutating func next() -> (DownloadEvent, [Callback])? {
@@ -26,43 +28,42 @@ final class CallbackLine: EventReceiver {
                     callbacks += joined
                     joined = []
                 }
-                // After the outcome nothing comes but the outcome.
-                guard isOutcomeTold, let outcome else { return (.changed(told), joined) }
-                return (.ended(outcome), joined)
+                // Who joins after the end of a run hears of the end.
+                guard let toldOutcome else { return (.changed(told), joined) }
+                return (.ended(toldOutcome), joined)
             }
             callbacks += joined
             joined = []
             guard let event = waiting.popFirst() else { return nil }
             switch event {
-            case .changed(let snapshot), .progressed(let snapshot): told = snapshot
-            case .ended: isOutcomeTold = true
+            case .changed(let snapshot), .progressed(let snapshot): (told, toldOutcome) = (snapshot, nil)
+            case .ended(let outcome): toldOutcome = outcome
             }
             return (event, callbacks)
         }
     }
-    private let state = Mutex(State())
-    let hub: EventBroadcaster
+    private let state: Mutex<State>
 
-    init(_ hub: EventBroadcaster) { self.hub = hub }
-
-    /// Whether the line is of a run that is over, while the download has another one.
-    var isOver: Bool {
-        guard let outcome = state.withLock({ $0.outcome }) else { return false }
-        return outcome != hub.outcome
-    }
+    init(_ hub: EventBroadcaster) { state = Mutex(State(hub: hub)) }
 
     func add(_ callback: Callback) {
         run { $0.joined.append(callback) }
     }
 
     func tell(_ event: DownloadEvent, then outcome: DownloadOutcome?) {
+        // Not let go of under the lock: its end may come back here.
+        var released: EventBroadcaster?
         run { state in
-            guard state.outcome == nil else { return }
+            if outcome == nil {
+                // Another run may have begun.
+                if state.heldHub == nil { state.heldHub = state.hub }
+            }
             state.waiting.append(event)
             guard let outcome else { return }
             state.waiting.append(.ended(outcome))
-            state.outcome = outcome
+            (released, state.heldHub) = (state.heldHub, nil)
         }
+        withExtendedLifetime(released) {}
     }
 
     private func run(_ change: (inout State) -> Void) {

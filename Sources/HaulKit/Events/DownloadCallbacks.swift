@@ -9,11 +9,13 @@
 /// ```
 ///
 /// The closures of one chain run one after another, in the order of the events: each event is delivered to all of them
-/// before the next event. The end of the run is delivered once, last, to each closure that listens for it. Closures run
+/// before the next event. The end of a run is delivered once, last, to each closure that listens for it. Closures run
 /// on the main actor unless `.anywhere` is requested. Two chains do not wait for each other.
 ///
-/// A chain belongs to one run: call again for a download that is resumed after it failed. When the downloader shuts
-/// down or is released, the runs that have not ended end with ``DownloadError/Code/shutDown``.
+/// A chain goes on with the next run of a download that is resumed or retried after its end, for as long as a handle of the
+/// download is held. During a run no handle needs to be held for it. When the downloader shuts down or is released, the runs
+/// that have not ended end with ``DownloadError/Code/shutDown``, and the chain with them: closures do not keep a
+/// downloader alive, the handle of a download does.
 extension Download {
     /// Where closures run.
     public enum CallbackPlace: Sendable, Hashable {
@@ -38,13 +40,13 @@ extension Download {
         listen(.init(place: place) { event in if let snapshot = event.snapshot { body(snapshot) } })
     }
 
-    /// Calls back on the main actor once, when the file is there.
+    /// Calls back on the main actor when the file is there, once a run.
     @discardableResult
     public func onSuccess(_ body: @escaping @MainActor (CompletedDownload) -> Void) -> Download {
         onCompletion { result in if case .success(let completed) = result { body(completed) } }
     }
 
-    /// Calls a closure once, when the file is complete. Not called when the run ends without a file.
+    /// Calls a closure when the file is complete, once a run. Not called when the run ends without a file.
     @discardableResult
     public func onSuccess(
         on place: CallbackPlace,
@@ -53,14 +55,14 @@ extension Download {
         onCompletion(on: place) { result in if case .success(let completed) = result { body(completed) } }
     }
 
-    /// Calls back on the main actor once, when the run ends without a file; a cancelled one has the code
+    /// Calls back on the main actor when a run ends without a file; a cancelled one has the code
     /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(_ body: @escaping @MainActor (DownloadError) -> Void) -> Download {
         onCompletion { result in if case .failure(let error) = result { body(error) } }
     }
 
-    /// Calls a closure once, when the run ends without a file; a cancelled run has the code
+    /// Calls a closure when a run ends without a file; a cancelled run has the code
     /// ``DownloadError/Code/cancelled``. A pause does not end a run.
     @discardableResult
     public func onFailure(
@@ -70,7 +72,7 @@ extension Download {
         onCompletion(on: place) { result in if case .failure(let error) = result { body(error) } }
     }
 
-    /// Calls back on the main actor once, when the run has ended one way or the other.
+    /// Calls back on the main actor when a run has ended one way or the other, once a run.
     @discardableResult
     public func onCompletion(
         _ body: @escaping @MainActor (Result<CompletedDownload, DownloadError>) -> Void
@@ -78,7 +80,7 @@ extension Download {
         listen(.init { event in if case .ended(let outcome) = event { body(outcome.result) } })
     }
 
-    /// Calls a closure once, when the run has ended, with its file or its error.
+    /// Calls a closure when a run has ended, once a run, with its file or its error.
     @discardableResult
     public func onCompletion(
         on place: CallbackPlace,
@@ -88,15 +90,15 @@ extension Download {
     }
 
     private func listen(_ callback: CallbackLine.Callback) -> Download {
-        var download = self
-        if let callbacks, !callbacks.isOver {
+        if let callbacks {
             callbacks.add(callback)
-        } else {
-            let line = CallbackLine(hub)
-            line.add(callback)
-            hub.attach(line)
-            download.callbacks = line
+            return self
         }
+        var download = self
+        let line = CallbackLine(hub)
+        line.add(callback)
+        hub.attach(line)
+        download.callbacks = line
         return download
     }
 }

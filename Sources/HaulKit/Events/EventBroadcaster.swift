@@ -12,15 +12,22 @@ final class EventBroadcaster: Sendable {
         var snapshot: DownloadSnapshot
         var outcome: DownloadOutcome?
         var listeners: [Int: any EventReceiver] = [:]
+        /// Receivers that stay when a run ends, and are told of the next one.
+        var followers: [Int: any EventReceiver] = [:]
         var next = 0
         var isClosed = false
 
         /// - Returns: who is to be told.
         mutating func change(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome?) -> [any EventReceiver] {
+            // What is said of a run that has ended, as another name of its file, is no news of a run.
+            let isOfRun = self.outcome == nil || outcome == nil
             self.snapshot = snapshot
             self.outcome = outcome
-            defer { if outcome != nil { listeners = [:] } }
-            return Array(listeners.values)
+            defer {
+                if outcome != nil { listeners = [:] }
+                if isClosed { followers = [:] }
+            }
+            return Array(listeners.values) + (isOfRun ? Array(followers.values) : [])
         }
     }
     private let state: Mutex<State>
@@ -55,6 +62,7 @@ final class EventBroadcaster: Sendable {
             let last = snapshot ?? state.snapshot
             guard !state.isClosed, state.outcome == nil else {
                 state.isClosed = true
+                state.followers = [:]
                 return (last, [any EventReceiver]())
             }
             state.isClosed = true
@@ -67,7 +75,7 @@ final class EventBroadcaster: Sendable {
         let listeners = state.withLock { state in
             guard !state.isClosed else { return [any EventReceiver]() }
             state.snapshot = snapshot
-            return Array(state.listeners.values)
+            return Array(state.listeners.values) + (state.outcome == nil ? Array(state.followers.values) : [])
         }
         for listener in listeners { listener.tell(.progressed(snapshot), then: nil) }
     }
@@ -84,12 +92,13 @@ final class EventBroadcaster: Sendable {
         }
     }
 
-    /// Sends the receiver the present state, and then every event until the run ends. The receiver is held until then.
+    /// Sends the receiver the present state, and then every event of this run and of later ones. The receiver is held for as long
+    /// as this hub is, or until the hub closes.
     func attach(_ receiver: some EventReceiver) {
         state.withLock { state in
             receiver.tell(.changed(state.snapshot), then: state.outcome)
-            guard state.outcome == nil else { return }
-            state.listeners[state.next] = receiver
+            guard !state.isClosed else { return }
+            state.followers[state.next] = receiver
             state.next += 1
         }
     }

@@ -30,8 +30,8 @@ package enum FilePaths {
         }
     }
 
-    /// The same place as a path from the root without `.`, `..` and empty parts. A `~` is a character like any other: replacing it is the
-    /// shell's business.
+    /// The same place as a path from the root without `.`, `..` and empty parts. A `~` is a character like any other, see
+    /// ``expanded(_:home:)``.
     ///
     /// - Parameter folder: where a path begins that is not absolute.
     package static func absolute(_ path: String, from folder: String) -> String {
@@ -59,6 +59,27 @@ package enum FilePaths {
             )
         }
         return absolute(path, from: folder)
+    }
+
+    /// A path as people write it for an application: a `~` that is its first part is the home folder, and the URL of a file is
+    /// that file's path. Everything else stays as it is: `./~` is the file of that name.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` for a `file:` URL of another machine.
+    static func expanded(_ path: String, home: () -> String = { HomeFolder.path() }) throws(DownloadError) -> String {
+        if path == "~" { return home() }
+        if path.hasPrefix("~/") { return join(home(), String(path.dropFirst(2))) }
+        guard path.prefix(7).lowercased() == "file://" else { return path }
+        let rest = path.dropFirst(7)
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let host = rest[..<slash].lowercased()
+        let name = URL(string: path)?.path(percentEncoded: false) ?? ""
+        guard host.isEmpty || host == "localhost", name.utf8.first == UInt8(ascii: "/"), !name.utf8.contains(0) else {
+            throw DownloadError(
+                .invalidDestination,
+                "\(path) is no path of a file on this machine. Write a path, or a URL that begins with file:///."
+            )
+        }
+        return name
     }
 
     /// The partial file of a final path.

@@ -31,6 +31,8 @@ struct CallbackLineTests {
             }
         }
 
+        func note(_ line: String) { lines.withLock { $0.append(line) } }
+
         func reaches(_ count: Int) async {
             while lines.withLock({ $0.count }) < count { await Task.yield() }
         }
@@ -47,8 +49,9 @@ struct CallbackLineTests {
             hub.progressed(snapshot(.transferring, 5))
             hub.changed(snapshot(.cancelled), outcome: .cancelled)
             hub.changed(snapshot(.queued))
-            await log.reaches(10)
-            let expected = ["queued", "transferring", "5", "cancelled", "end"].flatMap { ["a \($0)", "b \($0)"] }
+            await log.reaches(12)
+            let all = ["queued", "transferring", "5", "cancelled", "end", "queued"]
+            let expected = all.flatMap { ["a \($0)", "b \($0)"] }
             #expect(log.all == expected)
         }
     }
@@ -85,6 +88,48 @@ struct CallbackLineTests {
             let firstEnd = log.all.firstIndex { $0.hasSuffix("end") } ?? 0
             #expect(log.all[firstEnd...].allSatisfy { $0.hasSuffix("end") })
             #expect(Set(log.all[firstEnd...]).count == 3)
+        }
+    }
+
+    @Test func goesOnWithTheNextRun() async {
+        let (hub, log) = (EventBroadcaster(snapshot(.queued)), Log())
+        let line = CallbackLine(hub)
+        line.add(log.callback("a"))
+        hub.attach(line)
+        let failure = DownloadOutcome.failed(DownloadError(.timedOut, "late"))
+        hub.changed(snapshot(.failed), outcome: failure)
+        // Another name of a file is no other end.
+        hub.changed(snapshot(.failed), outcome: failure)
+        hub.changed(snapshot(.queued))
+        hub.progressed(snapshot(.transferring, 7))
+        await log.reaches(5)
+        line.add(log.callback("b"))
+        await log.reaches(6)
+        hub.close(.failed(.isShutDown), nil)
+        hub.changed(snapshot(.queued))
+        await log.reaches(10)
+        #expect(
+            log.all == [
+                "a queued", "a failed", "a end", "a queued", "a 7", "b transferring", "a transferring",
+                "b transferring", "a end", "b end",
+            ]
+        )
+    }
+
+    @Test func aChainGoesOnAfterARetry() async throws {
+        let resource = TestContent.first.resource()
+        try await DownloaderRig.run(serving: { request in
+            request.requestNumber == 1 ? .empty(404, "Not Found") : resource.reply(to: request)
+        }) { rig in
+            let download = try await rig.downloader.add(try rig.request())
+            let log = Log()
+            download
+                .onFailure(on: .anywhere) { _ in log.note("failure") }
+                .onSuccess(on: .anywhere) { _ in log.note("success") }
+            await log.reaches(1)
+            #expect(try await rig.downloader.retry(.all) == 1)
+            await log.reaches(2)
+            #expect(log.all == ["failure", "success"])
         }
     }
 

@@ -67,6 +67,44 @@ struct SelectionTests {
         }
     }
 
+    @Test func countsWhatItHasCancelledAndNothingElse() async throws {
+        try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 20 }) { rig async throws in
+            for round in 0..<10 {
+                let requests = try (0..<40).map { try rig.named("file\(round)-\($0)", "fast") }
+                let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+                // Some are complete by the time that they hear of it.
+                _ = try await downloads[round].result()
+                let count = try await rig.downloader.cancel(.all)
+                var cancelled = 0
+                for download in downloads {
+                    do { _ = try await download.result() } catch { cancelled += 1 }
+                }
+                #expect(count == cancelled)
+            }
+        }
+    }
+
+    @Test func resumesWhatFailedWhereItIsNamed() async throws {
+        let requests = CallCounter()
+        let resource = TestContent.first.resource()
+        try await DownloaderRig.run(serving: { request in
+            requests.next() % 2 == 1 ? .empty(404, "Not Found") : resource.reply(to: request)
+        }) { rig in
+            func filters(_ id: DownloadID) -> [DownloadFilter] {
+                [.ids([id]), .keys(["k"]), .states([.failed, .paused])]
+            }
+            let request = try rig.request { ($0.key, $0.onConflict) = ("k", .overwrite) }
+            for index in 0..<3 {
+                let download = try await rig.downloader.add(request)
+                await #expect(throws: DownloadError.self) { try await download.result() }
+                #expect(try await rig.downloader.resume(.all) == 0)
+                #expect(try await rig.downloader.resume(filters(download.id)[index]) == 1)
+                _ = try await download.result()
+                try await download.remove(deletingFile: true)
+            }
+        }
+    }
+
     @Test func cancelsAllThatIsUnfinished() async throws {
         try await run { rig, downloads async throws in
             try await rig.downloader.pause(.group("group 1"))
