@@ -11,24 +11,16 @@ final class DirectWriter: Sendable {
     static let blockSize: Int64 = 4096
 
     private let descriptor: Int32
-    /// Unsafe since the compiler cannot see that only the holder of the lock touches what it points to.
-    private nonisolated(unsafe) let buffer: UnsafeMutableRawBufferPointer
     private let isRefused = Mutex(false)
-
-    private static let bufferSize = 512 << 10
 
     /// - Returns: nil where the file system cannot, or does not say what it needs.
     init?(beside descriptor: Int32) {
         do throws(SystemCalls.Errno) {
             self.descriptor = try SystemCalls.openDirect(descriptor, blockSize: UInt32(Self.blockSize))
         } catch { return nil }
-        buffer = .allocate(byteCount: Self.bufferSize, alignment: Int(Self.blockSize))
     }
 
-    deinit {
-        SystemCalls.close(descriptor)
-        buffer.deallocate()
-    }
+    deinit { SystemCalls.close(descriptor) }
 
     /// Writes the front of `vectors` at `offset`, which must be a multiple of the block size, and takes it off them.
     ///
@@ -37,6 +29,9 @@ final class DirectWriter: Sendable {
         var written = 0
         var failure: SystemCalls.Errno?
         isRefused.withLock { isRefused in
+            guard !isRefused else { return }
+            let buffer = BlockBuffers.shared.take()
+            defer { BlockBuffers.shared.giveBack(buffer) }
             while !isRefused, vectors.count >= Self.blockSize {
                 let count = vectors.copyFirst(into: buffer) & ~Int(Self.blockSize - 1)
                 do throws(SystemCalls.Errno) {
@@ -55,5 +50,33 @@ final class DirectWriter: Sendable {
         }
         if let failure { throw failure }
         return written
+    }
+}
+
+/// The buffers that direct writes copy from: as many as there are writes at once, however many files are open.
+private final class BlockBuffers: Sendable {
+    /// A buffer belongs to whoever has taken it; unsafe since the compiler cannot see that.
+    private struct Free: @unchecked Sendable {
+        var buffers: [UnsafeMutableRawBufferPointer] = []
+    }
+    static let shared = BlockBuffers()
+    private static let size = 512 << 10
+    /// More are given back to the system.
+    private static let mostKept = 4
+    private let free = Mutex(Free())
+
+    func take() -> UnsafeMutableRawBufferPointer {
+        let known = free.withLock { Free(buffers: $0.buffers.popLast().map { [$0] } ?? []) }.buffers.first
+        return known ?? .allocate(byteCount: Self.size, alignment: Int(DirectWriter.blockSize))
+    }
+
+    func giveBack(_ buffer: UnsafeMutableRawBufferPointer) {
+        let given = Free(buffers: [buffer])
+        let isKept = free.withLock { free in
+            guard free.buffers.count < Self.mostKept else { return false }
+            free.buffers += given.buffers
+            return true
+        }
+        if !isKept { buffer.deallocate() }
     }
 }
