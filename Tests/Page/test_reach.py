@@ -151,3 +151,40 @@ def test_names_that_are_markup_or_reorder_text_are_harmless(page, api, source):
         page.keys(Keys.ARROW_DOWN)
     assert page.js("return window.pwned") is None
     page.axe("names")
+
+
+# What was pasted, and the path that the source is to see.
+ODD = [("it's`odd`.bin?size=100", "/it's%60odd%60.bin?size=100"), ("文件（1）!?size=100", "/%E6%96%87%E4%BB%B6%EF%BC%881%EF%BC%89!?size=100"),
+       ("q.bin?size=100&a='b'!", "/q.bin?size=100&a=%27b%27!")]
+
+
+@pytest.mark.parametrize("width,height", [(320, 568), (390, 844)])
+@pytest.mark.parametrize("way", ["touch", "keys"])
+def test_adds_downloads_on_a_phone(page, api, source, width, height, way):
+    page.size(width, height, touch=True)
+    page.open()
+    if way == "touch":
+        touch(page, *centre(page, page.find("#open-add")))
+    else:
+        page.keys("n")
+    until(lambda: page.all("dialog.add"), "dialog")
+    page.settle()
+    box = page.js("const r=document.querySelector('dialog.add').getBoundingClientRect(); return [r.x, r.width, r.bottom]")
+    assert box == [0, width, height], box
+    links = [source + link for link, _ in ODD]
+    page.find("#add-links").send_keys("\n".join(links))
+    until(lambda: page.find("dialog.add .primary").text == "Add 3", "three links")
+    if way == "touch":
+        touch(page, *centre(page, page.find(".add-links-foot button")))
+        until(lambda: len(page.all(".chooser tbody tr")) == 3, "looked at")
+        assert page.js("return document.querySelector('.chooser').offsetHeight") > 100
+        page.axe("phone adding")
+    assert page.js("const b=document.querySelector('dialog.add .dialog-body'); return b.scrollWidth <= b.clientWidth")
+    page.shot("phone-add-%d-%s" % (width, way))
+    if way == "touch":
+        touch(page, *centre(page, page.find("dialog.add .dialog-foot .primary")))
+    else:
+        page.chord(Keys.CONTROL, Keys.ENTER)
+    until(lambda: not page.all("dialog"), "closed")
+    until(lambda: len(page.names()) == 3, "rows")
+    assert sorted(row["url"] for row in api.rows()) == sorted(source.rstrip("/") + path for _, path in ODD)

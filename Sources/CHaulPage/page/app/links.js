@@ -1,18 +1,34 @@
 // Finds links in pasted text, dropped data and files.
-const LINK = /\bhttps?:\/\/[^\s<>"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]+/gi;
+// In running text a full-width bracket is part of a link where the link goes on behind it: `文件（1）.zip`.
+const LINK = /\bhttps?:\/\/(?:（[^\s（）]*）(?=[\w.%/-])|[^\s<>"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20])+/gi;
+const CLOSING = { "'": "'", "`": "`", "\u2018": "\u2019", "\u201c": "\u201d" };
+// What chats and documents leave beside a link, unseen.
+const UNSEEN = /^[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|[\s\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/g;
 
 /// `{links, rejected}`: valid http and https URLs in order, each once; and how many lines have none.
 export function linksIn(text) {
     const links = new Set();
     let rejected = 0;
-    for (const line of String(text ?? "").split(/\r?\n/)) {
-        const trimmed = line.trim();
+    for (const line of String(text ?? "").split(/[\r\n\u2028\u2029]+/)) {
+        const trimmed = line.replace(UNSEEN, "");
         if (trimmed === "" || trimmed.startsWith("#")) continue;
-        const found = (trimmed.match(LINK) ?? []).map(withoutEnd).filter(isLink);
+        // A line that is one URL is the URL, whatever characters it has.
+        const found = /^https?:\/\/\S+$/i.test(trimmed) && isLink(trimmed) ? [trimmed] : linksInText(trimmed);
         if (found.length === 0) rejected += 1;
         for (const link of found) links.add(link);
     }
     return { links: [...links], rejected };
+}
+
+function linksInText(text) {
+    return [...text.matchAll(LINK)]
+        .map((match) => {
+            // A link in quotes ends with them. Elsewhere an apostrophe is part of it.
+            const closing = CLOSING[text[match.index - 1]];
+            const end = closing ? match[0].indexOf(closing) : -1;
+            return end < 0 ? withoutEnd(match[0]) : match[0].slice(0, end);
+        })
+        .filter(isLink);
 }
 
 export const countLinks = (text) => linksIn(text).links.length;
