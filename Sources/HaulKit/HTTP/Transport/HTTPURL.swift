@@ -132,8 +132,12 @@ extension HTTPURL {
                 rest[..<end].lastIndex(of: UInt8(ascii: ":")).map { rest[$0..<end].dropFirst() } ?? rest.prefix(0)
             guard port.count <= 5 else { return nil }
             var before = UInt8(0)
+            var isQuery = false
             for byte in rest[end...] {
                 guard plainBytes[Int(byte)], !(before == slash && byte == dot) else { return nil }
+                if byte == question { isQuery = true }
+                // The query alone escapes it.
+                guard byte != apostrophe || !isQuery else { return nil }
                 before = byte
             }
             let target = String(rest[end...]) ?? ""
@@ -156,6 +160,7 @@ extension HTTPURL {
     private static let slash = UInt8(ascii: "/")
     private static let question = UInt8(ascii: "?")
     private static let dot = UInt8(ascii: ".")
+    private static let apostrophe = UInt8(ascii: "'")
 
     private static func isSlash(_ byte: UInt8) -> Bool { byte == slash || byte == UInt8(ascii: "\\") }
 
@@ -268,7 +273,8 @@ extension HTTPURL {
     /// bytes above 0x7E always are; a percent sign never is where an escape follows it.
     private struct Escaping {
         static let path = Escaping("\"#<>?^`{}")
-        static let query = Escaping("\"#<>")
+        /// That of the special schemes, which these are.
+        static let query = Escaping("\"#<>'")
         /// What Foundation takes nowhere but in some hosts: RFC 3986 has no place for it.
         static let strict = Escaping("\"#<>^`{}|[]\\", escapesLonePercents: true)
         static let strictPath = Escaping("\"#<>^`{}|[]\\?", escapesLonePercents: true)
