@@ -4,8 +4,8 @@ internal import Foundation
 ///
 /// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
 /// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
-/// UTF-8: another encoding would hide the declaration from a search for it. Hence documents in UTF-16 and in the
-/// ISO-8859 and Windows families are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
+/// UTF-8: another encoding would hide the declaration from a search for it. Hence documents in UTF-16, in the
+/// ISO-8859 and Windows families and in the encodings of ``EastAsianCharset`` are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
 /// the document's own word about its encoding is replaced.
 ///
 /// This look at the bytes is not the first line of defence but the one that counts: see ``XMLText``.

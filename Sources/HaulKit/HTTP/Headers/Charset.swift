@@ -1,9 +1,11 @@
-/// A character encoding that names in header fields come in: UTF-8, and the families ISO-8859 and Windows-125x.
+/// A character encoding that names in header fields come in: UTF-8, the families ISO-8859 and Windows-125x, and those of Japan and
+/// Korea.
 struct Charset: Sendable, Hashable {
     private enum Form: Sendable, Hashable {
         case utf8, ascii
         /// ASCII below 0x80, and a table above.
         case table(String)
+        case eastAsian(EastAsianCharset)
     }
     private let form: Form
 
@@ -21,6 +23,13 @@ struct Charset: Sendable, Hashable {
         switch name {
         case "utf-8", "utf8", "unicode-1-1-utf-8": form = .utf8
         case "us-ascii", "ascii", "iso646-us", "ansi_x3.4-1968": form = .ascii
+        case "euc-jp", "eucjp", "x-euc-jp", "cseucpkdfmtjapanese": form = .eastAsian(.eucJP)
+        case "shift_jis", "shift-jis", "shiftjis", "sjis", "x-sjis", "ms_kanji", "csshiftjis", "ms932", "cp932",
+            "windows-31j":
+            form = .eastAsian(.shiftJIS)
+        case "euc-kr", "euckr", "cseuckr", "korean", "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ksc_5601",
+            "csksc56011987", "iso-ir-149", "windows-949", "cp949", "ms949", "uhc":
+            form = .eastAsian(.eucKR)
         default:
             guard let table = Self.table(name), CharsetTables.upperHalf(table) != nil else { return nil }
             form = .table(table)
@@ -77,6 +86,7 @@ struct Charset: Sendable, Hashable {
                 text.append(scalar)
             }
             return String(text)
+        case .eastAsian(let charset): return charset.text(bytes)
         }
     }
 }

@@ -35,6 +35,8 @@ struct ContentDispositionTests {
         ("attachment; filename*=windows-1252''%80%20%93x%94", "€ “x”"),
         ("attachment; filename*=latin1''caf%E9", "café"),
         ("attachment; filename*=ISO-8859-15''%A4.txt", "€.txt"), ("attachment; filename*=iso-8859-2''%B9.txt", "š.txt"),
+        ("attachment; filename*=EUC-JP'ja'%C6%FC%CB%DC%B8%EC.txt", "日本語.txt"),
+        ("attachment; filename*=euc-kr''%C7%D1%B1%B9%BE%EE.txt", "한국어.txt"),
         ("attachment; filename*=windows-1251''%CF%F0%E8.txt", "При.txt"),
     ])
     func prefersTheExtendedName(_ text: String, _ name: String) {
@@ -57,7 +59,8 @@ struct ContentDispositionTests {
         ("=?utf-8?Q?a?= c =?utf-8?Q?b?=", "a c b"), ("=?utf-8?B?Li4vLi4vZXZpbA==?=", "evil"),
         ("=?utf-8?B?!!!?=", "=?utf-8?B?!!!?="), ("=?utf-8?Q?=FF?=", "=?utf-8?Q?=FF?="),
         ("=?windows-1252?Q?=80_x?=", "€ x"), ("=?ISO-8859-15?B?pA==?=", "€"), ("=?utf8?Q?na=C3=AFve?=", "naïve"),
-        ("=?windows-1251?B?z/Do?=", "При"),
+        ("=?windows-1251?B?z/Do?=", "При"), ("=?EUC-JP?B?xvzL3LjsLnR4dA==?=", "日本語.txt"),
+        ("=?euc-kr?B?x9Gxub7uLnR4dA==?=", "한국어.txt"),
         ("=?big5?B?YQ==?=", "=?big5?B?YQ==?="),
         ("=?utf-8?X?a?=", "=?utf-8?X?a?="), ("=?utf-8?Q?open", "=?utf-8?Q?open"), ("a=?b", "a=?b"),
     ])

@@ -48,6 +48,11 @@ struct CharsetTests {
             ("iso-8859-14", [0xA1], "Ḃ"),
             ("iso-8859-15", [0xA4], "€"), ("latin9", [0xA4], "€"), ("iso-8859-16", [0xA4], "€"),
             ("us-ascii", [0x41], "A"),
+            ("EUC-JP", [0xC6, 0xFC, 0xCB, 0xDC, 0x2E], "日本."), ("x-euc-jp", [0xA5, 0xC6, 0x8E, 0xB1], "テｱ"),
+            ("euc-jp", [0xA1, 0xC1, 0xF4, 0xA6, 0xAD, 0xA1], "～熙①"), ("EUC-JP", [0xA1, 0xA1, 0xF9, 0xD7], "\u{3000}咩"),
+            ("Shift_JIS", [0x93, 0xFA, 0x96, 0x7B, 0x5C, 0xB1], "日本\\ｱ"), ("cp932", [0x83, 0x5C, 0xFB, 0xFC], "ソ髙"),
+            ("EUC-KR", [0xC7, 0xD1, 0xB1, 0xDB, 0x2E], "한글."), ("ks_c_5601-1987", [0xB0, 0xA1, 0xFD, 0xFE], "가詰"),
+            ("cp949", [0x81, 0x41, 0xA0, 0xFE, 0xA1, 0x41, 0xC6, 0x52], "갂좤좥힣"),
         ] as [(String, [UInt8], String)]
     )
     func knows(_ label: String, _ bytes: [UInt8], _ text: String) {
@@ -63,5 +68,19 @@ struct CharsetTests {
         #expect(Charset(label: "utf-8")?.text([0xFF]) == nil)
         #expect(Charset(label: "us-ascii")?.text([0x80]) == nil)
         #expect(Charset(label: "iso-8859-7")?.text([0xFF]) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("euc-jp", [0xC6]), ("euc-jp", [0xC6, 0x41]), ("euc-jp", [0xA0, 0xA1]), ("euc-jp", [0xFE, 0xFE]),
+            ("euc-jp", [0xA9, 0xA1]), ("euc-jp", [0x8E, 0xE0]), ("euc-jp", [0x8F, 0xB0, 0xA1]), ("euc-jp", [0x80]),
+            ("shift_jis", [0x93]), ("shift_jis", [0x81, 0x7F]), ("shift_jis", [0x81, 0x3F]), ("shift_jis", [0xA0]),
+            ("shift_jis", [0xFD, 0x40]), ("shift_jis", [0xF0, 0x40]), ("euc-kr", [0xB0]), ("euc-kr", [0x80, 0x41]),
+            ("euc-kr", [0xC6, 0x53]), ("euc-kr", [0xC7, 0x41]), ("euc-kr", [0xFF, 0xA1]), ("euc-kr", [0x81, 0x5B]),
+            ("euc-kr", [0xC9, 0xA1]),
+        ] as [(String, [UInt8])]
+    )
+    func refusesBytesOfNoCharacter(_ label: String, _ bytes: [UInt8]) throws {
+        #expect(try #require(Charset(label: label)).text(bytes) == nil)
     }
 }
