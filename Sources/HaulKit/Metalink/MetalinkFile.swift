@@ -15,26 +15,31 @@ struct MetalinkFile {
     private var faults: [Fault] = []
     private var hasTwoSizes = false
     private var checksum: DownloadRequest.Checksum?
-    private var pieces: PieceHashes?
+    /// Every list that can be read. Which of them make up the file shows at its end, for the size may come last.
+    private var lists: [PieceHashes] = []
     /// The list of pieces that is open now; nil in one of an unknown algorithm.
     private var openPieces: Pieces?
     private var hasEmptyPieces = false
+    /// Whether something other than a list of pieces cannot be read.
+    private var hasFaultBesidePieces = false
     private var sources: [Metalink.Source] = []
 
     init(name: String) { self.name = name }
 
     mutating func setSize(_ text: String) {
-        guard let size = Self.length(text) else { return fault("has a size that is none") }
+        guard let size = Self.length(text) else { return faultBesidePieces("has a size that is none") }
         guard self.size == nil || self.size == size else {
             hasTwoSizes = true
-            return fault("has two sizes")
+            return faultBesidePieces("has two sizes")
         }
         self.size = size
     }
 
     mutating func addHash(type: String?, _ text: String) {
         guard let algorithm = Self.algorithm(type) else { return }
-        guard let checksum = Self.checksum(algorithm, text) else { return fault("has a digest that is none") }
+        guard let checksum = Self.checksum(algorithm, text) else {
+            return faultBesidePieces("has a digest that is none")
+        }
         if algorithm.digestLength > self.checksum?.digest.count ?? 0 { self.checksum = checksum }
     }
 
@@ -70,7 +75,7 @@ struct MetalinkFile {
             hasEmptyPieces = true
             return
         }
-        if algorithm.digestLength > self.pieces?.algorithm.digestLength ?? 0 { self.pieces = pieces }
+        lists.append(pieces)
     }
 
     /// The file, and a clause about each thing that was passed over: what cannot be read is, as long as what can be read proves
@@ -78,17 +83,19 @@ struct MetalinkFile {
     func finished() -> Result<(file: Metalink.File, passedOver: [String]), Fault> {
         var file = self
         if hasTwoSizes { file.size = nil }
-        if let size = file.size, !(pieces?.covers(size) ?? (size == 0 || !hasEmptyPieces)) {
-            file.pieces = nil
-            file.fault("has pieces that do not make up its size")
-        }
-        let isProved = file.checksum != nil || file.pieces != nil && file.size != nil
+        let usable = lists.filter { list in file.size.map { list.covers($0) } ?? true }
+        let pieces = usable.max { $0.algorithm.digestLength < $1.algorithm.digestLength }
+        let lacksPieces = lists.isEmpty && hasEmptyPieces && file.size ?? 0 > 0
+        if usable.count < lists.count || lacksPieces { file.fault("has pieces that do not make up its size") }
+        // Without a size pieces prove what they are of, as they do where nothing is wrong.
+        let isProved =
+            file.checksum != nil || pieces != nil && (file.size != nil || !file.hasFaultBesidePieces)
         if !isProved, let fault = file.faults.first { return .failure(fault) }
         let best = sortedSources()
         guard !best.isEmpty else { return .failure(described("has no http or https URL")) }
         return .success(
             (
-                .init(name: name, size: file.size, checksum: file.checksum, pieces: file.pieces, sources: best),
+                .init(name: name, size: file.size, checksum: file.checksum, pieces: pieces, sources: best),
                 file.faults.map(\.clause)
             )
         )
@@ -112,6 +119,11 @@ struct MetalinkFile {
     private mutating func fault(_ what: String) {
         // A list of pieces has hundreds of thousands of places for one.
         if faults.count < 8 { faults.append(described(what)) }
+    }
+
+    private mutating func faultBesidePieces(_ what: String) {
+        hasFaultBesidePieces = true
+        fault(what)
     }
 
     private func described(_ what: String) -> Fault {

@@ -60,6 +60,40 @@ struct MetalinkEntryTests {
         #expect(metalink.files.first?.pieces?.algorithm == .sha1)
     }
 
+    @Test(arguments: [
+        MetalinkText.pieces("4", [MetalinkText.sha256], type: "sha-256"), MetalinkText.pieces("8", [], type: "sha-256"),
+        MetalinkText.pieces("4", [MetalinkText.sha1]), MetalinkText.pieces("x", [MetalinkText.sha1]),
+        MetalinkText.pieces("8", [MetalinkText.sha256, MetalinkText.sha1], type: "sha-256"),
+    ])
+    func keepsOneSetOfPiecesBesideAnotherThatDoesNotMakeUpTheFile(_ bad: String) throws {
+        let good = MetalinkText.pieces("8", [MetalinkText.sha1, MetalinkText.sha1])
+        for sets in [bad + good, good + bad] {
+            for size in ["<size>16</size>" + sets, sets + "<size>16</size>"] {
+                let metalink = try Metalink(text: MetalinkText.four(size + MetalinkText.url))
+                #expect(metalink.files.first?.pieces?.algorithm == .sha1)
+                #expect(metalink.files.first?.pieces?.digests.count == 2)
+            }
+        }
+    }
+
+    @Test func keepsOneSetOfPiecesBesideOneThatIsNoneWithoutASize() throws {
+        let good = MetalinkText.pieces("8", [MetalinkText.sha1, MetalinkText.sha1])
+        let bad = MetalinkText.pieces("0", [MetalinkText.sha1])
+        for sets in [bad + good, good + bad] {
+            let metalink = try Metalink(text: MetalinkText.four(sets + MetalinkText.url))
+            #expect(metalink.files.first?.pieces?.digests.count == 2)
+            #expect(metalink.remarks.count == 1)
+        }
+    }
+
+    @Test func takesTheStrongestOfTheSetsOfPiecesThatMakeUpTheFile() throws {
+        let sets = ["sha-1": MetalinkText.sha1, "sha-512": MetalinkText.sha512, "sha-256": MetalinkText.sha256]
+            .map { MetalinkText.pieces("8", [$1, $1], type: $0) }.joined()
+        let metalink = try Metalink(text: MetalinkText.four("<size>16</size>\(sets)\(MetalinkText.url)"))
+        #expect(metalink.files.first?.pieces?.algorithm == .sha512)
+        #expect(metalink.remarks.isEmpty)
+    }
+
     @Test func saysNothingOfADocumentInWhichAllIsRight() throws {
         let metalink = try Metalink(text: MetalinkText.four("<hash type=\"crc32\">x</hash>" + MetalinkText.url))
         #expect(metalink.remarks.isEmpty)
