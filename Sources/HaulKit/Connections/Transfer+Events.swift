@@ -20,9 +20,10 @@ extension Transfer {
                 )
                 // Fewer are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
-                actions += dropIgnored(&sources, at: now)
-                actions += replaceLaggards(&sources, at: now)
             }
+            // What is held back are bytes: an answer comes as soon as without a limit.
+            actions += dropIgnored(&sources, at: now)
+            if !isHeldBack { actions += replaceLaggards(&sources, at: now) }
             actions += schedule(&sources, at: now)
         }
         actions += closeDone(at: now)

@@ -12,10 +12,10 @@ struct TransferAnswerTests {
     private var persisted = PersistedRanges.zero
     private var now = Instant.start
 
-    private mutating func begin(answeredAfter time: Duration) {
+    private mutating func begin(answeredAfter time: Duration, at host: KnownHost = KnownHost(), connections: Int = 2) {
         var terms = Transfer.Terms(resource: Resource(total: Self.total))
         terms.resource.validator.entityTag = EntityTag("\"a\"")
-        terms.limits = .init(connections: 2, start: 1)
+        terms.limits = .init(connections: connections, start: 1)
         let first = DownloadMachine.ConnectionID(number: transfer.issueID().number)
         transfer.firstAsked = now
         now = now + time
@@ -25,7 +25,7 @@ struct TransferAnswerTests {
             terms,
             persisted,
             sources,
-            host: KnownHost(),
+            host: host,
             at: now
         )
         transfer.connectionSlots = [Origin(Self.url): 8]
@@ -54,6 +54,17 @@ struct TransferAnswerTests {
         // The answer to the first one was to the whole file: it is not cut any more.
         #expect(given.contains { if case .shorten(_, let end) = $0 { end > question.offset } else { false } })
         #expect(transfer.controller.learnedLimit == 1)
+    }
+
+    @Test mutating func isGivenUpWhileASpeedLimitHoldsTheOthersBack() {
+        transfer.isHeldBack = true
+        begin(answeredAfter: .milliseconds(20), at: KnownHost(worthwhile: 8), connections: 8)
+        _ = seconds(1)
+        #expect(transfer.active.values.count { !$0.isFlowing } == 3)
+        let given = seconds(5).map(\.0)
+        #expect(given.count { if case .close = $0 { true } else { false } } == 3)
+        // Their parts are the first one's again.
+        #expect(transfer.plan?.segments.values.map(\.end) == [Self.total])
     }
 
     @Test mutating func isWaitedForWhereTheServerTakesItsTimeForEachAnswer() {
