@@ -33,7 +33,7 @@ final class ConnectionBroker {
     }
 
     /// Frees a slot: asks the download that has the most connections to a host to give one up.
-    private func requestSlot(_ host: Origin) {
+    func requestSlot(_ host: Origin) {
         let hosts = pool.isFull ? nil : host
         let counts = pool.sharing.compactMap { id in scheduler.queue.runs(id) ? tasks[id] : nil }
             .map { task in

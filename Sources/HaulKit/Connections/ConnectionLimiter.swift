@@ -1,7 +1,7 @@
 internal import DequeModule
 
 /// How many connections there are to each host across all downloads: never more than the limit, and never more in all than the
-/// process may have.
+/// process may have, but for probes that have waited (``takeBeyond(_:)``).
 struct ConnectionLimiter: Sendable {
     /// A first connection that waits for a slot.
     struct Waiter: Sendable, Equatable {
@@ -78,6 +78,19 @@ struct ConnectionLimiter: Sendable {
         add(host)
         return true
     }
+
+    /// Takes a slot for a short question although others wait, and beyond the limits where nothing is free.
+    ///
+    /// - Returns: false when the host, or all together, have ``mostBeyond`` connections beyond the limit.
+    mutating func takeBeyond(_ host: Origin) -> Bool {
+        guard count(host) < limit.addingClamped(Self.mostBeyond), all < total.addingClamped(Self.mostBeyond) else {
+            return false
+        }
+        add(host)
+        return true
+    }
+
+    static let mostBeyond = 2
 
     mutating func wait(_ waiter: Waiter, for host: Origin) {
         let number = waiting[host, default: Line()].append(waiter)

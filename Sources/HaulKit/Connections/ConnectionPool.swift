@@ -80,6 +80,9 @@ final class ConnectionPool {
     /// - Returns: false when the host has all the connections that it may have.
     func reserve(_ host: Origin) -> Bool { limiter.take(host) }
 
+    /// The same for a question that has waited long enough; see ``ConnectionLimiter/takeBeyond(_:)``.
+    func reserveBeyond(_ host: Origin) -> Bool { limiter.takeBeyond(host) }
+
     /// The first connection of a download waits for a slot.
     func wait(_ id: ConnectionID, _ request: RangeRequest, of download: DownloadID, for host: Origin) {
         limiter.wait(.init(download: download, connection: id, question: request), for: host)

@@ -37,6 +37,19 @@ struct ConnectionLimiterTests {
         #expect(budget.freeSlots(one) == 1)
     }
 
+    @Test func letsAProbePassThoseWhoWaitAndTheLimitsButNotMany() {
+        var budget = ConnectionLimiter(limit: 1, total: 2)
+        #expect([budget.take(one), budget.take(two)] == [true, true])
+        budget.wait(waiter(), for: one)
+        #expect([budget.takeBeyond(one), budget.takeBeyond(one), budget.takeBeyond(one)] == [true, true, false])
+        // Nor over all hosts.
+        #expect([budget.takeBeyond(two)] == [false])
+        for _ in 0..<ConnectionLimiter.mostBeyond { budget.release(one) }
+        #expect(budget.isFull && budget.nextHost == nil && budget.freeSlots(one) == 0)
+        budget.release(one)
+        #expect(budget.next(one) != nil)
+    }
+
     @Test(arguments: [0, -1, Int.min])
     func allowsOneWhateverTheLimitSays(_ limit: Int) {
         var budget = ConnectionLimiter(limit: limit)

@@ -120,7 +120,7 @@ struct ProbeTests {
                 try await rig.downloader.probe(rig.server.url("/hang"))
             }
             while rig.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
-            // One waits for an answer, the others for a slot.
+            // One waits for an answer, the others for a slot, as far as the time allows.
             let waiting = Task { () async throws(DownloadError) in
                 try await rig.downloader.probe(rig.server.url("/a"))
             }
@@ -129,11 +129,41 @@ struct ProbeTests {
             }
             dropped.cancel()
             await #expect(throws: Downloader.isProbeCancelled) { try await dropped.value }
-            #expect(rig.server.requests.count == 1)
             hanging.cancel()
             await #expect(throws: Downloader.isProbeCancelled) { try await hanging.value }
             #expect(try await waiting.value.totalBytes == 300_000)
             try await rig.download("/file.bin")
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func takesASlotWhileDownloadsFillTheHostAndOthersWait(connections: Int) async throws {
+        let resource = resource()
+        try await DownloaderRig.run(
+            configure: {
+                $0.connections.maxPerHost = connections
+                $0.connections.maxPerDownload = connections
+                $0.connections.initial = connections
+                $0.connections.smallestPiece = 1024
+            },
+            serving: { request in
+                var resource = resource
+                if request.target.hasPrefix("/hang") { (resource.bodyLimit, resource.ending) = (10, .stall) }
+                return resource.reply(to: request)
+            }
+        ) { rig in
+            let requests = try ["/hang1", "/hang2"].map { target in
+                try rig.request(target) { $0.destination = .file(path: rig.folder + target) }
+            }
+            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+            while rig.server.requests.count < connections { try await Task.sleep(for: .milliseconds(2)) }
+            let probes = (0..<6).map { number in
+                Task { () async throws(DownloadError) in
+                    try await rig.downloader.probe(rig.server.url("/\(number)"))
+                }
+            }
+            for probe in probes { #expect(try await probe.value.totalBytes == 300_000) }
+            for download in downloads { try await download.cancel() }
         }
     }
 
