@@ -126,8 +126,8 @@ final class Broadcast: Sendable {
 
         func finish() { reader.end() }
 
-        /// The next event; `nil` after the last one, and when the task is cancelled.
-        func next() async -> DownloaderEvent? { await reader.next(onCancel: leave) }
+        /// The next event; `nil` after the last one, and when the task is cancelled. The queue remains for another task.
+        func next() async -> DownloaderEvent? { await reader.next(onCancel: reader.wake) }
 
         func leave() {
             finish()
@@ -141,34 +141,24 @@ final class Broadcast: Sendable {
 ///
 /// A slow reader loses progress; one that is more than 1,024 events behind is told of the oldest by their number
 /// (``DownloaderEvent/changedTogether(to:count:)``, ``DownloaderEvent/addedTogether(count:)``,
-/// ``DownloaderEvent/removedTogether(count:)``), so that it costs no more memory however long it reads nothing. Each
-/// iteration of one sequence reads from the same line. An iteration also ends when its task is cancelled, and in a task of a
-/// `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened by then.
+/// ``DownloaderEvent/removedTogether(count:)``), so that it costs no more memory however long it reads nothing.
+///
+/// Each of several iterations at once gets every event: the first one those since the sequence was made, another one those since it
+/// began. An iteration that begins after the first one has ended continues where that one stopped. An iteration also ends when its
+/// task is cancelled, and in a task of a `ServiceGroup` (ServiceLifecycle) at the group's graceful shutdown, after what has happened
+/// by then.
 public struct DownloaderEvents: AsyncSequence, Sendable {
     /// One event.
     public typealias Element = DownloaderEvent
     /// The sequence does not throw.
     public typealias Failure = Never
 
-    private let subscription: Subscription<DownloaderEvent>
+    private let queues: Queues
 
-    init(_ broadcast: Broadcast, _ filter: DownloadFilter) {
-        let listener = broadcast.listen(group: filter.group)
-        let isGroupAlone = filter.hasOnlyGroup
-        subscription = Subscription(
-            read: {
-                while let event = await listener.next() {
-                    if isGroupAlone || filter.includes(event) { return event }
-                }
-                return nil
-            },
-            finish: listener.leave,
-            leave: listener.leave
-        )
-    }
+    init(_ broadcast: Broadcast, _ filter: DownloadFilter) { queues = Queues(broadcast, filter) }
 
-    /// An iterator that reads from the queue of this sequence.
-    public func makeAsyncIterator() -> Iterator { Iterator(subscription) }
+    /// An iterator that reads from the queue of this sequence, or from one of its own while another iterator does.
+    public func makeAsyncIterator() -> Iterator { Iterator(queues.subscribe()) }
 
     /// Reads the events of a ``DownloaderEvents``. Holds the queue; use it in one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
@@ -185,6 +175,43 @@ public struct DownloaderEvents: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> DownloaderEvent? {
             await subscription.next()
         }
+    }
+}
+
+/// The queue that a sequence has from its beginning, which one iteration at a time reads from, and those of iterations beside it.
+private final class Queues: Sendable {
+    private let broadcast: Broadcast
+    private let filter: DownloadFilter
+    /// Nil while an iteration reads from it.
+    private let first: Mutex<Broadcast.Listener?>
+
+    init(_ broadcast: Broadcast, _ filter: DownloadFilter) {
+        (self.broadcast, self.filter) = (broadcast, filter)
+        first = Mutex(broadcast.listen(group: filter.group))
+    }
+
+    deinit { first.withLock { $0?.leave() } }
+
+    func subscribe() -> Subscription<DownloaderEvent> {
+        let free = first.withLock { first in
+            defer { first = nil }
+            return first
+        }
+        let listener = free ?? broadcast.listen(group: filter.group)
+        let isFirst = free != nil
+        return Subscription(
+            read: { [filter] in
+                let isGroupAlone = filter.hasOnlyGroup
+                while let event = await listener.next() {
+                    if isGroupAlone || filter.includes(event) { return event }
+                }
+                return nil
+            },
+            finish: listener.leave,
+            leave: { [self] in
+                if isFirst { first.withLock { $0 = listener } } else { listener.leave() }
+            }
+        )
     }
 }
 

@@ -55,6 +55,15 @@ final class EventReader<Line: EventLine>: Sendable {
         }
     }
 
+    /// Lets a reader that waits go with nil.
+    func wake() {
+        let continuation = state.withLock { state in
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: nil)
+    }
+
     /// Nothing is appended any more.
     ///
     /// - Parameter dropsWaiting: whether what waits is not read any more either.
