@@ -25,6 +25,8 @@ class Source(BaseHTTPRequestHandler):
     """Serves /NAME?size=BYTES&rate=BYTES_PER_SECOND&fail=STATUS&hold=BYTES with ranges; nothing beyond `hold` before the release."""
     protocol_version = "HTTP/1.1"
     released = threading.Event()
+    # The paths of all requests.
+    asked = []
 
     def log_message(self, *a):
         pass
@@ -33,6 +35,7 @@ class Source(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self):
+        self.asked.append(self.path)
         u = urllib.parse.urlsplit(self.path)
         q = dict(urllib.parse.parse_qsl(u.query))
         if "fail" in q:
