@@ -246,6 +246,19 @@ struct FilePlacement: Sendable {
         try disk.remove(file.path)
     }
 
+    /// Removes an open file as ``remove(_:)``, and frees its space.
+    ///
+    /// The kernel frees the blocks of a removed file when it is closed last, which takes milliseconds, and whoever lets go of
+    /// it last may be the actor. What has another name by now keeps its bytes.
+    func discard(_ file: any DiskFile) throws(DiskError) {
+        try remove(file)
+        do throws(DiskError) {
+            if try file.status().links == 0 { try file.truncate(0) }
+        } catch {
+            // It is removed: its space is free once it is closed.
+        }
+    }
+
     /// Opens and locks a finished file that is to be repaired.
     func lock(_ path: String) throws(DownloadError) -> any DiskFile {
         let (file, hold, links) = try describing { () throws(DiskError) in

@@ -37,7 +37,7 @@ extension DownloadTask {
                     // It was the user's before it was ours.
                     try await giveBack(held, as: name)
                 } else if let held, !held.isInMemory {
-                    try await services.onDisk { () throws(DiskError) in try placement.remove(held) }
+                    try await services.onDisk { () throws(DiskError) in try placement.discard(held) }
                 }
             } catch {
                 services.logger.debug("\(error)")
@@ -64,7 +64,7 @@ extension DownloadTask {
         {
             let placement = services.placement
             do throws(DownloadError) {
-                try await services.onDisk { () throws(DiskError) in try placement.remove(part.file) }
+                try await services.onDisk { () throws(DiskError) in try placement.discard(part.file) }
                 record.forgetPart()
                 services.store.note(record)
             } catch { services.logger.debug("\(error)") }

@@ -80,7 +80,7 @@ final class HTTPTransport: SourceReading {
         // A span would say the URL, with whatever secret stands in its query; and each costs as much as a small header.
         configuration.tracing.tracer = nil
         // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1024
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
         configuration.connectionPool.idleTimeout = TimeAmount(
             options.isTight ? .milliseconds(500) : options.idleTimeout
         )
