@@ -36,13 +36,75 @@ public struct Download: Sendable, Identifiable {
     ///   its file; ``DownloadError/Code/waitCancelled`` when this task was cancelled, which leaves the download as it is;
     ///   ``DownloadError/Code/shutDown``.
     public func result() async throws(DownloadError) -> CompletedDownload {
+        try await result(onCancel: .leave)
+    }
+
+    /// What ``result(onCancel:)`` does to the download when the task that waits is cancelled.
+    public enum CancelAction: Sendable, Hashable, CaseIterable {
+        /// Nothing: the download continues.
+        case leave
+        /// Pauses the download and keeps its bytes, as ``Download/pause()`` does.
+        case pause
+        /// Cancels the download and deletes its bytes, as ``Download/cancel()`` does.
+        case cancel
+    }
+
+    /// Waits for the end of the run as ``result()`` does, and acts on the download when this task is cancelled.
+    ///
+    /// ```swift
+    /// .task { file = try? await download.result(onCancel: .pause) }
+    /// ```
+    ///
+    /// - Parameter action: what a cancellation of this task does to the download, before the call throws. A run that ended
+    ///   meanwhile stays as it is, and its outcome is returned or thrown.
+    /// - Throws: as ``result()``; after ``CancelAction/cancel`` the code is ``DownloadError/Code/cancelled``, after
+    ///   ``CancelAction/pause`` it is ``DownloadError/Code/waitCancelled``, or that of a pause that failed.
+    public func result(onCancel action: CancelAction) async throws(DownloadError) -> CompletedDownload {
+        if let outcome = await end() { return try outcome.result.get() }
+        // In a task of its own: this one is cancelled, and so would be whatever it waits for.
+        let acted = await Task { () async -> Result<Void, DownloadError> in
+            do throws(DownloadError) {
+                switch action {
+                case .leave: break
+                case .pause: try await pause()
+                case .cancel: try await cancel()
+                }
+                return .success(())
+            } catch { return .failure(error) }
+        }.value
+        if action != .leave, let outcome = hub.outcome { return try outcome.result.get() }
+        try acted.get()
+        throw Self.waitCancelled
+    }
+
+    /// Waits for the end of the run as ``result()`` does, and returns how it ended: with a file, with an error, or cancelled.
+    ///
+    /// ```swift
+    /// switch await download.outcome() {
+    /// case .completed(let file): open(file.path)
+    /// case .failed(let error): show(error.message)
+    /// case .cancelled: break
+    /// }
+    /// ```
+    ///
+    /// - Returns: ``DownloadOutcome/failed(_:)`` with the code ``DownloadError/Code/waitCancelled`` when this task was cancelled,
+    ///   which leaves the download as it is.
+    public func outcome() async -> DownloadOutcome { await end() ?? .failed(Self.waitCancelled) }
+
+    /// How the run ended; `nil` when this task was cancelled first.
+    private func end() async -> DownloadOutcome? {
         let listener = hub.listen(onlyTheEnd: true)
         defer { listener.leave() }
         while let event = await listener.next() {
-            if case .ended(let outcome) = event { return try outcome.result.get() }
+            if case .ended(let outcome) = event { return outcome }
         }
-        throw DownloadError(.waitCancelled, "The wait for the download was cancelled. The download itself was not.")
+        return nil
     }
+
+    private static let waitCancelled = DownloadError(
+        .waitCancelled,
+        "The wait for the download was cancelled. The download itself was not."
+    )
 
     /// Pauses the download and keeps its bytes; see ``Downloader/pause(_:)-(DownloadID)``.
     public func pause() async throws(DownloadError) { try await downloader.pause(id) }

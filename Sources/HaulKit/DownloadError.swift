@@ -59,6 +59,10 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
         self.init(code, message, cause: cause, status: status)
     }
 
+    /// Whether the download, or the wait for it, was cancelled: ``Code/cancelled`` or ``Code/waitCancelled``. Nothing went wrong
+    /// then, and an application need not show an error.
+    public var isCancellation: Bool { code == .cancelled || code == .waitCancelled }
+
     init(_ code: Code, _ message: String, cause: String? = nil, status: Int? = nil) {
         self.code = code
         // Either may quote a server, a program or a file's name.

@@ -17,6 +17,19 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         case file(path: String)
         /// In this folder, under a name taken from the response: `Content-Disposition` (RFC 6266), else the URL.
         case folder(path: String)
+
+        /// At exactly the place of a file URL. Adding a request with a URL of another scheme fails with
+        /// ``DownloadError/Code/invalidDestination``.
+        public static func file(_ url: URL) -> Destination { .file(path: path(of: url)) }
+        /// In the folder of a file URL. Adding a request with a URL of another scheme fails with
+        /// ``DownloadError/Code/invalidDestination``.
+        public static func folder(_ url: URL) -> Destination { .folder(path: path(of: url)) }
+
+        /// What is no path stays a URL, which adding the request refuses.
+        private static func path(of url: URL) -> String {
+            let path = url.isFileURL ? url.absoluteURL.path(percentEncoded: false) : ""
+            return path.isEmpty ? url.absoluteString : path
+        }
     }
 
     /// What to do when the final name is taken. Without ``overwrite`` nothing is ever replaced.

@@ -4,6 +4,7 @@ extension DownloadSnapshot: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, url, state, holdReason, path, receivedBytes, totalBytes, bytesPerSecond, error, retryDelay
         case connections, receivedRanges, key, group, owner, metadata, priority, addedAt, startedAt, endedAt, proof
+        case finalURL
     }
 
     /// Reads what ``encode(to:)`` wrote. What is absent gets the value it has in the memberwise initialiser, so that values from earlier
@@ -33,11 +34,12 @@ extension DownloadSnapshot: Codable {
             addedAt: try values.decode(Date.self, forKey: .addedAt),
             startedAt: try values.decodeIfPresent(Date.self, forKey: .startedAt),
             endedAt: try values.decodeIfPresent(Date.self, forKey: .endedAt),
-            proof: try values.decodeIfPresent(CompletedDownload.Proof.self, forKey: .proof)
+            proof: try values.decodeIfPresent(CompletedDownload.Proof.self, forKey: .proof),
+            finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url
         )
     }
 
-    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is
+    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URLs are
     /// masked.
     ///
     /// - Throws: `EncodingError`.
@@ -64,5 +66,39 @@ extension DownloadSnapshot: Codable {
         try values.encodeIfPresent(startedAt, forKey: .startedAt)
         try values.encodeIfPresent(endedAt, forKey: .endedAt)
         try values.encodeIfPresent(proof, forKey: .proof)
+        try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
+    }
+}
+
+extension CompletedDownload: Codable {
+    private enum CodingKeys: String, CodingKey { case id, path, bytes, proof, alreadyExisted, finalURL }
+
+    /// Reads what ``encode(to:)`` wrote.
+    ///
+    /// - Throws: `DecodingError`.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try values.decode(DownloadID.self, forKey: .id),
+            path: try values.decode(String.self, forKey: .path),
+            bytes: try values.decode(Int64.self, forKey: .bytes),
+            proof: try values.decode(Proof.self, forKey: .proof),
+            alreadyExisted: try values.decode(Bool.self, forKey: .alreadyExisted),
+            finalURL: try values.decodeIfPresent(CodedURL.self, forKey: .finalURL)?.url
+        )
+    }
+
+    /// Writes every property that has a value, under its own name; without ``Swift/CodingUserInfoKey/keepsSecrets`` the URL is
+    /// masked.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(id, forKey: .id)
+        try values.encode(path, forKey: .path)
+        try values.encode(bytes, forKey: .bytes)
+        try values.encode(proof, forKey: .proof)
+        try values.encode(alreadyExisted, forKey: .alreadyExisted)
+        try values.encodeIfPresent(finalURL.map { CodedURL($0) }, forKey: .finalURL)
     }
 }

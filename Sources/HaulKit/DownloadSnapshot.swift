@@ -34,6 +34,10 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     /// The URL that is requested: that of the request, or the last URL of the ``SourceProvider``. `haul-source:KEY`
     /// while a request without a URL has none.
     public var url: URL { URL(string: urlText) ?? URL(fileURLWithPath: "/") }
+    private let finalURLText: String?
+    /// Where redirects led for the bytes that are here, without user info; `nil` when none did, or nothing has been received.
+    /// Requests still go to ``url``. It may hold a token: show ``Foundation/URL/masked``.
+    public var finalURL: URL? { finalURLText.flatMap { URL(string: $0) } }
     /// The phase that the download is in.
     public let state: State
     /// Why a paused download is held, or why a queued download cannot start even when its turn comes; `nil` when
@@ -120,10 +124,11 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
         addedAt: Date = Date(),
         startedAt: Date? = nil,
         endedAt: Date? = nil,
-        proof: CompletedDownload.Proof? = nil
+        proof: CompletedDownload.Proof? = nil,
+        finalURL: URL? = nil
     ) {
         self.id = id
-        urlText = url.absoluteString
+        (urlText, finalURLText) = (url.absoluteString, finalURL?.absoluteString)
         (self.state, self.holdReason, self.path) = (state, holdReason, path)
         (self.receivedBytes, self.totalBytes, self.bytesPerSecond) = (receivedBytes, totalBytes, bytesPerSecond)
         (self.error, self.retryDelay) = (error, retryDelay)
@@ -150,6 +155,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     ) {
         self.id = id
         urlText = (record.link?.url ?? record.request.url).absoluteString
+        finalURLText = record.resource?.redirectedTo?.absoluteString
         self.state = state
         holdReason = state == .paused ? record.hold : nil
         self.path = path ?? record.finalPath ?? record.file
@@ -197,7 +203,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
     }
 
     private init(_ other: DownloadSnapshot, _ state: State) {
-        (id, urlText, path) = (other.id, other.urlText, other.path)
+        (id, urlText, finalURLText, path) = (other.id, other.urlText, other.finalURLText, other.path)
         (receivedBytes, totalBytes) = (other.receivedBytes, other.totalBytes)
         (key, group, owner, metadata, priority) = (other.key, other.group, other.owner, other.metadata, other.priority)
         (addedAt, startedAt) = (other.addedAt, other.startedAt)
@@ -236,7 +242,7 @@ public struct DownloadSnapshot: Sendable, Hashable, Identifiable {
 }
 
 /// The file of a completed download.
-public struct CompletedDownload: Sendable, Hashable, Codable {
+public struct CompletedDownload: Sendable, Hashable {
     /// The id of the download.
     public let id: DownloadID
     /// Absolute path of the file.
@@ -257,6 +263,9 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
     /// `true` when an earlier run completed the file and it is unchanged, or when an existing file was kept
     /// (``DownloadRequest/ConflictPolicy/skip``).
     public let alreadyExisted: Bool
+    /// Where redirects led for the bytes of the file, without user info; `nil` when none did. It may hold a token: show
+    /// ``Foundation/URL/masked``.
+    public let finalURL: URL?
 
     /// A result for tests and previews; a downloader makes its own. Each parameter is the property of its name.
     public init(
@@ -264,13 +273,15 @@ public struct CompletedDownload: Sendable, Hashable, Codable {
         path: String,
         bytes: Int64,
         proof: Proof = .length,
-        alreadyExisted: Bool = false
+        alreadyExisted: Bool = false,
+        finalURL: URL? = nil
     ) {
         self.id = id
         self.path = path
         self.bytes = bytes
         self.proof = proof
         self.alreadyExisted = alreadyExisted
+        self.finalURL = finalURL
     }
 }
 

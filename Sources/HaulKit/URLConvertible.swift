@@ -101,6 +101,15 @@ extension Downloader {
         try await add(source, to: folder)
     }
 
+    /// Downloads a file into a folder that is given as a file URL.
+    ///
+    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    public func download(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
+        -> Download
+    {
+        try await add(source, to: folder)
+    }
+
     /// Adds a download into a folder, as ``add(_:)-(DownloadRequest)`` does.
     ///
     /// - Parameters:
@@ -114,6 +123,15 @@ extension Downloader {
         try await add(DownloadRequest(source, to: .folder(path: folder)))
     }
 
+    /// Adds a download into a folder that is given as a file URL.
+    ///
+    /// - Throws: ``DownloadError``, as with a path; ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    public func add(_ source: some DownloadRequest.URLConvertible, to folder: URL) async throws(DownloadError)
+        -> Download
+    {
+        try await add(DownloadRequest(source, to: .folder(folder)))
+    }
+
     /// Adds many downloads into a folder, as ``add(_:)-([DownloadRequest])`` does.
     ///
     /// - Returns: a handle or an error for each source, in order. A source that has no URL fails alone
@@ -123,6 +141,15 @@ extension Downloader {
         Download, DownloadError
     >] {
         await add(sources.map { ($0, .folder(path: folder)) })
+    }
+
+    /// Adds many downloads into a folder that is given as a file URL.
+    ///
+    /// - Returns: as with a path; each fails with ``DownloadError/Code/invalidDestination`` when `folder` is no file URL.
+    public func add(_ sources: [any DownloadRequest.URLConvertible], to folder: URL) async -> [Result<
+        Download, DownloadError
+    >] {
+        await add(sources.map { ($0, .folder(folder)) })
     }
 
     /// Adds many downloads, each with the name of its file, as ``add(_:)-([DownloadRequest])`` does.

@@ -22,18 +22,47 @@ extension Downloader {
     /// With ``Configuration/Storage/remembersSettings``, the changed settings that can be remembered are stored before the
     /// call returns.
     ///
-    /// - Parameter change: changes a copy of ``configuration``.
+    /// The closure runs where the call is made, so that it may read the state of that actor:
+    ///
+    /// ```swift
+    /// @MainActor final class Settings {
+    ///     var limit = 3
+    ///     func save(to downloader: Downloader) async throws {
+    ///         try await downloader.update { $0.queue.maxConcurrentDownloads = self.limit }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Parameter change: changes a copy of ``configuration``. Called again, with the newer settings, when another call of
+    ///   this method changed them meanwhile.
     /// - Returns: the settings that `change` changed and that need a new downloader; empty when every change applies.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/shutDown``, and nothing has changed;
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/diskFull`` when the changes apply, but are not remembered.
     @discardableResult
-    public func update(_ change: @Sendable (inout Configuration) -> Void) async throws(DownloadError)
+    public nonisolated(nonsending) func update(_ change: (inout Configuration) -> Void) async throws(DownloadError)
         -> Set<Configuration.FixedSetting>
     {
+        while true {
+            var (settings, revision) = try await presentSettings()
+            change(&settings)
+            if let kept = try await take(settings, ifStillAt: revision) { return kept }
+        }
+    }
+
+    private func presentSettings() throws(DownloadError) -> (Configuration, revision: Int) {
         try checkIsOpen()
+        return (configuration, engine.environment.revision)
+    }
+
+    /// - Returns: the fixed settings that were to change; `nil` when other settings were taken since `revision`, and nothing has
+    ///   changed.
+    private func take(_ settings: Configuration, ifStillAt revision: Int) async throws(DownloadError)
+        -> Set<Configuration.FixedSetting>?
+    {
+        try checkIsOpen()
+        guard revision == engine.environment.revision else { return nil }
         let old = configuration
-        var new = old
-        change(&new)
+        var new = settings
         let kept = new.keepFixedSettings(of: old)
         engine.apply(new)
         let changes = new.storage.remembersSettings ? new.changes(from: old) : []

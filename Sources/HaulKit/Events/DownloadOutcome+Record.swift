@@ -15,7 +15,8 @@ extension DownloadOutcome {
                     path: path,
                     bytes: record.finished?.size ?? record.total ?? 0,
                     proof: record.proof ?? .none,
-                    alreadyExisted: true
+                    alreadyExisted: true,
+                    finalURL: record.resource?.redirectedTo
                 )
             )
         }

@@ -26,7 +26,7 @@ struct Resource: Sendable, Hashable, Codable {
     var mirror: URL?
     /// Where it is known from, without query and user info, where the application names links; nil where it never did.
     var place: URL?
-    /// The place that redirects led to for the bytes on disk, without query and user info; nil when none did.
+    /// Where redirects led to for the bytes on disk, without user info; nil when none did.
     var redirectedTo: URL?
 
     init(total: Int64?, validator: Validator = Validator()) {

@@ -102,7 +102,8 @@ extension DownloadTask {
                 path: path,
                 bytes: told.bytes,
                 proof: told.proof,
-                alreadyExisted: told.alreadyExisted
+                alreadyExisted: told.alreadyExisted,
+                finalURL: told.finalURL
             )
         )
     }

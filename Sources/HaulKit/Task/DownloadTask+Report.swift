@@ -138,7 +138,8 @@ extension DownloadTask {
                     path: path,
                     bytes: size ?? machine.persisted.count,
                     proof: proof,
-                    alreadyExisted: alreadyExisted
+                    alreadyExisted: alreadyExisted,
+                    finalURL: machine.resource?.redirectedTo
                 )
             )
         case .failed(let error): .failed(error)

@@ -3,7 +3,9 @@
 /// Confined to the actor of its downloader.
 final class TaskEnvironment {
     /// The present settings; ``Engine/apply(_:)`` changes them.
-    var configuration: Downloader.Configuration
+    var configuration: Downloader.Configuration { didSet { revision += 1 } }
+    /// Grows with each change of ``configuration``.
+    private(set) var revision = 0
     let services: EngineServices
     let spawner: ActorSpawner
     let space: SpaceMonitor

@@ -16,6 +16,7 @@ struct DetailRoute {
     /// What a row does not have.
     private struct Details: Encodable {
         var requestURL: String
+        var finalURL: String?
         var headers: [String: String]
         var mirrors: [String]
         var checksum: String?
@@ -48,6 +49,7 @@ struct DetailRoute {
             }
             let details = Details(
                 requestURL: request.url.masked,
+                finalURL: snapshot.finalURL?.masked,
                 // Values may be secrets: their names are enough to see what is sent.
                 headers: Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first }),
                 mirrors: request.mirrors.map(\.url.masked),

@@ -92,7 +92,7 @@ enum DocumentationSnippets {
 
     static func understand(download: Download) async {
         // snippet: GettingStarted-7
-        do {
+        do throws(DownloadError) {
             print(try await download.result().path)
         } catch {
             switch error.code {
@@ -100,6 +100,16 @@ enum DocumentationSnippets {
             case .refusedByServer: print("The server answered \(error.status ?? 0).")
             default: print(error.message)
             }
+        }
+        // end
+    }
+
+    static func understandWithoutACatch(download: Download) async {
+        // snippet: GettingStarted-8
+        switch await download.outcome() {
+        case .completed(let file): print(file.path)
+        case .failed(let error): print(error.message)
+        case .cancelled: print("cancelled")
         }
         // end
     }

@@ -74,6 +74,35 @@ struct ConfigurationUpdateTests {
         }
     }
 
+    /// A part of a user interface, which has the values.
+    @MainActor private final class SettingsView {
+        var limit = 4
+        let downloader: Downloader
+
+        init(_ downloader: Downloader) { self.downloader = downloader }
+
+        func save() async throws { try await downloader.update { $0.queue.maxConcurrentDownloads = self.limit } }
+    }
+
+    @Test func takesItsValuesFromTheMainActor() async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
+            try await SettingsView(rig.downloader).save()
+            #expect(await rig.downloader.configuration.queue.maxConcurrentDownloads == 4)
+        }
+    }
+
+    @Test func callsAtOnceLoseNoChange() async throws {
+        try await DownloaderRig.runManyFiles(configure: { $0.retry.attempts = 0 }) { rig async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<50 {
+                    group.addTask { _ = try await rig.downloader.update { $0.retry.attempts += 1 } }
+                }
+                try await group.waitForAll()
+            }
+            #expect(await rig.downloader.configuration.retry.attempts == 50)
+        }
+    }
+
     @Test func aRunThatStartsLaterHasTheNewSettings() async throws {
         try await DownloaderRig.runManyFiles(configure: { $0.queue.maxConcurrentDownloads = 1 }) { rig async throws in
             let running = try await rig.downloader.add(rig.named("a", "slow"))
@@ -148,19 +177,60 @@ struct ConfigurationUpdateTests {
             let before = await rig.downloader.configuration
             let needsAnother = try await rig.downloader.update { settings in
                 settings.network.monitor = ScriptedNetworkMonitor(.unknown)
-                settings.network.userAgent = "other"
-                settings.network.netrc = Netrc("machine a login b password c")
+                settings.network.certificateAuthorities = "/other"
                 settings.storage.name = "other"
                 settings.storage.remembersSettings = true
                 settings.telemetry.logger.logLevel = .trace
                 settings.connections.maxPerHost = 3
             }
-            #expect(needsAnother == [.monitor, .userAgent, .netrc, .name, .remembersSettings, .logger])
+            #expect(needsAnother == [.monitor, .certificateAuthorities, .name, .remembersSettings, .logger])
             let after = await rig.downloader.configuration
-            #expect(after.network.userAgent == before.network.userAgent)
+            #expect(after.network.certificateAuthorities == before.network.certificateAuthorities)
             #expect(after.storage.name == before.storage.name)
             #expect(after.network.monitor == nil)
             #expect(after.connections.maxPerHost == 3)
+        }
+    }
+
+    @Test func requestsToComeGoByTheNewNetworkSettings() async throws {
+        let proxy = try await TestProxy.start(.http)
+        let setting = try ProxySettings.Proxy(proxy.url)
+        try await DownloaderRig.runManyFiles(configure: { $0.retry.attempts = 0 }) { rig async throws in
+            let running = try await rig.downloader.add(try rig.named("running", "slow"))
+            await running.reaches(1000)
+            let kept = try await rig.downloader.update { settings in
+                settings.network.binding = .localAddress("127.0.0.9")
+                settings.network.userAgent = "other"
+                settings.network.netrc = Netrc("machine localhost login ada password secret")
+            }
+            #expect(kept.isEmpty)
+            try await rig.download(try rig.named("a"))
+            let requests = rig.server.requests
+            #expect(requests.map(\.remoteAddress) == ["127.0.0.1", "127.0.0.9"])
+            #expect(requests.last?["User-Agent"] == "other" && requests.first?["User-Agent"] != "other")
+            #expect(running.snapshot.state == .transferring, "what runs is not disturbed")
+            try await rig.downloader.update { $0.network.proxies = ProxySettings(setting) }
+            try await rig.download(try rig.named("b"))
+            #expect(proxy.entries.count == 1)
+            try await rig.downloader.update { settings in
+                settings.network.proxies = .direct
+                settings.network.deniedAddresses = AddressBlock.nonPublic
+            }
+            #expect(try await rig.failure(of: try rig.named("c")).code == .addressDenied)
+            #expect(proxy.entries.count == 1)
+        }
+        await proxy.stop()
+    }
+
+    @Test func requestsToComeWaitAsLongAsTheNewSettingsSay() async throws {
+        try await DownloaderRig.runManyFiles(configure: { settings in
+            (settings.retry.attempts, settings.retry.attemptsBeforeFirstAnswer) = (0, 0)
+        }) { rig async throws in
+            let running = try await rig.downloader.add(try rig.named("running", "slow"))
+            await running.reaches(1000)
+            try await rig.downloader.update { $0.connections.stallTimeout = .milliseconds(50) }
+            #expect(try await rig.failure(of: try rig.named("a", "slow")).code == .timedOut)
+            #expect(running.snapshot.state == .transferring)
         }
     }
 

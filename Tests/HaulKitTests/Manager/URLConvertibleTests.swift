@@ -24,6 +24,71 @@ struct URLConvertibleTests {
         }
     }
 
+    @Test func makesARequestInOneExpression() throws {
+        let destination = DownloadRequest.Destination.folder(path: "/d")
+        let url = try #require(URL(string: "https://h.example/a"))
+        #expect(try DownloadRequest("https://h.example/a", to: destination) == DownloadRequest(url, to: destination))
+        var full = DownloadRequest(url, to: destination)
+        (full.headers, full.suggestedName) = ([HeaderField("A", "1"), HeaderField("B", "2")].compactMap(\.self), "n")
+        (full.checksum, full.size, full.bytesPerSecond) = (try .init("md5:" + String(repeating: "0", count: 32)), 5, 6)
+        (full.maxConnections, full.initialConnections, full.onConflict) = (2, 1, .overwrite)
+        (full.failsOnChange, full.resumesUnverified, full.setsModificationTime) = (true, true, true)
+        full.allowsInsecureRedirects = true
+        (full.key, full.group, full.owner) = ("k", "g", "o")
+        full.metadata = try DownloadRequest.Metadata(["a": 1])
+        (full.priority, full.startsPaused, full.onDuplicate) = (3, true, .refuse)
+        full.mirrors = [Metalink.Source(url)]
+        let made = try DownloadRequest(
+            "https://h.example/a",
+            to: destination,
+            headers: ["B": "2", "A": "1"],
+            suggestedName: "n",
+            mirrors: [Metalink.Source(url)],
+            checksum: full.checksum,
+            size: 5,
+            bytesPerSecond: 6,
+            maxConnections: 2,
+            initialConnections: 1,
+            onConflict: .overwrite,
+            failsOnChange: true,
+            resumesUnverified: true,
+            setsModificationTime: true,
+            allowsInsecureRedirects: true,
+            key: "k",
+            group: "g",
+            owner: "o",
+            metadata: full.metadata,
+            priority: 3,
+            startsPaused: true,
+            onDuplicate: .refuse
+        )
+        #expect(made == full)
+        let error = #expect(throws: DownloadError.self) {
+            try DownloadRequest("https://h.example/a", to: destination, headers: ["A": "1\r\nB: 2"])
+        }
+        #expect(error?.code == .invalidHeader && error?.message.contains("B: 2") == false)
+    }
+
+    @Test func takesFoldersAndFilesAsURLs() async throws {
+        try await DownloaderRig.runManyFiles { rig in
+            let folder = URL(fileURLWithPath: rig.folder + "/caf\u{E9} 1%20", isDirectory: true)
+            let one = try await rig.downloader.download(rig.server.url("/fast/a"), to: folder).result()
+            #expect(one.path == rig.folder + "/caf\u{E9} 1%20/a")
+            let results = await rig.downloader.add([rig.server.url("/fast/b")], to: folder)
+            #expect(try await results[0].get().result().path == rig.folder + "/caf\u{E9} 1%20/b")
+            let source = try #require(URL(string: rig.server.url("/fast/c")))
+            let file = DownloadRequest(source, to: .file(folder.appendingPathComponent("named.bin")))
+            #expect(try await rig.downloader.add(file).result().path == rig.folder + "/caf\u{E9} 1%20/named.bin")
+            for none in ["https://h.example/folder", "file:///tmp/%E9", "file://"] {
+                let folder = try #require(URL(string: none))
+                let error = await #expect(throws: DownloadError.self) {
+                    try await rig.downloader.add(source, to: folder)
+                }
+                #expect(error?.code == .invalidDestination, "\(none)")
+            }
+        }
+    }
+
     @Test func addsWhatIsListedWithItsNames() async throws {
         try await DownloaderRig.runManyFiles { rig async throws in
             let url = try #require(URL(string: rig.server.url("/fast/b")))

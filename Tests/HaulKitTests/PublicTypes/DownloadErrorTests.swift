@@ -25,6 +25,12 @@ struct DownloadErrorTests {
     }
 
     @Test(arguments: DownloadError.Code.allCases)
+    func isACancellationOfTheDownloadOrOfTheWait(_ code: DownloadError.Code) {
+        let isCancellation = [.cancelled, .waitCancelled].contains(code)
+        #expect(DownloadError(code: code, message: "m").isCancellation == isCancellation)
+    }
+
+    @Test(arguments: DownloadError.Code.allCases)
     func suggestsASentenceOrNothing(_ code: DownloadError.Code) {
         let suggestion = DownloadError(code: code, message: "m").recoverySuggestion
         #expect(suggestion.map { $0.hasSuffix(".") || code == .invalidChecksum } ?? true)

@@ -27,7 +27,8 @@ struct DownloadSnapshotTests {
         addedAt: Date(timeIntervalSince1970: 1),
         startedAt: Date(timeIntervalSince1970: 2),
         endedAt: Date(timeIntervalSince1970: 3),
-        proof: .digest
+        proof: .digest,
+        finalURL: link("https://there.example/disk.iso")
     )
 
     @Test(arguments: [full, DownloadSnapshot(url: url, addedAt: Date(timeIntervalSince1970: 1))])

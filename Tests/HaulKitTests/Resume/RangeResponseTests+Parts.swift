@@ -256,7 +256,7 @@ extension RangeResponseTests {
         ]
         let answers = ladder.map { RangeResponse.judge(head, to: $0) }
         #expect(answers[0] == .askWithoutCondition && answers[1] == .compareFirst)
-        #expect(answers[2].resource?.redirectedTo == link(url).place)
+        #expect(answers[2].resource?.redirectedTo == link(url))
     }
 
     @Test func joinsWhereARedirectLeadsToTheSamePath() {

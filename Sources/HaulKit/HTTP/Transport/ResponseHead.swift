@@ -13,8 +13,8 @@ package struct ResponseHead: Sendable, Equatable {
     var credentials: CredentialSource?
 
     var isRedirected: Bool { url != requested }
-    /// The place that redirects led to, without query and user info; nil when none did.
-    var redirectedTo: URL? { isRedirected ? url.place : nil }
+    /// Where redirects led to, without user info; nil when none did.
+    var redirectedTo: URL? { isRedirected ? url.withoutUserInfo() : nil }
 
     /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
     var contentLength: Int64? {

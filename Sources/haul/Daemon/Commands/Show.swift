@@ -26,6 +26,7 @@ struct Show: AsyncParsableCommand {
             var bytesPerSecond: Int64
         }
         var requestURL: String
+        var finalURL: String?
         var headers: [String: String]
         var mirrors: [String]
         var checksum: String?
@@ -59,6 +60,7 @@ struct Show: AsyncParsableCommand {
         add("Id", row.id.description)
         add("Name", row.name)
         add("URL", details.requestURL)
+        add("Redirected", details.finalURL)
         for mirror in details.mirrors { add("Mirror", mirror) }
         add("Path", row.path ?? row.folder)
         add("State", row.holdReason.map { "\(row.state.rawValue): \($0.rawValue)" } ?? row.state.rawValue)

@@ -1,3 +1,4 @@
+import Foundation
 import HaulTesting
 import Testing
 
@@ -27,6 +28,38 @@ struct RedirectFaultTests {
             try await rig.download()
             #expect(try rig.holdsOnly(content))
             #expect(rig.server.requests.map(\.method) == ["GET", "GET"])
+        }
+    }
+
+    @Test func saysWhereRedirectsLed() async throws {
+        try await DownloaderRig.run(
+            others: [content.resource().silentFirst()],
+            serving: { _, others in
+                .redirect(to: others[0].url("/there/file.bin?token=s3cret").replacing("://", with: "://ada:pass@"))
+            }
+        ) { rig async throws in
+            let there = rig.others[0].url("/there/file.bin?token=s3cret")
+            let download = try await rig.paused(try rig.request(), at: cut)
+            #expect(download.snapshot.finalURL?.absoluteString == there)
+            #expect(download.snapshot.url.absoluteString == rig.server.url("/file.bin"))
+            #expect(try await rig.downloader.list(.all).first?.finalURL?.absoluteString == there)
+            try await download.resume()
+            let file = try await download.result()
+            #expect(file.finalURL?.absoluteString == there)
+            for text in ["\(file)", "\(download.snapshot)", String(reflecting: DownloadOutcome.completed(file))] {
+                #expect(!text.contains("s3cret"), "\(text)")
+            }
+            try await rig.reopened { next async throws in
+                let again = try await #require(try await next.download(download.id))
+                #expect(again.snapshot.finalURL?.absoluteString == there)
+                #expect(try await again.result().finalURL?.absoluteString == there)
+            }
+        }
+    }
+
+    @Test func saysNothingWhereNoRedirectLed() async throws {
+        try await DownloaderRig.run(serving: content.resource()) { rig async throws in
+            #expect(try await rig.download().finalURL == nil)
         }
     }
 
