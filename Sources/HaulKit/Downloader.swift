@@ -66,7 +66,8 @@ public actor Downloader {
         let bootID = disk.bootID
         // Opening may wait for another process.
         let store = try await BlockingExecutor.waiting.run { () throws(DownloadError) in
-            try DownloadStore(
+            if configuration.storage.isInMemory { return try DownloadStore.inMemory(bootID: bootID, logger) }
+            return try DownloadStore(
                 folder: configuration.storage.stateFolder,
                 name: configuration.storage.name,
                 isExclusive: configuration.storage.restoration == .everything,
@@ -163,6 +164,7 @@ public actor Downloader {
             try await restoreAll()
             scheduler.startQueuedDownloads()
         }
+        scheduler.records.look()
     }
 
     /// Path to which a damaged store was moved when this downloader opened; `nil` when the store was intact. The
@@ -178,9 +180,19 @@ public actor Downloader {
     /// ``DownloadError/Code/shutDown``, and every other call does nothing. ``Download/snapshot`` and
     /// ``Download/result()`` of existing handles still return the last known state and outcome.
     public func shutDown() async {
-        let closing = closing ?? Task { await close() }
+        let closing =
+            closing
+            ?? Task {
+                if configuration.storage.isInMemory { await giveUpAll() }
+                await close()
+            }
         self.closing = closing
         await closing.value
+    }
+
+    /// Cancels what is unfinished: no store is left to continue it from.
+    private func giveUpAll() async {
+        do throws(DownloadError) { try await cancel(.all) } catch { services.logger.debug("store: \(error)") }
     }
 
     private func close() async {

@@ -1,6 +1,8 @@
 extension Downloader.Configuration {
-    /// The networks and servers that downloads use, and how they identify themselves. ``Downloader/update(_:)`` changes
-    /// ``bytesPerSecond``, ``waitsForNetwork`` and ``allowsMetered``; the others are read when the downloader opens.
+    /// The networks and servers that downloads use, and how they identify themselves. ``Downloader/update(_:)`` changes them, but
+    /// ``monitor``, ``meter``, ``cookies``, ``collectsCookies`` and ``certificateAuthorities``, which are read when the downloader
+    /// opens. ``binding``, ``deniedAddresses``, ``proxies``, ``netrc`` and ``userAgent`` apply to requests that are sent after the
+    /// change: no transfer is cut short.
     public struct Network: Sendable {
         /// Speed limit of all downloads together, in bytes per second; `nil`, 0 or a negative number for no limit. Where
         /// the timetable sets a lower limit, that applies. Default: `nil`.

@@ -30,7 +30,9 @@ extension Downloader.Configuration {
             get { assignedMetrics.value }
             set { assignedMetrics = Assigned(newValue) }
         }
-        /// Logs at `debug` only: outcomes are events, not log lines. Default: no output.
+        /// Gets a line at `info` when a download gets a slot and when its run ends, with `download` (its id) and `group` as
+        /// metadata, and lines at `debug` for changes between and for faults beside a download. URLs are masked. Default: no
+        /// output.
         public var logger: Logger {
             get { assignedLogger.value }
             set { assignedLogger = Assigned(newValue) }

@@ -1,15 +1,26 @@
 internal import Foundation
 
 extension Downloader.Configuration {
-    /// Where state is kept, and how much disk space downloads may take. ``Downloader/update(_:)`` changes ``waitsForSpace``,
-    /// ``reservedDiskSpace``, ``diskQuota``, ``progressInterval`` and ``syncInterval``; the others are read when the
-    /// downloader opens.
+    /// Where state is kept, and how much disk space downloads may take. ``Downloader/update(_:)`` changes
+    /// ``keepsFinishedRecords``, ``waitsForSpace``, ``reservedDiskSpace``, ``diskQuota``, ``progressInterval`` and
+    /// ``syncInterval``; the others are read when the downloader opens.
     public struct Storage: Sendable {
         /// Identifies the store. Downloaders with different names share nothing. Must not be empty, begin with a dot or
         /// contain a slash. Default: `default`.
         public var name: String
         /// Path of the folder that holds the stores. Readable by its owner only, since header fields may hold secrets.
         public var stateFolder: String
+        /// Whether the store is kept in memory: nothing of it is on the disk, ``name`` and ``stateFolder`` name nothing, and each
+        /// downloader begins empty. ``Downloader/shutDown()`` cancels what is unfinished, since nothing could continue it;
+        /// partial files of a process that ended without it stay where they are, and nothing adopts them. For engines below a
+        /// store of the application's own. Default: `false`.
+        public var isInMemory = false
+        /// How long the records of finished downloads are kept. The files stay, whatever becomes of their records; handles
+        /// keep their snapshot and result. What has no record is in no list and no sum, does not count for ``diskQuota``, and
+        /// is not recognised when it is added again: its file is then one that is in the way
+        /// (``DownloadRequest/onConflict``). A record that is dropped is reported by ``DownloaderEvent/removed(_:group:)``.
+        /// Default: ``RecordKeeping/always``.
+        public var keepsFinishedRecords = RecordKeeping.always
         /// Absolute path of a folder that the system may move between two runs: paths that an earlier run stored below
         /// it are resolved below its present path. `nil`: no folder moves. Default: the application's container on
         /// systems that give it another path with each update (iOS and its kin; not tried on such a machine), `nil`
@@ -38,8 +49,9 @@ extension Downloader.Configuration {
         public var syncInterval = Duration.seconds(4)
         /// Whether the settings that ``Downloader/update(_:)`` changes are remembered in the store. When a downloader of this
         /// name opens, they take the place of those in its configuration. Remembered are those of ``Queue``, of
-        /// ``Connections`` without the time limits, ``Downloader/Configuration/retry``, and what can be changed of
-        /// ``Network`` and of this group; hooks, which may hold secrets, and the source provider are not. A remembered value
+        /// ``Connections`` without the time limits, ``Downloader/Configuration/retry``, of ``Network`` the speed limit,
+        /// ``Network/waitsForNetwork`` and ``Network/allowsMetered``, and what can be changed of this group but
+        /// ``keepsFinishedRecords``; hooks and proxies, which may hold secrets, and the source provider are not. A remembered value
         /// that cannot be read is ignored, and logged at `debug`. ``Downloader/forgetSettings()`` forgets all.
         /// Default: `false`, and remembered values are not read.
         public var remembersSettings = false
@@ -64,6 +76,17 @@ extension Downloader.Configuration {
             self.name = name
             self.stateFolder = stateFolder ?? Self.defaultFolder(ProcessInfo.processInfo.environment)
         }
+    }
+
+    /// How long the record of a finished download is kept: see ``Storage/keepsFinishedRecords``.
+    public enum RecordKeeping: Sendable, Hashable {
+        /// Until it is removed by a call.
+        case always
+        /// Until the download is complete and its listeners have been told.
+        case none
+        /// So long after the download was completed, also over restarts; it may be longer while no downloader has the store
+        /// open. Zero or less: as ``none``.
+        case `for`(Duration)
     }
 
     /// What a downloader does with the downloads that earlier runs left in its store.

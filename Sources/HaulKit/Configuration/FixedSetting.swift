@@ -2,34 +2,22 @@ extension Downloader.Configuration {
     /// A setting that is read when a downloader opens. ``Downloader/update(_:)`` does not change it, and returns it; open
     /// a new downloader for another value. The raw value is the path of the property.
     public enum FixedSetting: String, Sendable, Hashable, CaseIterable {
-        /// ``Connections/connectTimeout``.
-        case connectTimeout = "connections.connectTimeout"
-        /// ``Connections/stallTimeout``.
-        case stallTimeout = "connections.stallTimeout"
         /// ``Network/monitor``.
         case monitor = "network.monitor"
         /// ``Network/meter``.
         case meter = "network.meter"
-        /// ``Network/binding``.
-        case binding = "network.binding"
-        /// ``Network/deniedAddresses``.
-        case deniedAddresses = "network.deniedAddresses"
-        /// ``Network/proxies``.
-        case proxies = "network.proxies"
-        /// ``Network/netrc``.
-        case netrc = "network.netrc"
         /// ``Network/cookies``.
         case cookies = "network.cookies"
         /// ``Network/collectsCookies``.
         case collectsCookies = "network.collectsCookies"
         /// ``Network/certificateAuthorities``.
         case certificateAuthorities = "network.certificateAuthorities"
-        /// ``Network/userAgent``.
-        case userAgent = "network.userAgent"
         /// ``Storage/name``.
         case name = "storage.name"
         /// ``Storage/stateFolder``.
         case stateFolder = "storage.stateFolder"
+        /// ``Storage/isInMemory``.
+        case isInMemory = "storage.isInMemory"
         /// ``Storage/movingRoot``.
         case movingRoot = "storage.movingRoot"
         /// ``Storage/restoration``.
@@ -66,20 +54,14 @@ extension Downloader.Configuration {
 
     private mutating func keep(_ setting: FixedSetting, of other: Self) -> Bool {
         switch setting {
-        case .connectTimeout: keep(\.connections.connectTimeout, of: other)
-        case .stallTimeout: keep(\.connections.stallTimeout, of: other)
         case .monitor: keep(\.network.assignedMonitor, of: other)
         case .meter: keep(\.network.assignedMeter, of: other)
-        case .binding: keep(\.network.binding, of: other)
-        case .deniedAddresses: keep(\.network.deniedAddresses, of: other)
-        case .proxies: keep(\.network.proxies, of: other)
-        case .netrc: keep(\.network.assignedNetrc, of: other)
         case .cookies: keep(\.network.cookies, of: other)
         case .collectsCookies: keep(\.network.collectsCookies, of: other)
         case .certificateAuthorities: keep(\.network.certificateAuthorities, of: other)
-        case .userAgent: keep(\.network.userAgent, of: other)
         case .name: keep(\.storage.name, of: other)
         case .stateFolder: keep(\.storage.stateFolder, of: other)
+        case .isInMemory: keep(\.storage.isInMemory, of: other)
         case .movingRoot: keep(\.storage.movingRoot, of: other)
         case .restoration: keep(\.storage.restoration, of: other)
         case .resumesAtStart: keep(\.storage.resumesAtStart, of: other)

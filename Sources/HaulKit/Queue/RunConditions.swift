@@ -3,7 +3,7 @@ struct RunConditions {
     /// What is asked of the network; see ``Downloader/Configuration/Network/waitsForNetwork`` and ``Downloader/Configuration/Network/allowsMetered``.
     var waitsForNetwork: Bool
     var allowsMetered: Bool
-    let binding: NetworkBinding?
+    var binding: NetworkBinding?
     /// How the network was last seen.
     var network = NetworkStatus.unknown
     /// What the timetable says now.

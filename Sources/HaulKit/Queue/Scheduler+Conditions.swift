@@ -18,6 +18,12 @@ extension Scheduler {
         evaluateConditions()
     }
 
+    /// Takes over another interface or address to connect from.
+    func setBinding(_ binding: NetworkBinding?) {
+        environment.conditions.conditions.binding = binding
+        evaluateConditions()
+    }
+
     func setTimetable(_ timetable: Timetable?) {
         environment.conditions.setTimetable(timetable)
         followTimetable()

@@ -18,6 +18,7 @@ final class Scheduler {
     let catalog: DownloadCatalog
     let idle: IdleWatch
     let speed: SpeedControl
+    let records: RecordKeeper
     var queue: DownloadQueue
     private var timer: (at: Instant, task: Task<Void, Never>)?
     /// The next rows of the queue are being read.
@@ -38,6 +39,7 @@ final class Scheduler {
         _ queue: DownloadQueue
     ) {
         self.environment = environment
+        records = RecordKeeper(environment)
         self.catalog = catalog
         self.idle = idle
         self.speed = speed
@@ -199,6 +201,7 @@ final class Scheduler {
         // Its row, which may be another process's by now, does not say that it is paused: nothing would resume it, or it would go on.
         if task.machine.state == .paused, !task.ownsRecord || task.isPauseUnrecorded { return }
         catalog.remove(task)
+        if case .completed = task.machine.state { records.noteEnd() }
     }
 
     /// A held download may leave the memory where no other process can take up its row.

@@ -70,6 +70,11 @@ package struct SourceReaders: Sendable {
         return reader.open(request, receiver: receiver)
     }
 
+    /// Has every reader take over changed settings for the requests to come.
+    func take(_ configuration: Downloader.Configuration) {
+        for reader in readers { reader.take(configuration) }
+    }
+
     func shutDown() async {
         for reader in readers { await reader.shutDown() }
     }

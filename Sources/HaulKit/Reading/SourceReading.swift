@@ -33,11 +33,17 @@ package protocol SourceReading: Sendable {
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
     func check(_ url: URL) throws(DownloadError)
+    /// Takes over changed settings for the requests to come.
+    func take(_ configuration: Downloader.Configuration)
     /// Starts a request. The receiver is told everything on an event loop, `ended` last and exactly once. A request that cannot
     /// be sent may end before this returns.
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange
     /// Ends every exchange and frees the connections.
     func shutDown() async
+}
+
+extension SourceReading {
+    package func take(_ configuration: Downloader.Configuration) {}
 }
 
 /// A request under way.

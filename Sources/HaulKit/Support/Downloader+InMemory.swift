@@ -10,11 +10,17 @@ extension Downloader {
         async throws(DownloadError)
     {
         let disk = PosixDisk()
-        let logger = configuration.telemetry.logger
-        let store = DownloadStore(try StoreFile.inMemory(), path: ":memory:", bootID: disk.bootID) { event in
-            if case .failed(let error) = event { logger.debug("store: \(error)") }
-        }
+        let store = try DownloadStore.inMemory(bootID: disk.bootID, configuration.telemetry.logger)
         _ = MultiThreadedEventLoopGroup.singleton
         try await self.init(configuration, readers: readers, disk: disk, store: store, time: time, seed: 1)
+    }
+}
+
+extension DownloadStore {
+    /// An empty store that ends with its downloader.
+    static func inMemory(bootID: String, _ logger: Logger) throws(DownloadError) -> DownloadStore {
+        DownloadStore(try StoreFile.inMemory(), path: ":memory:", bootID: bootID) { event in
+            if case .failed(let error) = event { logger.debug("store: \(error)") }
+        }
     }
 }

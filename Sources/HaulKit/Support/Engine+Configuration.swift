@@ -4,6 +4,7 @@ extension Engine {
     func apply(_ new: Downloader.Configuration) {
         let old = environment.configuration
         environment.configuration = new
+        environment.services.readers.take(new)
         scheduler.queue.limits = new.queueLimits(within: environment.services.descriptors)
         environment.space.setLimits(
             reserve: new.storage.reservedDiskSpace,
@@ -23,10 +24,12 @@ extension Engine {
         if before.waitsForNetwork != after.waitsForNetwork || before.allowsMetered != after.allowsMetered {
             scheduler.setNetworkPolicy(waitsForNetwork: after.waitsForNetwork, allowsMetered: after.allowsMetered)
         }
+        if before.binding != after.binding { scheduler.setBinding(after.binding) }
         if old.connections.maxPerHost != new.connections.maxPerHost {
             environment.pool.setLimit(new.connections.maxPerHost)
             broker.limitChanged()
         }
+        if old.storage.keepsFinishedRecords != new.storage.keepsFinishedRecords { scheduler.records.look() }
         scheduler.startQueuedDownloads()
     }
 }

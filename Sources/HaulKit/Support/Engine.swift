@@ -41,6 +41,7 @@ final class Engine {
     func stop() {
         ticker.stop()
         scheduler.stop()
+        scheduler.records.stop()
         environment.conditions.stop()
         environment.space.stopPolling()
     }

@@ -74,6 +74,7 @@ extension DownloadTask {
         let host = environment.pool.known(Origin(machine.settings.url))
         send(.hostKnown(host, linkExpiresAt: linkExpiry))
         environment.metrics.start()
+        logStart()
         send(.slotGranted)
     }
 

@@ -77,7 +77,31 @@ extension DownloadTask {
                 return nil
             }
         }
-        services.logger.debug("\(id): \(snapshot.state.rawValue)")
+        logState(snapshot)
+    }
+
+    /// Logs that the download has got a slot.
+    func logStart() { log(.info, "started \(machine.settings.url.masked)") }
+
+    /// Logs the end of a run at `info`, and every other state at `debug`.
+    private func logState(_ snapshot: DownloadSnapshot) {
+        switch machine.state {
+        case .completed(let path): log(.info, "completed \(VisibleText.line(path)), \(snapshot.receivedBytes) bytes")
+        case .failed(let error): log(.info, "failed: \(error)")
+        case .cancelled: log(.info, "cancelled")
+        default: log(.debug, snapshot.state.rawValue)
+        }
+    }
+
+    /// Logs a line about the download, with `download` and `group` as metadata.
+    private func log(_ level: Logger.Level, _ text: @autoclosure () -> String) {
+        services.logger.log(level: level, "\(text())", metadata: logMetadata)
+    }
+
+    private var logMetadata: Logger.Metadata {
+        var metadata: Logger.Metadata = ["download": .stringConvertible(id)]
+        if let group = record.request.group { metadata["group"] = .string(VisibleText.line(group)) }
+        return metadata
     }
 
     /// Takes over what a change of state means for disk space.

@@ -43,6 +43,44 @@ final class MainActorCallbackTests {
         }
     }
 
+    @Test func touchItsStateForAnArray() async throws {
+        try await onMainActor { [self] rig async throws in
+            let requests = [try rig.named("a"), try rig.named("b", "missing"), try rig.named("c")]
+            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+            downloads
+                .onProgress { self.names.append($0.name) }
+                .onSuccess { self.paths.append($0.path) }
+                .onFailure { self.messages.append("\($0.name): \($1.status ?? 0)") }
+                .onCompletion { self.ends = $0.count }
+            let results = await downloads.results()
+            #expect(results.count == 3)
+            #expect(try results[0].get().path == rig.folder + "/a" && results[2].get().path == rig.folder + "/c")
+            #expect(throws: DownloadError.self) { try results[1].get() }
+            await reaches { self.ends == 3 && self.paths.count == 2 && self.messages.count == 1 }
+            #expect(Set(paths) == [rig.folder + "/a", rig.folder + "/c"])
+            #expect(messages == ["b: 404"])
+            #expect(Set(names) == ["a", "b", "c"])
+        }
+    }
+
+    @Test func callsElsewhereForAnArray() async throws {
+        try await onMainActor { rig async throws in
+            let requests = [try rig.named("a"), try rig.named("b", "missing")]
+            let (ended, continuation) = AsyncStream.makeStream(of: String.self)
+            let downloads = try await rig.downloader.add(requests).map { try $0.get() }
+            downloads
+                .onProgress(on: .anywhere) { _ in }
+                .onSuccess(on: .anywhere) { continuation.yield($0.path) }
+                .onFailure(on: .mainActor) { continuation.yield($0.name + ": " + $1.code.rawValue) }
+            var all: Set<String> = []
+            for await end in ended {
+                all.insert(end)
+                if all.count == 2 { break }
+            }
+            #expect(all == [rig.folder + "/a", "b: refusedByServer"])
+        }
+    }
+
     @Test func touchItsStateForAGroupAndForAll() async throws {
         try await onMainActor { [self] rig async throws in
             rig.downloader.group("g")

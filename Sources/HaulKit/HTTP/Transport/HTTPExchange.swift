@@ -112,7 +112,7 @@ final class HTTPExchange: Exchange {
             } catch {
                 return receiver.ended(error.at(isElsewhere(step) ? address.url.host : nil))
             }
-            let ways = Way.all(route, from: sources, to: name, addresses)[...]
+            let ways = Way.all(route, from: sources, to: name, addresses, within: options.connectTimeout)[...]
             var step = step
             (step.ways, step.isProven, step.lookupTime) = (ways, answer.isProven, answer.took)
             send(step, to: address, ways, clients)

@@ -60,9 +60,11 @@ extension HTTPTransport: WebhookPoster {
 
     /// The ways to a host, the fastest of its addresses first.
     private func ways(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [Way] {
-        guard let name = route.nameToResolve(for: url) else { return [Way(route: route)] }
+        guard let name = route.nameToResolve(for: url) else {
+            return [Way(route: route, connectTimeout: options.connectTimeout)]
+        }
         let answer = try await resolve(name, before: deadline)
-        let ways = Way.all(route, from: [], to: name, answer.addresses)
+        let ways = Way.all(route, from: [], to: name, answer.addresses, within: options.connectTimeout)
         guard !answer.isProven, ways.count > 1 else { return ways }
         let left = Duration.nanoseconds(max(0, (deadline - .now()).nanoseconds))
         let race = AddressRace.winner(of: answer.addresses, port: route.port(for: url), from: nil, within: left)

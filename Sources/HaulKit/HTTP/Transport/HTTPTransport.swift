@@ -5,6 +5,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+internal import Synchronization
 
 /// HTTP/1.1 over AsyncHTTPClient's delegate interface, where body bytes stay on their event loop.
 final class HTTPTransport: SourceReading {
@@ -29,13 +30,15 @@ final class HTTPTransport: SourceReading {
     }
 
     let schemes = HTTPURL.schemes
-    let options: Options
+    private let present: Mutex<Options>
+    /// What requests to come are made with.
+    var options: Options { present.withLock { $0 } }
     /// One client a way out.
     let clients: HTTPClients
 
     /// - Throws: when the file of certificates cannot be read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
-        self.options = options
+        present = Mutex(options)
         var tls = TLSConfiguration.makeClientConfiguration()
         // RFC 8996 §2: older versions must not be used.
         tls.minimumTLSVersion = .tlsv12
@@ -55,6 +58,18 @@ final class HTTPTransport: SourceReading {
 
     func check(_ url: URL) throws(DownloadError) { try HTTPURL.check(url) }
 
+    func take(_ configuration: Downloader.Configuration) {
+        present.withLock { options in
+            options.connectTimeout = configuration.connections.connectTimeout
+            options.stallTimeout = configuration.connections.stallTimeout
+            options.proxies = configuration.network.proxies
+            options.netrc = configuration.network.netrc
+            options.userAgent = configuration.network.userAgent
+            options.binding = configuration.network.binding
+            options.deniedAddresses = configuration.network.deniedAddresses
+        }
+    }
+
     func open(_ request: TransportRequest, receiver: any ResponseReceiver) -> any Exchange {
         let exchange = HTTPExchange(request, options, receiver)
         exchange.start(clients)
@@ -72,7 +87,7 @@ final class HTTPTransport: SourceReading {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls,
             redirectConfiguration: .disallow,
-            timeout: .init(connect: TimeAmount(options.connectTimeout), read: nil),
+            timeout: .init(connect: TimeAmount(way.connectTimeout), read: nil),
             decompression: .disabled
         )
         // One HTTP/2 connection would share one congestion window, and its streams cost several times the CPU.

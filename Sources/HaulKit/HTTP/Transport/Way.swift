@@ -13,6 +13,8 @@ struct Way: Sendable, Hashable {
     var source: String?
     /// Nil where no name has to be looked up.
     var peer: Peer?
+    /// The longest that making a connection may take.
+    var connectTimeout: Duration
 
     /// The ways to a host, in the order in which they are tried.
     ///
@@ -23,12 +25,16 @@ struct Way: Sendable, Hashable {
         _ route: Route,
         from sources: [String],
         to name: String?,
-        _ addresses: [ResolvedAddress]
+        _ addresses: [ResolvedAddress],
+        within connectTimeout: Duration
     ) -> [Way] {
         let sources = sources.isEmpty ? [nil] : sources.map(Optional.some)
-        guard let name else { return sources.map { Way(route: route, source: $0) } }
+        guard let name else { return sources.map { Way(route: route, source: $0, connectTimeout: connectTimeout) } }
         let all = sources.flatMap { source in
-            addresses.map { Way(route: route, source: source, peer: Peer(name: name, address: $0)) }
+            addresses.map { address in
+                let peer = Peer(name: name, address: address)
+                return Way(route: route, source: source, peer: peer, connectTimeout: connectTimeout)
+            }
         }
         let possible = all.filter { way in
             guard let source = way.source, let peer = way.peer else { return true }

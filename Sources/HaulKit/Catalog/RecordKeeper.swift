@@ -1,0 +1,87 @@
+internal import Foundation
+internal import Logging
+
+/// Drops the records of finished downloads when ``Downloader/Configuration/Storage/keepsFinishedRecords`` says so.
+///
+/// Confined to the actor of its downloader.
+final class RecordKeeper {
+    private let environment: TaskEnvironment
+    private var timer: Task<Void, Never>?
+    /// Whether records are being dropped, and whether that has to be done once more.
+    private var (isDropping, isDue) = (false, false)
+
+    init(_ environment: TaskEnvironment) { self.environment = environment }
+
+    /// A download is complete, and no longer in memory.
+    func noteEnd() {
+        // Its record is younger than the one that the timer waits for.
+        if timer == nil { look() }
+    }
+
+    /// The downloader has opened, the setting has changed, or the oldest record is old enough.
+    func look() {
+        timer?.cancel()
+        timer = nil
+        guard let age = environment.configuration.storage.keepsFinishedRecords.age else { return }
+        isDue = true
+        // The oldest record decides when to look next; until that is known, nothing is waited for.
+        if isDropping { return }
+        isDropping = true
+        environment.spawner.start(self) { keeper, downloader in await keeper.drop(olderThan: age, downloader) }
+    }
+
+    func stop() { timer?.cancel() }
+
+    private func drop(olderThan age: Duration, _ downloader: isolated Downloader) async {
+        var oldest: Date?
+        while isDue {
+            isDue = false
+            do throws(DownloadError) {
+                oldest = try await downloader.dropRecords(endedBefore: environment.services.time.date() - age.seconds)
+            } catch { environment.services.logger.debug("store: \(error)") }
+        }
+        isDropping = false
+        guard let oldest, timer == nil, age > .zero else { return }
+        let wait = oldest.timeIntervalSince(environment.services.time.date()) + age.seconds
+        // At least so long that it is not asked again and again for records that cannot be dropped yet.
+        timer = environment.spawner.start(self, after: .seconds(max(wait, 1)), environment.services.time.sleep) {
+            keeper,
+            _ in keeper.look()
+        }
+    }
+}
+
+extension Downloader.Configuration.RecordKeeping {
+    /// After which records are dropped; `nil`: never.
+    fileprivate var age: Duration? {
+        switch self {
+        case .always: nil
+        case .none: .zero
+        case .for(let age): max(age, .zero)
+        }
+    }
+}
+
+extension Downloader {
+    /// Drops the records of downloads that were completed before a date, and leaves their files.
+    ///
+    /// - Returns: when the oldest of the others was completed; `nil` when there is none.
+    fileprivate func dropRecords(endedBefore date: Date) async throws(DownloadError) -> Date? {
+        try checkIsOpen()
+        let removed = try await withCatalogLock { downloader throws(DownloadError) -> RemovedRows in
+            var filter = DownloadFilter(states: [.completed])
+            // Both ends: a row may be of this very moment.
+            filter.ended = .distantPast..<max(.distantPast, date.addingTimeInterval(0.001))
+            var condition = downloader.engine.reader.condition(filter)
+            // Of downloads in memory not all listeners have been told, and they write their rows.
+            condition.add(besides: downloader.tasks.keys)
+            condition.order = ""
+            return try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)
+        }
+        notifications.announce(removed)
+        if removed.count > 0 { space.invalidateUsage() }
+        var oldest = DownloadFilter(states: [.completed], limit: 1)
+        oldest.order = .ended
+        return try await list(oldest).first?.endedAt
+    }
+}
