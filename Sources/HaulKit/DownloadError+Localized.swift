@@ -24,7 +24,8 @@ extension DownloadError: LocalizedError {
         case .inUse: "Wait until the other download or process has finished."
         case .checksumMismatch: "Check the expected checksum, or download the file from another source."
         case .addressDenied: "Allow the address in the settings, or use another server."
-        case .invalidMetalink, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse, .sourceFailed,
+        case .invalidHeader, .invalidMetalink, .tlsFailed, .tooManyRedirects, .insecureRedirect, .malformedResponse,
+            .sourceFailed,
             .diskFailed, .alreadyAdded, .storeFailed, .notFound, .cancelled, .waitCancelled, .shutDown, .internalFault:
             nil
         }

@@ -6,8 +6,8 @@ public struct DownloadError: Error, Sendable, Hashable, Codable {
     /// Stable codes of errors. New cases may be added; scripts should treat an unknown code like ``internalFault``.
     public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
         /// The input cannot be used: no URL that can be requested, a scheme other than `http` and `https`, a Metalink
-        /// document or a checksum that cannot be read.
-        case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum
+        /// document or a checksum that cannot be read, a header field that HTTP does not allow.
+        case invalidURL, unsupportedScheme, invalidMetalink, invalidChecksum, invalidHeader
         /// The requested file name is not allowed, such as one that ends in `.haulpart`.
         case invalidDestination
         /// The connection failed: DNS, connecting, a connection that broke, a timeout, TLS, or the proxy.

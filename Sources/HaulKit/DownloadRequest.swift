@@ -50,6 +50,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public enum PresencePolicy: String, Sendable, Hashable, Codable, CaseIterable {
         /// Continue the existing download and return its handle.
         case join
+        /// As ``join``, but a download that the user has paused stays paused, with all that it says: for a catalogue that the
+        /// application adds at each launch.
+        case joinUnlessPaused
         /// Fail with ``DownloadError/Code/alreadyAdded``.
         case refuse
         /// Add another download, which gets another name. Keys and named files are unique: a request with either is
@@ -80,7 +83,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     /// below it.
     var root: String?
     /// With ``Destination/folder(path:)``: the file name if the response has none (`Content-Disposition`), in place of
-    /// the name in the URL. Made safe like every other name; a slash becomes an underscore.
+    /// the name in the URL. Made safe like every other name; a slash becomes an underscore, and a name without an extension
+    /// gets that of the response's type where the type has one (`video/mp4`: `.mp4`).
     public var suggestedName: String?
     /// ``suggestedName`` is the URL's own name with a number from ``BatchFileNames``.
     var isNameNumbered = false

@@ -64,6 +64,13 @@ extension URLComponents: DownloadRequest.URLConvertible {
 }
 
 extension DownloadError {
+    fileprivate static func isNoHeader(_ name: String) -> DownloadError {
+        DownloadError(
+            .invalidHeader,
+            "The header field \(URL.cut(name)) cannot be sent: its name or its value has characters that HTTP does not allow."
+        )
+    }
+
     package static let noURL = DownloadError(
         .invalidURL,
         "A URL cannot be read. It should begin with http:// or https://; what stands in it is not shown, since it may hold a password."
@@ -71,15 +78,68 @@ extension DownloadError {
 }
 
 extension DownloadRequest {
-    /// A request for a URL in any of the types of ``DownloadRequest/URLConvertible``.
+    /// A request for a URL in any of the types of ``DownloadRequest/URLConvertible``, with its options, in one expression.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``.
-    public init(_ source: some DownloadRequest.URLConvertible, to destination: Destination) throws(DownloadError) {
-        guard let text = source as? String else {
+    /// ```swift
+    /// let requests = try zip(links, zip(titles, tokens)).map { link, more in
+    ///     try DownloadRequest(
+    ///         link, to: .folder(path: "Lessons"), headers: ["Authorization": "Bearer \(more.1)"], suggestedName: more.0
+    ///     )
+    /// }
+    /// ```
+    ///
+    /// Each parameter is the property of its name, with the same default.
+    ///
+    /// - Parameters:
+    ///   - source: the URL.
+    ///   - destination: where the file is stored.
+    ///   - headers: ``DownloadRequest/headers`` by name; sent in the order of the names.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``, or ``DownloadError/Code/invalidHeader`` for a field
+    ///   that ``HeaderField/init(_:_:)`` refuses.
+    public init(
+        _ source: some DownloadRequest.URLConvertible,
+        to destination: Destination,
+        headers: [String: String] = [:],
+        suggestedName: String? = nil,
+        mirrors: [Metalink.Source] = [],
+        checksum: Checksum? = nil,
+        pieces: PieceHashes? = nil,
+        size: Int64? = nil,
+        bytesPerSecond: Int64? = nil,
+        maxConnections: Int? = nil,
+        initialConnections: Int? = nil,
+        onConflict: ConflictPolicy? = nil,
+        failsOnChange: Bool = false,
+        resumesUnverified: Bool = false,
+        adopts: Adoption? = nil,
+        setsModificationTime: Bool = false,
+        allowsInsecureRedirects: Bool = false,
+        key: String? = nil,
+        group: String? = nil,
+        owner: String? = nil,
+        metadata: Metadata? = nil,
+        priority: Int = 0,
+        startsPaused: Bool = false,
+        onDuplicate: PresencePolicy = .join
+    ) throws(DownloadError) {
+        if let text = source as? String {
+            self.init(try SpelledURL(text), to: destination)
+        } else {
             self.init(try source.downloadURL(), to: destination)
-            return
         }
-        self.init(try SpelledURL(text), to: destination)
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            guard let field = HeaderField(name, value) else { throw .isNoHeader(name) }
+            self.headers.append(field)
+        }
+        (self.suggestedName, self.mirrors) = (suggestedName, mirrors)
+        (self.checksum, self.pieces, self.size) = (checksum, pieces, size)
+        (self.bytesPerSecond, self.maxConnections) = (bytesPerSecond, maxConnections)
+        (self.initialConnections, self.onConflict) = (initialConnections, onConflict)
+        (self.failsOnChange, self.resumesUnverified, self.adopts) = (failsOnChange, resumesUnverified, adopts)
+        self.setsModificationTime = setsModificationTime
+        self.allowsInsecureRedirects = allowsInsecureRedirects
+        (self.key, self.group, self.owner, self.metadata) = (key, group, owner, metadata)
+        (self.priority, self.startsPaused, self.onDuplicate) = (priority, startsPaused, onDuplicate)
     }
 }
 

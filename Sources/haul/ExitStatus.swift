@@ -32,7 +32,9 @@ enum ExitStatus: Int32 {
 
     init(_ code: DownloadError.Code) {
         switch code {
-        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination: self = .usage
+        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader,
+            .invalidDestination:
+            self = .usage
         case .refusedByServer, .unexpectedWebPage: self = .refusedByServer
         case .nameNotResolved, .connectionFailed, .connectionLost, .timedOut, .tlsFailed, .proxyFailed,
             .addressDenied, .tooManyRedirects, .insecureRedirect, .malformedResponse:

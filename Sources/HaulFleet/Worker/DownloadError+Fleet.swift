@@ -12,8 +12,9 @@ extension DownloadError {
             .failed(failure, isRetryable: true, retryAfter: retryAfter)
         case .refusedByServer:
             .failed(failure, isRetryable: Self.isTemporary(status), retryAfter: retryAfter)
-        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidDestination, .addressDenied,
-            .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong, .fileExists, .alreadyAdded,
+        case .invalidURL, .unsupportedScheme, .invalidMetalink, .invalidChecksum, .invalidHeader, .invalidDestination,
+            .addressDenied, .tooManyRedirects, .insecureRedirect, .unexpectedWebPage, .nameTooLong, .fileExists,
+            .alreadyAdded,
             .notFound:
             .failed(failure, isRetryable: false, retryAfter: nil)
         }

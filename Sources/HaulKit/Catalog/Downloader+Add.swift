@@ -62,6 +62,7 @@ extension Downloader {
         guard let id = DownloadID(saved.record.id) else { return nil }
         switch request.onDuplicate {
         case .join: break
+        case .joinUnlessPaused: if isPausedByUser(saved.record, tasks[id]) { return try await download(id) }
         case .addAnyway:
             if request.key == nil, case .folder = request.destination { return nil }
             throw Self.isPresent(request)
@@ -81,6 +82,11 @@ extension Downloader {
             return handle(id, record, received: saved.progress?.received ?? 0)
         }
         return try await go(on: saved, request)
+    }
+
+    private func isPausedByUser(_ record: DownloadRecord, _ task: DownloadTask?) -> Bool {
+        if let task { return task.machine.state == .paused && task.machine.hold == nil }
+        return record.status == .paused && record.hold == nil
     }
 
     private static func isPresent(_ request: DownloadRequest) -> DownloadError {

@@ -66,7 +66,7 @@ package enum FileName {
     ///
     /// - Parameters:
     ///   - isNumbered: the suggested name is that of the URL, with a number.
-    ///   - mediaType: gives a name that comes from a URL, and has no extension, the one of its type.
+    ///   - mediaType: gives a name without an extension, which is not the header's, the one of its type.
     static func choose(
         contentDisposition: String?,
         suggested: String? = nil,
@@ -76,7 +76,7 @@ package enum FileName {
     ) -> String {
         if let name = contentDisposition.flatMap(ContentDisposition.fileName).flatMap(safe) { return name }
         if let name = suggested.flatMap(safeTitle) {
-            return isNumbered ? MediaType.completing(name, mediaType) : name
+            return isNumbered ? MediaType.completing(name, mediaType) : MediaType.completing(title: name, mediaType)
         }
         return MediaType.completing(urls.lazy.compactMap(from).first ?? "download", mediaType)
     }

@@ -75,7 +75,13 @@ struct FileNameTests {
             #expect(name(type) == "download")
         }
         #expect(name("application/pdf", "attachment; filename=report") == "report")
-        #expect(name("application/pdf", nil, "My report") == "My report")
+        #expect(name("application/pdf", nil, "My report") == "My report.pdf")
+        #expect(name("video/mp4", nil, "Lesson 1.2 Waves") == "Lesson 1.2 Waves.mp4")
+        #expect(name("video/mp4", nil, "Waves 1.2") == "Waves 1.2.mp4")
+        for title in ["waves.mkv", "waves.7z", "waves.zip.001", "Waves.tar.gz"] {
+            #expect(name("video/mp4", nil, title) == title)
+        }
+        #expect(name("application/octet-stream", nil, "My report") == "My report")
         #expect(name("application/pdf", nil, "download (1)", true) == "download (1).pdf")
         #expect(FileName.choose(contentDisposition: nil, urls: [urls[1]], mediaType: "application/pdf") == "x.zip")
         #expect(FileName.choose(contentDisposition: nil, urls: [], mediaType: "image/png") == "download.png")

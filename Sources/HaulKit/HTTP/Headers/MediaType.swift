@@ -6,6 +6,22 @@ enum MediaType {
         return FileName.safe(name + "." + ending) ?? name
     }
 
+    /// The same for a title, in which a dot need not begin an extension: `Lesson 1.2 Waves`.
+    static func completing(title: String, _ type: String?) -> String {
+        guard let type, let ending = extensions[type], !hasExtension(title) else { return title }
+        return FileName.safe(title + "." + ending) ?? title
+    }
+
+    /// Whether the last dot is followed by up to eight letters and digits, with a letter among them, or by the number of a part.
+    private static func hasExtension(_ title: String) -> Bool {
+        guard let dot = title.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        let ending = title.utf8[title.utf8.index(after: dot)...]
+        let isLetter = { (byte: UInt8) in (0x61...0x7A).contains(byte | 0x20) }
+        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        guard (1...8).contains(ending.count), ending.allSatisfy({ isLetter($0) || isDigit($0) }) else { return false }
+        return ending.contains(where: isLetter) || ending.count == 3
+    }
+
     /// Types that say what the file is. None of those that servers send for whatever they do not know (`text/plain`,
     /// `application/octet-stream`, `application/x-gzip`), and none of programs.
     private static let extensions = [

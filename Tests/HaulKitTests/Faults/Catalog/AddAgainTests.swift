@@ -98,6 +98,33 @@ struct AddAgainTests {
         }
     }
 
+    @Test func aCatalogueThatIsAddedAgainLeavesPausedWhatWasPaused() async throws {
+        try await DownloaderRig.runManyFiles { rig async throws in
+            var catalogue = [try rig.named("a"), try rig.named("b", "slow"), try rig.named("c", "missing")]
+            for index in catalogue.indices { catalogue[index].onDuplicate = .joinUnlessPaused }
+            let first = try await rig.downloader.add(catalogue).map { try $0.get() }
+            _ = try await first[0].result()
+            await first[1].reaches(1000)
+            try await first[1].pause()
+            _ = await first[2].outcome()
+            let again = try await rig.downloader.add(catalogue).map { try $0.get() }
+            #expect(again.map(\.id) == first.map(\.id))
+            #expect(again[1].snapshot.state == .paused)
+            try await rig.reopened { next async throws in
+                let later = try await next.add(catalogue).map { try $0.get() }
+                #expect(later.map(\.id) == first.map(\.id))
+                #expect(later[1].snapshot.state == .paused && later[1].snapshot.receivedBytes == 1000)
+                _ = await later[2].outcome()
+                #expect(rig.server.requests.count { $0.path == "/slow/b" } == 1)
+                #expect(rig.server.requests.count { $0.path == "/fast/a" } == 1)
+                catalogue[1].onDuplicate = .join
+                _ = try await next.add(catalogue[1])
+                await later[1].reaches(1001)
+                try await later[1].cancel()
+            }
+        }
+    }
+
     @Test func leavesPausedWhatWasPaused() async throws {
         try await DownloaderRig.run(
             configure: { $0.storage.restoration = .everything },
