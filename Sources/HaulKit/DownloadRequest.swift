@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// `Codable` for lists and messages of an application. Only options that differ from their defaults are encoded, and what
 /// is absent has its default when a request is decoded: without a URL it is a request for the source provider, without a
-/// destination one for the current folder. ``url``, ``mirrors`` and ``headers`` may hold passwords and tokens: they are
+/// destination one for the current folder. ``url``, ``mirrors``, ``headers`` and the body of ``method`` may hold passwords and tokens: they are
 /// printed masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was
 /// encoded masked can be decoded, and downloads nothing that needs the secrets.
 public struct DownloadRequest: Sendable, Hashable, Codable {
@@ -30,6 +30,22 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
             let path = url.isFileURL ? url.absoluteURL.path(percentEncoded: false) : ""
             return path.isEmpty ? url.absoluteString : path
         }
+    }
+
+    /// How the server is asked for the file.
+    public enum Method: Sendable, Hashable {
+        /// By GET (RFC 9110 §9.3.1).
+        case get
+        /// By POST (RFC 9110 §9.3.3), with a body of a media type such as `application/json`. The body is kept in memory and in
+        /// the store.
+        ///
+        /// The server may see the request several times: after a failure it is repeated, and over one connection alone. What has
+        /// been received is kept only where the server named the version with a strong entity tag (RFC 9110 §8.8.3) and
+        /// confirms it in its answer to a range; otherwise an interrupted download starts over. A redirect with status 301, 302
+        /// or 303 continues as a GET without the body; one with 307 or 308 repeats the POST at the same origin, and ends the
+        /// download where it leads to another one, which does not get the body. ``DownloadRequest/mirrors`` are asked by GET.
+        /// Requests with another body are other downloads: see ``DownloadRequest/onDuplicate``.
+        case post(body: Data, type: String)
     }
 
     /// What to do when the final name is taken. Without ``overwrite`` nothing is ever replaced.
@@ -88,6 +104,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     public var suggestedName: String?
     /// ``suggestedName`` is the URL's own name with a number from ``BatchFileNames``.
     var isNameNumbered = false
+    /// How the file is asked for. Default: ``Method/get``.
+    public var method = Method.get
     /// Header fields for the URL's own origin; a redirect to another origin drops all of them. Fields that Haul sets
     /// itself are ignored: `Range`, `If-Range`, `If-Match`, `If-Unmodified-Since`, `Accept-Encoding`,
     /// `Proxy-Authorization`, and those of framing and connection (`Content-Length`, `Transfer-Encoding`, `Connection`,
@@ -269,6 +287,33 @@ extension DownloadRequest.Destination: Codable {
     }
 }
 
+extension DownloadRequest.Method: Codable {
+    private enum CodingKeys: String, CodingKey { case post, type }
+
+    /// Decodes what ``encode(to:)`` wrote.
+    ///
+    /// - Throws: `DecodingError`.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        guard let body = try values.decodeIfPresent(Data.self, forKey: .post) else {
+            self = .get
+            return
+        }
+        self = .post(body: body, type: try values.decode(String.self, forKey: .type))
+    }
+
+    /// Encodes a POST as an object of two members, `{"post": BODY, "type": TYPE}`, and a GET as an empty object. Without
+    /// ``Swift/CodingUserInfoKey/keepsSecrets`` the body is empty.
+    ///
+    /// - Throws: `EncodingError`.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        guard case .post(let body, let type) = self else { return }
+        try values.encode(encoder.keepsSecrets ? body : Data(), forKey: .post)
+        try values.encode(type, forKey: .type)
+    }
+}
+
 extension DownloadRequest {
     /// A request that says nothing.
     static let blank = DownloadRequest(placeholder(""), to: .folder(path: ""))
@@ -299,6 +344,10 @@ extension KeyedDecodingContainer {
 
     fileprivate func decode<Element: Decodable>(_ type: [Element].Type, forKey key: Key) throws -> [Element] {
         try decodeIfPresent(type, forKey: key) ?? []
+    }
+
+    fileprivate func decode(_ type: DownloadRequest.Method.Type, forKey key: Key) throws -> DownloadRequest.Method {
+        try decodeIfPresent(type, forKey: key) ?? .get
     }
 
     fileprivate func decode(_ type: DownloadRequest.PresencePolicy.Type, forKey key: Key) throws
@@ -337,6 +386,10 @@ extension KeyedEncodingContainer {
 
     fileprivate mutating func encode<Element: Encodable>(_ list: [Element], forKey key: Key) throws {
         try encodeIfPresent(list.isEmpty ? nil : list, forKey: key)
+    }
+
+    fileprivate mutating func encode(_ method: DownloadRequest.Method, forKey key: Key) throws {
+        try encodeIfPresent(method == .get ? nil : method, forKey: key)
     }
 
     fileprivate mutating func encode(_ policy: DownloadRequest.PresencePolicy, forKey key: Key) throws {

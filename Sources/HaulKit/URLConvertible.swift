@@ -64,7 +64,7 @@ extension URLComponents: DownloadRequest.URLConvertible {
 }
 
 extension DownloadError {
-    fileprivate static func isNoHeader(_ name: String) -> DownloadError {
+    static func isNoHeader(_ name: String) -> DownloadError {
         DownloadError(
             .invalidHeader,
             "The header field \(URL.cut(name)) cannot be sent: its name or its value has characters that HTTP does not allow."
@@ -99,6 +99,7 @@ extension DownloadRequest {
     public init(
         _ source: some DownloadRequest.URLConvertible,
         to destination: Destination,
+        method: Method = .get,
         headers: [String: String] = [:],
         suggestedName: String? = nil,
         mirrors: [Metalink.Source] = [],
@@ -131,7 +132,7 @@ extension DownloadRequest {
             guard let field = HeaderField(name, value) else { throw .isNoHeader(name) }
             self.headers.append(field)
         }
-        (self.suggestedName, self.mirrors) = (suggestedName, mirrors)
+        (self.method, self.suggestedName, self.mirrors) = (method, suggestedName, mirrors)
         (self.checksum, self.pieces, self.size) = (checksum, pieces, size)
         (self.bytesPerSecond, self.maxConnections) = (bytesPerSecond, maxConnections)
         (self.initialConnections, self.onConflict) = (initialConnections, onConflict)

@@ -121,7 +121,7 @@ extension Downloader {
                     "The key \"\(request.key ?? "")\" is being downloaded already, to \(task.record.finalPath ?? "another place")."
                 )
             }
-            guard request.key != nil || task.record.request.url == request.url else {
+            guard request.key != nil || task.record.request.asksTheSame(as: request) else {
                 throw DownloadError(
                     .inUse,
                     "\(task.record.finalPath ?? "This file") is being downloaded already, from another URL."
@@ -176,6 +176,13 @@ extension Downloader {
     }
 
     static func absolute(_ path: String) throws(DownloadError) -> String {
-        FilePaths.isAbsoluteAndPlain(path) ? path : try FilePaths.absolute(try FilePaths.expanded(path))
+        if FilePaths.isAbsoluteAndPlain(path) { return path }
+        if let scheme = path.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.\-]*):\/\//)?.1, scheme.lowercased() != "file" {
+            throw DownloadError(
+                .invalidDestination,
+                "The file cannot be stored at a URL: \(URL.maskedText(path, knowing: nil)). Name a path, or give a file URL."
+            )
+        }
+        return try FilePaths.absolute(try FilePaths.expanded(path))
     }
 }

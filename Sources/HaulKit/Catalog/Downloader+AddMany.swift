@@ -115,13 +115,14 @@ private struct Identity: Hashable {
     var file: String?
     var folder: String?
     var url: URL?
+    var method: DownloadRequest.Method?
 
     init(_ request: DownloadRequest) {
         key = request.key
         guard key == nil else { return }
         switch request.destination {
         case .file(let path): file = path
-        case .folder(let path): (folder, url) = (path, request.url)
+        case .folder(let path): (folder, url, method) = (path, request.url, request.method)
         }
     }
 }

@@ -40,7 +40,7 @@ extension Downloader {
             if saved.record.status == .completed { try await store.commit(saved.record, nil, durably: true) }
         }
         if saved.record.status == .completed {
-            let isSame = saved.record.request.url == request.url || request.needsSource
+            let isSame = saved.record.request.asksTheSame(as: request) || request.needsSource
             let isThere = saved.record.isBound(for: request.destination)
             if isSame, isThere, await services.isUnchanged(saved.record) {
                 if try await services.satisfies(request, saved.record, until: isStopping) {

@@ -40,6 +40,9 @@ extension Downloader {
 
     /// Checks whether there is a URL that can be downloaded, or somebody to ask for one.
     func checkSource(_ request: DownloadRequest) throws(DownloadError) {
+        if case .post(_, let type) = request.method, HeaderField("Content-Type", type) == nil {
+            throw .isNoHeader("Content-Type")
+        }
         guard request.needsSource else { return try readers.check(request.url) }
         guard let key = request.key, !key.isEmpty else {
             throw DownloadError(

@@ -28,6 +28,7 @@ extension Downloader {
             url: request.url,
             target: request.target,
             headers: request.headers,
+            method: request.method,
             firstByte: 0,
             end: 1,
             allowsInsecureRedirects: request.allowsInsecureRedirects,

@@ -7,6 +7,7 @@ package struct TransportRequest: Sendable, Equatable {
     var target: String?
     /// The user's own headers: sent to the origin of `url` only.
     package var headers: [HeaderField]
+    var method = DownloadRequest.Method.get
     /// First byte wanted.
     package var firstByte: Int64 = 0
     /// The byte after the last one wanted; nil for everything from ``firstByte`` on.

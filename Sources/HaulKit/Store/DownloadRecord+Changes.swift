@@ -120,10 +120,13 @@ extension DownloadRecord {
     mutating func merge(_ new: DownloadRequest) -> Bool {
         let old = request
         // A request that names only the key says nothing of the URL.
-        let isReplaced = old.url != new.url && !new.needsSource
+        let isReplaced = !old.asksTheSame(as: new) && !new.needsSource
         request = new
         request.earlierSpelling = nil
-        if new.needsSource { request.takeURL(of: old) }
+        if new.needsSource {
+            request.takeURL(of: old)
+            request.method = old.method
+        }
         // Which `move(to:)` and calls of the user change.
         (request.destination, request.root) = (old.destination, new.root)
         (request.key, request.priority) = (old.key, old.priority)

@@ -23,6 +23,9 @@ extension DownloadRequest {
         (target, isChosenByDocument, root) = (options.target, options.isChosenByDocument, options.root)
     }
 
+    /// Whether another request is for the same URL, by the same method with the same body.
+    func asksTheSame(as other: DownloadRequest) -> Bool { url == other.url && method == other.method }
+
     /// Takes over URL and spelling of another request.
     mutating func takeURL(of other: DownloadRequest) {
         url = other.url

@@ -33,7 +33,14 @@ extension DownloadStore {
                             database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE rowid = ?"),
                             arguments: [row]
                         )
-                        if let row, let saved = try odd.saved(row, database) { return saved }
+                        guard let row, let saved = try odd.saved(row, database) else { continue }
+                        // Of one URL and folder: another body is another download.
+                        if request.key == nil, case .folder = request.destination,
+                            saved.record.request.method != request.method
+                        {
+                            continue
+                        }
+                        return saved
                     }
                     return nil
                 }

@@ -20,7 +20,8 @@ extension DownloadRequest: CustomReflectable {
         return Mirror(
             masked: self,
             [
-                "url": url, "mirrors": mirrors, "destination": destination, "suggestedName": suggestedName,
+                "url": url, "mirrors": mirrors, "method": option(\.method), "destination": destination,
+                "suggestedName": suggestedName,
                 "headers": headers, "checksum": checksum,
                 "pieces": pieces.map { "\($0.digests.count) of \($0.pieceLength) bytes" }, "size": size,
                 "bytesPerSecond": bytesPerSecond, "maxConnections": maxConnections,
@@ -36,7 +37,7 @@ extension DownloadRequest: CustomReflectable {
 }
 
 extension DownloadSnapshot: CustomReflectable {
-    /// The snapshot with a masked URL, without what is absent.
+    /// The snapshot with masked URLs, without what is absent.
     public var customMirror: Mirror {
         Mirror(
             masked: self,
@@ -47,8 +48,33 @@ extension DownloadSnapshot: CustomReflectable {
                 "retryDelay": retryDelay, "connections": connections, "receivedRanges": receivedRanges, "key": key,
                 "group": group, "owner": owner, "metadata": metadata, "priority": priority == 0 ? nil : priority,
                 "addedAt": addedAt, "startedAt": startedAt, "endedAt": endedAt, "proof": proof,
+                "finalURL": finalURL,
             ]
         )
+    }
+}
+
+extension CompletedDownload: CustomReflectable {
+    /// The result with a masked URL, without what is absent.
+    public var customMirror: Mirror {
+        Mirror(
+            masked: self,
+            [
+                "id": id, "path": path, "bytes": bytes, "proof": proof, "alreadyExisted": alreadyExisted,
+                "finalURL": finalURL,
+            ]
+        )
+    }
+}
+
+extension DownloadRequest.Method: CustomReflectable {
+    /// The length of a body and its type; the body may hold secrets.
+    public var customMirror: Mirror {
+        switch self {
+        case .get: Mirror(self, children: [:], displayStyle: .enum)
+        case .post(let body, let type):
+            Mirror(self, children: ["post": "\(body.count) bytes, \(type)"], displayStyle: .enum)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ extension DownloadMachine {
         let id = transfer.issueID()
         var question = RangeRequest.whole
         if let resource, persisted.count > 0, !dropsWhatIsThere, hasExpectedSize,
-            let gap = persisted.written.firstGap(before: resource.total) ?? endToCompare(resource)
+            mayResume(resource), let gap = persisted.written.firstGap(before: resource.total) ?? endToCompare(resource)
         {
             question = .resuming(
                 resource,
@@ -30,6 +30,13 @@ extension DownloadMachine {
         transfer.firstAsked = now
         state = .connecting(id, question)
         return [.open(id, question), .report]
+    }
+
+    /// Whether a part of the file may be asked for. The answer to a POST may be made for it: only a strong tag shows that the bytes
+    /// belong together.
+    private func mayResume(_ resource: Resource) -> Bool {
+        settings.method == .get || sources.home != 0
+            || resource.validator.strongTag != nil && joinTerms(resource).source == .sameURL
     }
 
     /// What decides whether the next answer may be joined to what is on disk.

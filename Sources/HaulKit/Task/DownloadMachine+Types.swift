@@ -205,6 +205,8 @@ extension DownloadMachine {
             var limits = limits
             if let most = request.maxConnections { limits.connections = min(max(most, 1), Self.mostConnections) }
             if let initial = request.initialConnections { limits.start = min(max(initial, 1), Self.mostConnections) }
+            // Each connection would send the request once more.
+            if request.method != .get { (limits.connections, limits.start) = (1, 1) }
             return limits
         }
 

@@ -28,6 +28,7 @@ extension DownloadTask {
             target: source.target,
             // What the user says to one origin is not for another to hear.
             headers: isMirror ? [] : record.headers,
+            method: isMirror ? .get : record.request.method,
             firstByte: request.first,
             end: request.end,
             condition: request.condition,

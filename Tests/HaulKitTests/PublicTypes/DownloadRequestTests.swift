@@ -33,6 +33,7 @@ struct DownloadRequestTests {
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
         (request.key, request.group, request.owner) = ("k", "g", "o")
         request.startsPaused = true
+        request.method = .post(body: Data("b".utf8), type: "text/plain")
         (request.metadata, request.priority) = (DownloadRequest.Metadata(json: "{\"a\":1}"), -3)
         return request
     }

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// One GET with its redirects.
+/// One request with its redirects.
 final class HTTPExchange: Exchange {
     private let request: TransportRequest
     private let options: HTTPTransport.Options
@@ -41,7 +41,8 @@ final class HTTPExchange: Exchange {
         let redirects = RedirectPolicy(
             request.url,
             target: request.target,
-            allowsInsecure: request.allowsInsecureRedirects
+            allowsInsecure: request.allowsInsecureRedirects,
+            hasBody: request.method != .get
         )
         admit(Step(redirects: redirects), clients)
     }
@@ -147,7 +148,14 @@ final class HTTPExchange: Exchange {
         let url = address.url
         var headers = headers(step.redirects)
         let key = key(for: step.redirects, headers)
-        let authorization = key.flatMap { options.authenticator.authorization($0, target: address.target) }
+        var (method, body) = (HTTPMethod.GET, HTTPClient.Body?.none)
+        if step.redirects.keepsMethod, case .post(let bytes, let type) = request.method {
+            (method, body) = (.POST, .bytes(bytes))
+            headers.replaceOrAdd(name: "Content-Type", value: type)
+        }
+        let authorization = key.flatMap {
+            options.authenticator.authorization($0, method: method.rawValue, target: address.target)
+        }
         let credentials: CredentialSource? =
             headers.contains(name: "Authorization")
             ? .header : authorization.map { _ in request.url.credentials == nil ? .netrc : .url }
@@ -158,7 +166,7 @@ final class HTTPExchange: Exchange {
         }
         let call: HTTPClient.Request
         do {
-            call = try HTTPClient.Request(url: route.address(of: url), method: .GET, headers: headers, body: nil)
+            call = try HTTPClient.Request(url: route.address(of: url), method: method, headers: headers, body: body)
         } catch { return receiver.ended(TransportError(error)) }
         let isFirst = step.challenges == 0
         let mayAskAgain = step.challenges < Self.mostChallenges
@@ -198,7 +206,9 @@ final class HTTPExchange: Exchange {
                 }
             }
             guard RedirectPolicy.isRedirect(status: Int(head.status.code)) else { return nil }
-            return head.headers.first(name: "Location").map { .redirected(location: $0) }
+            return head.headers.first(name: "Location").map {
+                .redirected(location: $0, status: Int(head.status.code))
+            }
         }
         let task = clients.take(way).execute(request: call, delegate: delegate)
         let isCancelled = state.withLock { state in
@@ -214,7 +224,7 @@ final class HTTPExchange: Exchange {
             })
             {
             case .success(.delivered): receiver.ended(nil)
-            case .success(.redirected(let location)): follow(location, step.redirects, clients)
+            case .success(.redirected(let location, let status)): follow(location, status, step.redirects, clients)
             case .success(.refused(let error)): receiver.ended(error)
             case .success(.challenged):
                 var next = step
@@ -319,12 +329,13 @@ final class HTTPExchange: Exchange {
 
     private func follow(
         _ location: String,
+        _ status: Int,
         _ before: RedirectPolicy,
         _ clients: HTTPClients
     ) {
         var redirects = before
         do throws(TransportError) {
-            try redirects.follow(location: location)
+            try redirects.follow(location: location, status: status)
             admit(Step(redirects: redirects), clients)
         } catch { receiver.ended(error) }
     }

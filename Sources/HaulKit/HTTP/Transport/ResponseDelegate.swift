@@ -8,7 +8,7 @@ internal import Synchronization
 final class ResponseDelegate: HTTPClientResponseDelegate {
     enum Outcome: Sendable {
         case delivered
-        case redirected(location: String)
+        case redirected(location: String, status: Int)
         /// The server wants to be told in another way who asks, and that is known now.
         case challenged
         /// The proxy does not let the request through.

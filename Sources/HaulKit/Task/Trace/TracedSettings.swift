@@ -20,6 +20,8 @@ private struct TracedSettings: Codable {
     var initialConnections: Int?
     var canAskForSource: Bool
     var isLinkVouchedFor: Bool
+    /// The request is no GET; its body, which may be a secret, is not in a trace. Nil as false.
+    var isPost: Bool?
 }
 
 extension DownloadMachine.Settings: Codable {
@@ -36,6 +38,7 @@ extension DownloadMachine.Settings: Codable {
         request.adopts = traced.adopts
         request.maxConnections = traced.maxConnections
         request.initialConnections = traced.initialConnections
+        if traced.isPost == true { request.method = .post(body: Data(), type: "") }
         self.init(
             request: request,
             retry: traced.retry,
@@ -65,7 +68,8 @@ extension DownloadMachine.Settings: Codable {
             maxConnections: request.maxConnections,
             initialConnections: request.initialConnections,
             canAskForSource: canAskForSource,
-            isLinkVouchedFor: isLinkVouchedFor
+            isLinkVouchedFor: isLinkVouchedFor,
+            isPost: request.method == .get ? nil : true
         ).encode(to: encoder)
     }
 }
