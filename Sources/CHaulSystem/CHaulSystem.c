@@ -211,6 +211,13 @@ int haul_is_byte_locked(int fd, int64_t offset) {
     return lock.l_type != F_UNLCK;
 }
 
+int haul_is_any_byte_locked(int fd) {
+    // A length of 0 reaches as far as a file may.
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -1;
+    return lock.l_type != F_UNLCK;
+}
+
 int haul_open(const char *path, int flags, unsigned int mode) { return open(path, flags | O_CLOEXEC, mode); }
 int haul_open_at(int folder, const char *name, int flags, unsigned int mode) {
     return openat(folder, name, flags | O_CLOEXEC, mode);

@@ -37,6 +37,8 @@ int haul_lock_byte(int fd, int64_t offset);
 int haul_unlock_byte(int fd, int64_t offset);
 // Whether somebody else than this open file holds the lock on a byte: 1, 0, or -1.
 int haul_is_byte_locked(int fd, int64_t offset);
+// The same of all bytes together.
+int haul_is_any_byte_locked(int fd);
 // What fstat(2) says of the descriptor or, where `path` is not null, lstat(2) of the path: device, inode, links, mode, size, blocks
 // and time of modification, and nothing else. `born` is when the file was created, in nanoseconds since 1970; 0 where the file
 // system does not say.

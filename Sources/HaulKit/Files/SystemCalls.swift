@@ -221,6 +221,11 @@ package enum SystemCalls {
         try retrying { haul_is_byte_locked(descriptor, byte) } == 1
     }
 
+    /// Whether another open file has any byte locked.
+    static func isAnyByteLocked(_ descriptor: Int32) throws(Errno) -> Bool {
+        try retrying { haul_is_any_byte_locked(descriptor) } == 1
+    }
+
     static func status(_ path: String) throws(Errno) -> FileStatus {
         var (raw, born) = (stat(), Int64(0))
         _ = try retrying { haul_status(-1, path, &raw, &born) }

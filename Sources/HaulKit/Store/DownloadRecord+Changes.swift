@@ -11,6 +11,15 @@ extension DownloadRecord {
         if file == nil { finalPath = nil }
     }
 
+    /// Takes over which partial file another process left.
+    mutating func takePart(of other: DownloadRecord) {
+        partPath = other.partPath
+        part = other.part
+        finalPath = other.finalPath
+        resource = other.resource
+        isRepair = other.isRepair
+    }
+
     /// The file of an unfinished download gets this name when it is complete. Its bytes stay where they are.
     mutating func rename(to path: String) {
         // The folder stays the same, and so does the one that the file must not leave.

@@ -23,7 +23,7 @@ final class DownloadStore: Sendable {
     private let commitSync: CommitSync
     private let gathered = Mutex(GatheredChanges())
     /// Used on the writer only.
-    private let rows = Mutex(DownloadRow())
+    let rows = Mutex(DownloadRow())
     /// Told what a row is of that cannot be read, once for each.
     let onOddRow: @Sendable (_ name: String) -> Void
     /// Changed on the writer only.

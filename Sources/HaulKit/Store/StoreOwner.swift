@@ -13,25 +13,33 @@ final class StoreOwner: Sendable {
     private let file: PosixFile?
     /// Knows the others, where they are simulated.
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
+    private let knowsOthers: (@Sendable () -> Bool)?
 
     /// Of a store that no other process can see.
     init() {
         number = Self.draw()
         file = nil
         knowsAlive = nil
+        knowsOthers = { false }
     }
 
     /// With what is known of the others handed in.
-    init(number: Int64, isAlive: @escaping @Sendable (Int64) -> Bool) {
+    init(
+        number: Int64,
+        isAlive: @escaping @Sendable (Int64) -> Bool,
+        hasMetOthers: @escaping @Sendable () -> Bool
+    ) {
         self.number = number
         file = nil
         knowsAlive = isAlive
+        knowsOthers = hasMetOthers
     }
 
     /// - Parameter path: the file of locks.
     init(_ path: String) throws(DiskError) {
         let file = try PosixFile(path, flags: O_RDWR | O_CREAT, mode: 0o600)
         knowsAlive = nil
+        knowsOthers = nil
         while true {
             let number = Self.draw()
             do {
@@ -40,6 +48,7 @@ final class StoreOwner: Sendable {
             } catch {
                 (self.number, self.file) = (number, nil)
             }
+            leaveNumber(in: file)
             return
         }
     }
@@ -64,6 +73,30 @@ final class StoreOwner: Sendable {
         } catch {
             // The lock of a partial file decides in the end; who waits for one that is gone would wait for good.
             return false
+        }
+    }
+
+    /// Whether the store has another user, or has had one since this one came; true where nobody can tell. Two system calls.
+    var hasMetOthers: Bool {
+        if let knowsOthers { return knowsOthers() }
+        guard let file else { return true }
+        do {
+            if try SystemCalls.isAnyByteLocked(file.descriptor) { return true }
+            // The latest user left its number here.
+            return try withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { bytes in
+                let count = try SystemCalls.read(file.descriptor, into: UnsafeMutableRawBufferPointer(bytes), at: 0)
+                return count == 8 && bytes.load(as: Int64.self) != number
+            }
+        } catch {
+            return true
+        }
+    }
+
+    /// Leaves the number for users that came earlier. Where the disk takes nothing, they know of this one while it is there.
+    private func leaveNumber(in file: PosixFile) {
+        withUnsafeBytes(of: number) { bytes in
+            // Without it a file may come twice, and no byte is lost.
+            _ = try? SystemCalls.write(file.descriptor, bytes, at: 0)
         }
     }
 

@@ -72,7 +72,7 @@ extension DownloadMachine {
         case .skipped(let path):
             let closing: [Action]
             switch state {
-            case .inspectingDisk: closing = []
+            case .inspectingDisk, .publishing: closing = []
             case .preparing(let id, _, let ended): closing = ended == nil ? [.close(id)] : []
             default: return []
             }

@@ -114,7 +114,7 @@ extension DownloadMachine {
         case published(path: String)
         /// The finished file was given another name.
         case renamed(path: String)
-        /// Something stands at the final name already, and is to be left alone.
+        /// Something stands at the final name already, and is to be left alone; or another process has completed the download.
         case skipped(path: String)
         /// A step outside a connection failed: recovering, preparing, publishing.
         case stepFailed(DownloadError)

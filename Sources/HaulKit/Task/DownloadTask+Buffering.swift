@@ -17,6 +17,8 @@ extension DownloadTask {
         guard record.request.adopts == nil else { return nil }
         guard record.file == nil || record.request.conflictPolicy == .overwrite else { return nil }
         guard !environment.space.mayLackSpace(self) else { return nil }
+        // Another process may be at the same download, or done with it.
+        guard !services.store.hasMetOthers else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()
         lastSync = services.time.now()
         return .recovered(nil)
@@ -50,16 +52,25 @@ extension DownloadTask {
     }
 
     /// Puts what has gathered on the disk. Nothing happens where it is there already.
-    func moveToDisk(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
+    ///
+    /// - Returns: how the download ends when another process has put the file there; nil otherwise.
+    func moveToDisk(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> DownloadMachine.Event?
+    {
         guard let gathered = part?.file as? BufferedFile, gathered.isInMemory,
             let path = record.finalPath
-        else { return }
+        else { return nil }
         try await services.createFolder(of: path, record)
-        let file = try await createPart(path, record.request.conflictPolicy)
+        let file: any DiskFile
+        switch try await createPart(path, record.request.conflictPolicy) {
+        case .made(let new): file = new
+        case .notNeeded(let ending): return ending
+        }
         do throws(DownloadError) {
             // As for every file: the store knows it before a byte goes into it.
             try await services.store.commit(record, .zero, durably: true)
             try await services.onDisk { () throws(DiskError) in try gathered.move(into: file) }
+            return nil
         } catch {
             // The bytes are in memory still: publishing tries again, with a file of its own.
             isRefusedByDisk = true
@@ -79,8 +90,10 @@ extension DownloadTask {
     func tryToMoveToDisk(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         if let part, part.file.isInMemory, part.persisted.count == 0 { return false }
         do throws(DownloadError) {
-            try await moveToDisk()
-            return true
+            if try await moveToDisk() == nil { return true }
+            // Publishing asks once more, and ends the download.
+            isRefusedByDisk = true
+            return false
         } catch {
             services.logger.debug("\(error)")
             return false

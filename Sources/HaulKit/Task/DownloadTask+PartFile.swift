@@ -4,36 +4,61 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
+    enum PartCreation {
+        case made(any DiskFile)
+        /// Another process has completed the download: how this one ends.
+        case notNeeded(DownloadMachine.Event)
+    }
+
     /// The partial file, under a name that can be had; the record knows it from here on.
     func createPart(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
         isolation: isolated (any Actor)? = #isolation
     )
-        async throws(DownloadError) -> any DiskFile
+        async throws(DownloadError) -> PartCreation
     {
-        let (file, finalPath) = try await takeName(path, policy)
+        let (file, finalPath): (any DiskFile, String)
+        switch try await takeName(path, policy) {
+        case .taken(let taken, let name): (file, finalPath) = (taken, name)
+        case .notNeeded(let ending): return .notNeeded(ending)
+        }
         record.part = try await services.status(of: file)
         record.part?.size = 0
         record.partPath = file.path
         record.finalPath = finalPath
         needsFolderSync = true
         hasNoDiskState = false
-        return file
+        return .made(file)
     }
 
-    /// Finds a name that can be had, and locks a partial file for it.
+    private enum NameTaking {
+        case taken(any DiskFile, finalPath: String)
+        case notNeeded(DownloadMachine.Event)
+    }
+
+    /// Finds a name that can be had, and locks a partial file for it. The first name that cannot be had may be that of the same file,
+    /// which another process has completed.
     private func takeName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
         isolation: isolated (any Actor)? = #isolation
     )
-        async throws(DownloadError) -> (file: any DiskFile, finalPath: String)
+        async throws(DownloadError) -> NameTaking
     {
-        let placement = services.placement
         try await services.checkFolder(of: path, record)
-        for name in placement.names(for: path, policy: policy) {
-            if let file = try await takePart(of: name, policy) { return (file, name) }
+        var hasAsked = false
+        for name in services.placement.names(for: path, policy: policy) {
+            do throws(DownloadError) {
+                if let file = try await takePart(of: name, policy) { return .taken(file, finalPath: name) }
+            } catch {
+                guard error.code == .fileExists || error.code == .inUse, let ending = try await endingWithTwin() else {
+                    throw error
+                }
+                return .notNeeded(ending)
+            }
+            if !hasAsked, let ending = try await endingWithTwin() { return .notNeeded(ending) }
+            hasAsked = true
         }
         throw FilePlacement.noFreeName(path)
     }

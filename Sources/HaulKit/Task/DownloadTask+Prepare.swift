@@ -19,7 +19,7 @@ extension DownloadTask {
             if part == nil {
                 if let ending = try await makeReady(preparation) { return ending }
             } else if !BufferedFile.isFor(preparation.resource.total) {
-                try await moveToDisk()
+                if let ending = try await moveToDisk() { return ending }
             }
             guard let part else { return nil }
             if preparation.startsOver {
@@ -57,16 +57,20 @@ extension DownloadTask {
         let policy = record.request.conflictPolicy
         try await services.createFolder(of: path, record)
         if policy == .skip, let ending = try await leaveAlone(path) { return ending }
-        let file: any DiskFile
-        do throws(DownloadError) { file = try await createPart(path, policy) } catch {
+        do throws(DownloadError) {
+            switch try await createPart(path, policy) {
+            case .made(let file):
+                hold(file, .zero)
+                return nil
+            case .notNeeded(let ending): return ending
+            }
+        } catch {
             // Another process may have put it there meanwhile.
             guard policy == .skip, error.code == .fileExists, let ending = try await leaveAlone(path) else {
                 throw error
             }
             return ending
         }
-        hold(file, .zero)
-        return nil
     }
 
     /// - Returns: nil when no file is there.

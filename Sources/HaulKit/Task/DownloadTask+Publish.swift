@@ -7,7 +7,7 @@ extension DownloadTask {
     /// Syncs the file, puts it under its name, and makes the name durable.
     func publish(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
         do throws(DownloadError) {
-            try await moveToDisk()
+            if let ending = try await moveToDisk() { return ending }
             guard let part, let path = record.finalPath else {
                 throw DownloadError(.internalFault, "The partial file is gone.")
             }
@@ -33,7 +33,11 @@ extension DownloadTask {
                     "The file could not be synced to the disk. The bytes that were synced are kept."
                 )
             }
-            let published = try await claimName(path, record.request.conflictPolicy, part, persisted)
+            let published: String
+            switch try await claimName(path, record.request.conflictPolicy, part, persisted) {
+            case .claimed(let name): published = name
+            case .notNeeded(let ending): return ending
+            }
             await services.removeControlFile(of: record, at: published, length: expected)
             record.partPath = nil
             record.isRepair = false
@@ -54,6 +58,12 @@ extension DownloadTask {
         return isTooFar ? (seconds < 0 ? .min : .max) : time
     }
 
+    private enum NameClaim {
+        case claimed(String)
+        /// Another process has completed the download: how this one ends.
+        case notNeeded(DownloadMachine.Event)
+    }
+
     /// Records each name durably before it is tried: a crash right after the renaming can then be understood.
     private func claimName(
         _ path: String,
@@ -61,8 +71,9 @@ extension DownloadTask {
         _ part: PartFile,
         _ persisted: PersistedRanges,
         isolation: isolated (any Actor)? = #isolation
-    ) async throws(DownloadError) -> String {
+    ) async throws(DownloadError) -> NameClaim {
         let placement = services.placement
+        var hasAsked = false
         for name in placement.names(for: path, policy: policy) {
             record.status = .publishing
             record.finalPath = name
@@ -71,11 +82,31 @@ extension DownloadTask {
             let length = persisted.synced.prefix
             // Right before the renaming: the file may have been cut while it was synced.
             do throws(DiskError) { try await part.checkLength(length) } catch { throw DownloadError(error) }
-            let isPublished = try await services.runBlocking { () throws(DownloadError) in
-                try placement.publish(part.file, as: name, policy: policy, length: length)
+            do throws(DownloadError) {
+                let isPublished = try await services.runBlocking { () throws(DownloadError) in
+                    try placement.publish(part.file, as: name, policy: policy, length: length)
+                }
+                if isPublished { return .claimed(name) }
+            } catch {
+                guard error.code == .fileExists, let ending = try await endingWithTwin(insteadOf: part) else {
+                    throw error
+                }
+                return .notNeeded(ending)
             }
-            if isPublished { return name }
+            if !hasAsked, let ending = try await endingWithTwin(insteadOf: part) { return .notNeeded(ending) }
+            hasAsked = true
         }
         throw FilePlacement.noFreeName(path)
+    }
+
+    /// How the download ends where another process has completed it: its own partial file is removed.
+    private func endingWithTwin(insteadOf part: PartFile, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        guard let ending = try await endingWithTwin() else { return nil }
+        let placement = services.placement
+        try await services.onDisk { () throws(DiskError) in try placement.remove(part.file) }
+        record.forgetPart()
+        return ending
     }
 }

@@ -10,10 +10,10 @@ extension DownloadTask {
         lastSync = services.time.now()
         do throws(DownloadError) {
             if let ending = try await published() { return ending }
+            if let ending = try await claimBeforeStart() { return ending }
             try await adopt()
             if let ending = try await taken() { return ending }
-            let file = try await reopen()
-            let stored = try await services.store.find(id: record.id)
+            let (file, stored) = try await reopenLatest()
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 await services.isUnchanged(record),
                 try await services.satisfies(self.record.request, record, until: environment.isStopping)
@@ -48,9 +48,25 @@ extension DownloadTask {
         }
     }
 
+    /// The partial file that the store names, locked, and what the store says of the download. Another process may have run the
+    /// download since its record was read, and left it a partial file, another one, or none.
+    private func reopenLatest(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (
+        file: (any DiskFile)?, stored: DownloadStore.Saved?
+    ) {
+        while true {
+            let file = try await reopenWhenFree()
+            let stored = try await services.store.find(id: record.id)
+            guard environment.configuration.storage.restoration == .onRequest, let found = stored?.record,
+                found.status != .completed, found.partPath != record.partPath
+            else { return (file, stored) }
+            file?.unlock()
+            record.takePart(of: found)
+        }
+    }
+
     /// The partial file, locked, with the download's record ours from then on; nil when there is none. Throws `inUse` when
     /// another process has it.
-    private func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
+    func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile()
         // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
         if file == nil, environment.configuration.storage.restoration == .onRequest {
@@ -76,17 +92,23 @@ extension DownloadTask {
         record.ownerNumber = services.store.owner.number
     }
 
-    /// How the download ends when its file has its name already: it was renamed, and what followed failed.
+    /// How the download ends when its file has its name already: it was renamed, and what followed failed, or the process ended. Where
+    /// several processes use the store, that may have been another process after this one read the record.
     private func published(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
-        guard record.partPath != nil, record.status != .completed, record.claimedFile != nil,
-            var stored = try await services.store.find(id: record.id)
+        let isShared = services.store.hasMetOthers
+        guard record.status != .completed, isShared || record.partPath != nil && record.claimedFile != nil,
+            var stored = try await services.store.find(id: record.id), stored.record.status != .completed
+        else { return nil }
+        guard isShared || stored.record.part == record.part, stored.record.partPath != nil,
+            let size = stored.record.claimedFile?.size
         else { return nil }
         // All of it is synced once everything has been checked and the name is about to be given.
-        guard stored.record.part == record.part, let size = stored.record.claimedFile?.size,
-            stored.progress?.persisted(bootID: services.disk.bootID).synced.containsAll(of: 0..<size) == true
-        else { return nil }
+        let synced = stored.progress?.persisted(bootID: services.disk.bootID).synced
+        guard isShared && stored.record.status == .publishing || synced?.containsAll(of: 0..<size) == true else {
+            return nil
+        }
         try await services.finishPublishing(&stored, until: environment.isStopping)
         guard stored.record.status == .completed, let path = stored.record.finalPath,
             try await services.satisfies(record.request, stored.record, until: environment.isStopping)

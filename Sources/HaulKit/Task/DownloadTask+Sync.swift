@@ -51,6 +51,8 @@ extension DownloadTask {
     func syncAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else { return nil }
         await part.drain()
+        // Nobody would go on with a partial file of it.
+        if part.file.isInMemory, isOnlyAnAttempt { return .bytesLanded(.zero) }
         guard await tryToMoveToDisk() else { return .bytesLanded(.zero) }
         do throws(DiskError) {
             try await makeNameDurable(part)

@@ -18,6 +18,8 @@ final class LifeStore: @unchecked Sendable {
     private let gate = Gate()
     /// The users of it that are there.
     private var users: Set<Int64> = []
+    /// The user that came last.
+    private var latest: Int64 = 0
     /// What the disk has for sure, and each commit since: any of them may be what a power cut leaves.
     private var snapshots: [(serial: Int, content: Snapshot)] = []
     /// Numbers the commits of all processes.
@@ -71,7 +73,12 @@ final class LifeStore: @unchecked Sendable {
         // More than the number of a process, as `StoreOwner` wants it.
         let number = Int64(process.number) << 32
         users.insert(number)
-        let owner = StoreOwner(number: number) { [weak self] in self?.users.contains($0) ?? false }
+        latest = number
+        let owner = StoreOwner(
+            number: number,
+            isAlive: { [weak self] in self?.users.contains($0) ?? false },
+            hasMetOthers: { [weak self] in self.map { $0.users.count > 1 || $0.latest != number } ?? false }
+        )
         serials[number] = []
         return DownloadStore(StoreFile(queue, owner: owner), path: "/state", bootID: bootID, executor: executor) {
             [weak self] event in

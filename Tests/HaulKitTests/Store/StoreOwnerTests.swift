@@ -25,6 +25,18 @@ struct StoreOwnerTests {
         #expect(!one.isAlive(number) && one.isAlive(one.number))
     }
 
+    @Test func knowsWhetherOthersAreThere() throws {
+        let one = try owner()
+        #expect(!one.hasMetOthers && !StoreOwner().hasMetOthers)
+        let other = try owner()
+        #expect(one.hasMetOthers && other.hasMetOthers)
+        other.leave()
+        // It may have left something behind.
+        #expect(one.hasMetOthers)
+        one.leave()
+        #expect(!other.hasMetOthers)
+    }
+
     @Test func takesNobodyForAliveWhoHasLeft() throws {
         let (one, other) = (try owner(), try owner())
         other.leave()

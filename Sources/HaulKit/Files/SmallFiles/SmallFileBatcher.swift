@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 internal import NIOCore
 
 /// Publishes small files that are complete, many at a time: whatever completes while one batch is brought to the disk is the next.
@@ -77,7 +78,8 @@ final class SmallFileBatcher {
         let work = BufferedFilePlacement(disk: services.disk, placement: services.placement)
         var made: [(task: DownloadTask, file: BufferedFilePlacement.Made)] = []
         let jobs = batch.map(\.job)
-        for (task, creation) in zip(batch.map(\.task), await services.runBlocking { work.create(jobs) }) {
+        let creations = await withoutTwins(batch, await services.runBlocking { work.create(jobs) }, work)
+        for (task, creation) in zip(batch.map(\.task), creations) {
             switch creation {
             case .made(let file):
                 task.startPublishing(file)
@@ -113,6 +115,35 @@ final class SmallFileBatcher {
             // No step follows that would do it.
             if case .published = ending { scheduler.evict(task) }
         }
+    }
+
+    /// A name that is taken may be that of the same file, which another process has completed: those who look closer find out.
+    private func withoutTwins(
+        _ batch: [Batch],
+        _ creations: [BufferedFilePlacement.Creation],
+        _ work: BufferedFilePlacement,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> [BufferedFilePlacement.Creation] {
+        let numbered = batch.indices.filter {
+            guard case .made(let file) = creations[$0] else { return false }
+            return file.name != batch[$0].job.path && batch[$0].task.record.mayHaveTwin
+        }
+        guard services.store.file.isShared, !numbered.isEmpty else { return creations }
+        var (creations, discarded) = (creations, [BufferedFilePlacement.Made]())
+        do throws(DownloadError) {
+            let twins = try await services.store.completeTwins(of: numbered.map { batch[$0].task.record })
+            for (index, twins) in zip(numbered, twins) where !twins.isEmpty {
+                guard case .made(let file) = creations[index] else { continue }
+                discarded.append(file)
+                creations[index] = .inTheWay
+            }
+        } catch {
+            // The commit that follows fails as well, and says so.
+            services.logger.debug("store: \(error)")
+        }
+        let files = discarded
+        if !files.isEmpty { await services.runBlocking { work.discard(files) } }
+        return creations
     }
 
     private func leave(_ task: DownloadTask) {

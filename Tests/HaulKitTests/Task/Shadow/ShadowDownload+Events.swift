@@ -164,7 +164,8 @@ extension ShadowDownload {
         case .backingOff:
             useless += [.bytesLanded(junk), .prepared(present), .connectionEnded(present, .finished(junk))]
         case .verifying, .publishing:
-            useless += [.bytesLanded(junk), .connectionEnded(present, .overlapDiffers), .skipped(path: "/x")]
+            useless += [.bytesLanded(junk), .connectionEnded(present, .overlapDiffers)]
+            if state == .verifying { useless.append(.skipped(path: "/x")) }
             useless.append(.pieceChecked(0, isRight: false))
             useless += [.held(.offline), .held(.metered), .held(.outsideHours)]
         case .paused, .failed:
