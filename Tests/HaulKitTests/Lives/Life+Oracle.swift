@@ -23,7 +23,7 @@ extension Life {
             if isAlone, completed.bytes != bytes.count {
                 blame("\(completed.path) has \(bytes.count) bytes, not \(completed.bytes)")
             }
-            if !sites[run.site].had(bytes) {
+            if !has(run.site, bytes) {
                 blame("\(completed.path) holds bytes that its server never had: \(differences(bytes))")
             }
         }
@@ -49,8 +49,13 @@ extension Life {
         check(path)
     }
 
+    /// Whether these are the bytes of a site's file, or of its mirror's where no digest says which are meant.
+    private func has(_ site: Int, _ bytes: [UInt8]) -> Bool {
+        sites[site].had(bytes) || !plan.wantsDigest && !mirrors.isEmpty && mirrors[site].had(bytes)
+    }
+
     private func check(_ path: String) {
-        guard let bytes = disk.content(path), !sites.contains(where: { $0.had(bytes) }) else { return }
+        guard let bytes = disk.content(path), !sites.indices.contains(where: { has($0, bytes) }) else { return }
         if foreign.values.contains(bytes) { return blame("the user's file has got the name \(path)") }
         // What had the wrong digest may be anything.
         if path.contains(".wrong-digest") { return }
@@ -58,7 +63,7 @@ extension Life {
     }
 
     private func differences(_ bytes: [UInt8]) -> String {
-        let versions = sites.flatMap(\.versions).map { version in
+        let versions = servers.flatMap(\.versions).map { version in
             let same = zip(bytes, version.bytes).reduce(0) { $0 + ($1.0 == $1.1 ? 1 : 0) }
             return "\(same) of \(version.bytes.count)"
         }
@@ -78,7 +83,7 @@ extension Life {
             guard !claimed.isEmpty else { continue }
             if Int64(bytes.count) < claimed.last?.upperBound ?? 0 {
                 blame("\(path) has \(bytes.count) bytes, and the store says \(claimed)")
-            } else if !plan.wantsDigest, !sites.contains(where: { $0.had(claimed, of: bytes) }) {
+            } else if !plan.wantsDigest, !servers.contains(where: { $0.had(claimed, of: bytes) }) {
                 // Where a digest is given, it is what decides in the end: versions that nothing else could tell apart may be mixed.
                 blame("\(path) does not have the bytes of one version at \(claimed)")
             }
@@ -112,8 +117,11 @@ extension Life {
     func isRightRefusal(_ run: LifeProcess.Run) -> Bool {
         switch run.outcome {
         case .completed?: true
-        // The name is taken, and nothing may be overwritten.
-        case .failed(let error)?: error.code == .fileExists
+        // The name is taken, and nothing may be overwritten. Where the user took the place of a partial file, the names that others
+        // share with it wait for that one.
+        case .failed(let error)?:
+            error.code == .fileExists
+                || error.code == .inUse && plan.policy == .fail && foreignCount > 0 && sites.count > 1
         default: false
         }
     }
@@ -128,6 +136,22 @@ extension Life {
             ? try stores[0].saved().filter { $0.record.status != .completed }.compactMap(\.record.partPath) : []
         for path in disk.paths where path.hasSuffix(".haulpart") && foreign[path] == nil && !unfinished.contains(path) {
             blame("\(path) was left behind")
+        }
+        checkNoneTwice()
+    }
+
+    /// Processes that were given the same list have fetched each file once. Where the user moved files, some were fetched again, and
+    /// what a cancelled download had is nobody's.
+    private func checkNoneTwice() {
+        guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk else { return }
+        for site in servers {
+            for version in site.versions where !version.bytes.isEmpty {
+                let paths = disk.paths.filter {
+                    !$0.contains(".haulpart") && !$0.contains(".wrong-digest")
+                        && disk.content($0)?.isSame(as: version.bytes) == true
+                }
+                if paths.count > 1 { blame("\(paths.sorted().joined(separator: " and ")) are one file") }
+            }
         }
     }
 }

@@ -17,7 +17,12 @@ final class Life: @unchecked Sendable {
         var connections = 1
         var wantsDigest = false
         var failsDisk = false
+        /// Each file is said to be on a mirror too: by the request, or by the server.
+        var mirrors: Mirrors?
+        /// Two processes are given the same list at once.
+        var sharesList = false
     }
+    enum Mirrors { case ofRequest, ofServer }
 
     let seed: UInt64
     let world: World
@@ -25,10 +30,15 @@ final class Life: @unchecked Sendable {
     let stores: [LifeStore]
     private(set) var plan = Plan()
     private(set) var sites: [LifeSite] = []
+    /// One for each site, where there are any.
+    private(set) var mirrors: [LifeSite] = []
+    var servers: [LifeSite] { sites + mirrors }
     private(set) var violations: [String] = []
     private(set) var processCount = 0
     /// Files of the user's: what he put where, and may expect to find there.
     var foreign: [String: [UInt8]] = [:]
+    /// How often he put one.
+    private(set) var foreignCount = 0
     /// Two processes asked for the same beside each other: each may have a download of its own.
     private(set) var hadTwoAtOnce = false
     /// The disk may have refused to remove a file, or to set one aside that is wrong.
@@ -77,7 +87,12 @@ final class Life: @unchecked Sendable {
         plan.failsDisk = !plan.isClean && world.once(in: 10)
         let policies: [DownloadRequest.ConflictPolicy] = [.rename, .rename, .overwrite, .fail]
         plan.policy = policies[world.chance(4)]
-        let count = plan.isNamedFile ? 1 : world.once(in: 4) ? world.chance(2...4) : 1
+        plan.sharesList = !plan.isClean && !plan.hasTwoStores && world.once(in: 6)
+        if plan.sharesList { plan.isNamedFile = false }
+        if !plan.isClean, world.once(in: 5) { plan.mirrors = world.once(in: 2) ? .ofRequest : .ofServer }
+        let count =
+            plan.isNamedFile
+            ? 1 : plan.sharesList ? world.chance(2...8) : world.once(in: 4) ? world.chance(2...4) : 1
         sites = (0..<count).map { number in
             LifeSite(
                 world,
@@ -89,6 +104,17 @@ final class Life: @unchecked Sendable {
             )
         }
         for site in sites where plan.wantsDigest { site.isProved = true }
+        if let kind = plan.mirrors {
+            mirrors = sites.map {
+                LifeSite(mirroring: $0, number: count + $0.number, hasSameBytes: world.once(in: 2))
+            }
+            if kind == .ofServer {
+                for (site, mirror) in zip(sites, mirrors) {
+                    let pref = world.once(in: 2) ? "; pref" : ""
+                    site.links = [("Link", "<\(mirror.url.absoluteString)>; rel=duplicate\(pref)")]
+                }
+            }
+        }
         for store in stores { try store.reset(keepsSnapshots: plan.cutsPower) }
         world.trace("life \(seed): \(plan)")
         for site in sites {
@@ -105,8 +131,9 @@ final class Life: @unchecked Sendable {
         let name = sites[0].url.lastPathComponent
         let path = folder + "/" + (plan.isNamedFile ? "named.bin" : name) + (world.once(in: 2) ? "" : ".haulpart")
         // What stands there he moves out of the way.
-        let bytes = Array("the user's own \(foreign.count), \(world.random.next())".utf8)
-        let aside = path + ".moved\(foreign.count)"
+        let bytes = Array("the user's own \(foreignCount), \(world.random.next())".utf8)
+        let aside = path + ".moved\(foreignCount)"
+        foreignCount += 1
         if let present = disk.content(path) {
             let isHis = foreign[path]?.isSame(as: present) == true
             if isHis || world.once(in: 2) {
@@ -127,6 +154,7 @@ final class Life: @unchecked Sendable {
             )
             request.onConflict = plan.policy
             if plan.wantsDigest { request.checksum = site.digest }
+            if plan.mirrors == .ofRequest { request.mirrors = [Metalink.Source(mirrors[site.number].url)] }
             return request
         }
     }
@@ -157,7 +185,7 @@ final class Life: @unchecked Sendable {
 
     func process(_ store: LifeStore) -> LifeProcess {
         processCount += 1
-        return LifeProcess(processCount, world, disk, sites, store)
+        return LifeProcess(processCount, world, disk, servers, store)
     }
 
     private func live() async throws {
@@ -172,6 +200,7 @@ final class Life: @unchecked Sendable {
             if site.isProved { site.restore() }
             site.isHonest = true
         }
+        for mirror in mirrors { mirror.isHonest = true }
         world.trace("everything is in order from here on")
         disk.succeed()
         try await finish()
@@ -180,8 +209,8 @@ final class Life: @unchecked Sendable {
     /// One process, or two beside each other, up to what ends it.
     private func episode(_ number: Int) async throws {
         let process = process(stores[plan.hasTwoStores ? world.chance(2) : 0])
-        let other =
-            !plan.isClean && world.once(in: 5) ? self.process(stores[plan.hasTwoStores ? world.chance(2) : 0]) : nil
+        let isOneOfTwo = !plan.isClean && (plan.sharesList || world.once(in: 5))
+        let other = isOneOfTwo ? self.process(stores[plan.hasTwoStores ? world.chance(2) : 0]) : nil
         if other != nil { hadTwoAtOnce = true }
         process.disk.onRename = { [self] in published($0) }
         other?.disk.onRename = { [self] in published($0) }
@@ -215,8 +244,8 @@ final class Life: @unchecked Sendable {
         let requests = requests()
         try await process.start(configuration, requests)
         if let other {
-            try await sleep(world.chance(1500))
-            try await other.start(configuration, requests)
+            try await sleep(world.chance(plan.sharesList ? 60 : 1500))
+            try await other.start(configuration, world.once(in: 2) ? requests : requests.reversed())
         }
         let timer = disturb(process, other)
         await process.ended()

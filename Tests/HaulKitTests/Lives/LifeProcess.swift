@@ -20,6 +20,7 @@ final class LifeProcess: @unchecked Sendable {
     let disk: ProcessDisk
     let transport: LifeTransport
     let store: LifeStore
+    private let sites: [LifeSite]
     private var downloader: Downloader?
     private(set) var isDead = false
     private(set) var runs: [Run] = []
@@ -34,6 +35,7 @@ final class LifeProcess: @unchecked Sendable {
         self.world = world
         self.disk = ProcessDisk(disk, world)
         self.store = store
+        self.sites = sites
         transport = LifeTransport(world, sites)
     }
 
@@ -63,8 +65,9 @@ final class LifeProcess: @unchecked Sendable {
             throw error
         }
         self.downloader = downloader
-        for (number, request) in requests.enumerated() {
+        for request in requests {
             guard !isDead else { return }
+            let number = sites.firstIndex { $0.url == request.url } ?? 0
             do throws(DownloadError) {
                 follow(try await downloader.add(request), number)
             } catch {

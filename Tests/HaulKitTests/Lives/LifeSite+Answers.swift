@@ -41,7 +41,7 @@ extension LifeSite {
 
     func whole(_ more: [(String, String)] = [], named: [(String, String)]? = nil) -> LifeAnswer {
         let bytes = current.bytes
-        return LifeAnswer(head: head(200, frame(bytes.count) + (named ?? names(current)) + more), body: bytes)
+        return LifeAnswer(head: head(200, frame(bytes.count) + (named ?? names(current)) + links + more), body: bytes)
     }
 
     func part(

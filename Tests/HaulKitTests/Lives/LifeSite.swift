@@ -11,15 +11,19 @@ final class LifeSite: @unchecked Sendable {
     /// How it names the versions of its file.
     enum Naming: CaseIterable {
         case strongTag, strongTagAndDate, strongDate, weakTag, weakDate, none
+        /// An entity tag that breaks the grammar, beside a date that would be strong and stays the same.
+        case malformedTag
 
         /// Whether a change of the file is a change of the name, by the rules of RFC 9110 §8.8.1.
         var isStrong: Bool {
             switch self {
             case .strongTag, .strongTagAndDate, .strongDate: true
-            case .weakTag, .weakDate, .none: false
+            case .weakTag, .weakDate, .none, .malformedTag: false
             }
         }
     }
+    /// How a tag breaks the grammar of RFC 9110 §8.8.3.
+    enum Malformation: CaseIterable { case noQuotes, smallW, space, otherQuotes, twoFields, list }
     /// What its partial answers say of the version, lie or not.
     enum PartNaming { case full, omitted, weakened }
     enum Framing: CaseIterable { case length, chunked, close }
@@ -35,6 +39,11 @@ final class LifeSite: @unchecked Sendable {
     let number: Int
     let url: URL
     let naming: Naming
+    private let malformation: Malformation
+    /// The number that its tags have: a mirror has those of the first server.
+    private let tagNumber: Int
+    /// What it says of mirrors.
+    var links: [(String, String)] = []
     let partNaming: PartNaming
     let framing: Framing
     let rhythm: Rhythm
@@ -69,12 +78,28 @@ final class LifeSite: @unchecked Sendable {
         partNaming = isClean || world.chance(3) > 0 ? .full : world.once(in: 2) ? .omitted : .weakened
         hasRanges = isClean || world.chance(8) > 0
         hasConditions = isClean || world.chance(4) > 0
+        malformation = Malformation.allCases[world.chance(Malformation.allCases.count)]
+        tagNumber = number
         agrees = naming.isStrong && world.chance(4) > 0
         if !isClean, world.once(in: 2) { changesAt = world.chance(2...4) }
         let size =
             isSmall
             ? world.chance(0...9000) : world.once(in: 4) ? world.chance(0...70_000) : world.chance(60_000...260_000)
         versions = [Version(bytes: Self.bytes(size, seed: world.random.next()), name: 0)]
+    }
+
+    /// A mirror of another site under another host, which gives its file the same name: with the same bytes, or with others of the
+    /// same length.
+    init(mirroring site: LifeSite, number: Int, hasSameBytes: Bool) {
+        world = site.world
+        self.number = number
+        url = URL(string: "http://mirror.test/\(number)/\(site.url.lastPathComponent)") ?? site.url
+        (naming, malformation, tagNumber) = (site.naming, site.malformation, site.tagNumber)
+        (partNaming, framing, rhythm, lies) = (site.partNaming, site.framing, site.rhythm, site.lies)
+        (hasRanges, hasConditions, agrees) = (site.hasRanges, site.hasConditions, false)
+        var bytes = site.current.bytes
+        if !hasSameBytes { bytes.disguise(0..<bytes.count, by: 0x55) }
+        versions = [Version(bytes: bytes, name: 0)]
     }
 
     var current: Version { versions[versions.count - 1] }
@@ -156,14 +181,30 @@ final class LifeSite: @unchecked Sendable {
     /// What it says of a version: tag and dates.
     func names(_ version: Version) -> [(String, String)] {
         let changed = Self.date(secondsAgo: 3600 - version.name * 60)
-        let tag = "\"\(number)-\(version.name)\""
+        let tag = "\"\(tagNumber)-\(version.name)\""
         return switch naming {
+        case .malformedTag:
+            malformed("\(tagNumber)-\(version.name)").map { ("ETag", $0) } + [
+                ("Last-Modified", Self.date(secondsAgo: 3600)), ("Date", Self.date(secondsAgo: 0)),
+            ]
         case .strongTag: [("ETag", tag)]
         case .strongTagAndDate: [("ETag", tag), ("Last-Modified", changed), ("Date", Self.date(secondsAgo: 0))]
         case .strongDate: [("Last-Modified", changed), ("Date", Self.date(secondsAgo: 0))]
         case .weakTag: [("ETag", "W/" + tag)]
         case .weakDate: [("Last-Modified", changed), ("Date", changed)]
         case .none: []
+        }
+    }
+
+    /// The values of the fields of a malformed tag.
+    private func malformed(_ text: String) -> [String] {
+        switch malformation {
+        case .noQuotes: [text]
+        case .smallW: ["w/\"\(text)\""]
+        case .space: ["\"v \(text)\""]
+        case .otherQuotes: ["'\(text)'"]
+        case .twoFields: ["\"\(text)\"", "\"other\""]
+        case .list: ["\"\(text)\", \"other\""]
         }
     }
 
