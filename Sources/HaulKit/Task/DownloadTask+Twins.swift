@@ -4,9 +4,8 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Looks at a twin: at most so often, with a wait of ``pause`` after each time.
-    private static let looks = 100
-    private static let pause = Duration.milliseconds(20)
+    /// How long a twin is waited for.
+    private static let patienceWithTwin = Duration.seconds(2)
 
     /// Claims the download before a request is sent. A twin in another process is waited for where it may be done in a moment.
     ///
@@ -18,21 +17,28 @@ extension DownloadTask {
         guard record.partPath == nil, record.mayHaveTwin, services.store.hasMetOthers else { return nil }
         let now = services.time.date()
         var ignored: Set<String> = []
-        var running: DownloadRecord?
-        for _ in 0..<Self.looks {
+        let began = services.time.now()
+        while true {
+            let twin: DownloadRecord
             switch try await services.store.begin(record, ignoring: ignored, at: record.startedAt ?? now) {
             case .ours: return nil
-            case .complete(let twin):
-                if let ending = try await ending(with: twin) { return ending }
-                if twin.status == .completed || !services.store.isAnothers(twin) { ignored.insert(twin.id) }
-                running = twin
-            case .running(let twin):
-                running = twin
-                if !twin.endsSoon { throw FilePlacement.inUse(named(twin), owner: twin.ownerPID) }
+            case .complete(let other):
+                if let ending = try await ending(with: other) { return ending }
+                guard other.status == .publishing, services.store.isAnothers(other) else {
+                    ignored.insert(other.id)
+                    continue
+                }
+                twin = other
+            case .running(let other): twin = other
+            }
+            // A pause or a cancellation does not wait for it.
+            guard twin.endsSoon, machine.state == .inspectingDisk,
+                services.time.now() - began < Self.patienceWithTwin
+            else {
+                throw FilePlacement.inUse(twin.partPath ?? twin.request.url.messageText, owner: twin.ownerPID)
             }
             try await waitForTwin()
         }
-        throw FilePlacement.inUse(running.map(named) ?? record.request.url.messageText, owner: running?.ownerPID)
     }
 
     /// The partial file of an earlier run, locked; nil when there is none. The record is then this process's.
@@ -41,24 +47,24 @@ extension DownloadTask {
     ///
     /// - Throws: ``DownloadError/Code/inUse`` while the other process goes on with it.
     func reopenWhenFree(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
-        for _ in 1..<Self.looks {
+        let began = services.time.now()
+        while true {
             do throws(DownloadError) { return try await reopen() } catch {
-                guard error.code == .inUse, environment.configuration.storage.restoration == .onRequest,
+                // A pause or a cancellation does not wait for whoever has it.
+                guard error.code == .inUse, machine.state == .inspectingDisk,
+                    services.time.now() - began < Self.patienceWithTwin,
+                    environment.configuration.storage.restoration == .onRequest,
                     let stored = try await services.store.find(id: record.id)?.record, stored.endsSoon
                 else { throw error }
             }
             try await waitForTwin()
         }
-        return try await reopen()
     }
 
     private func waitForTwin(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         if environment.isStopping.isSet { throw .isShutDown }
-        // Cancelled only with the whole process.
-        try? await services.time.sleep(Self.pause)
+        await waitForLock()
     }
-
-    private func named(_ twin: DownloadRecord) -> String { twin.partPath ?? twin.request.url.messageText }
 
     /// How the download ends when its name is taken: with the file of a twin, if that is what has the name. One that is about to get
     /// its name in another process is waited for.
@@ -68,7 +74,8 @@ extension DownloadTask {
         -> DownloadMachine.Event?
     {
         guard record.mayHaveTwin, services.store.file.isShared else { return nil }
-        for _ in 0..<Self.looks {
+        let began = services.time.now()
+        while true {
             let twins = try await services.store.completeTwins(of: [record])[0]
             for twin in twins {
                 if let ending = try await ending(with: twin) { return ending }
@@ -77,11 +84,11 @@ extension DownloadTask {
             let isAwaited = twins.contains { [store = services.store, id = record.id] in
                 $0.status == .publishing && $0.id < id && store.isAnothers($0)
             }
-            if !isAwaited || environment.isStopping.isSet { return nil }
-            // Cancelled only with the whole process.
-            try? await services.time.sleep(Self.pause)
+            guard isAwaited, !environment.isStopping.isSet, services.time.now() - began < Self.patienceWithTwin else {
+                return nil
+            }
+            await waitForLock()
         }
-        return nil
     }
 
     /// How the download ends with the file of another record of the same request; nil if that file is missing, changed or not what
