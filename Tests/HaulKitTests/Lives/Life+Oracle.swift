@@ -143,7 +143,7 @@ extension Life {
     /// Processes that were given the same list have fetched each file once. Where the user moved files, some were fetched again, and
     /// what a cancelled download had is nobody's.
     private func checkNoneTwice() {
-        guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk else { return }
+        guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk, !hadKill else { return }
         for site in servers {
             for version in site.versions where !version.bytes.isEmpty {
                 let paths = disk.paths.filter {

@@ -41,6 +41,8 @@ final class Life: @unchecked Sendable {
     private(set) var foreignCount = 0
     /// Two processes asked for the same beside each other: each may have a download of its own.
     private(set) var hadTwoAtOnce = false
+    /// A process was killed: between a renaming and the record of it nobody knows whose the file is.
+    private(set) var hadKill = false
     /// The disk may have refused to remove a file, or to set one aside that is wrong.
     private(set) var failedToRemove = false
     private(set) var isOver = false
@@ -252,6 +254,7 @@ final class Life: @unchecked Sendable {
         await other?.ended()
         world.cancelTimer(timer)
         let wasKilled = process.isDead
+        if wasKilled || other?.isDead == true { hadKill = true }
         if !process.isDead { check(process, isAlone: other == nil) }
         if let other, !other.isDead { check(other, isAlone: false) }
         let took = process.transport.delivered
