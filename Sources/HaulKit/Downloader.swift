@@ -77,6 +77,10 @@ public actor Downloader {
                 observer: { event in
                     if case .failed(let error) = event { logger.debug("store: \(error)") }
                 },
+                onFailure: { error in
+                    logger.debug("store: \(error)")
+                    configuration.storage.onStoreFailure?(error)
+                },
                 onOddRow: { name in
                     logger.debug("store: a row cannot be read: \(name)")
                     configuration.storage.onOddRow?(name)
@@ -167,9 +171,21 @@ public actor Downloader {
         scheduler.records.look()
     }
 
-    /// Path to which a damaged store was moved when this downloader opened; `nil` when the store was intact. The
-    /// downloads of a moved store are no longer known.
+    /// Path to which a damaged store was moved when this downloader opened; `nil` when the store was intact.
+    /// ``salvagedStore`` says what could be read of it.
     public nonisolated var quarantinedStore: String? { store.setAside }
+
+    /// What became of a damaged store, when this downloader opened or earlier; `nil` when there was none, and once the file that
+    /// was kept is removed.
+    ///
+    /// A store is looked through when a downloader opens it and its file is not as the last one left it. What can be read of a
+    /// damaged one is taken over into a new store. The claim of a partial file's bytes is dropped where it does not agree with
+    /// itself: these bytes are fetched again.
+    public nonisolated var salvagedStore: SalvagedStore? { store.salvage }
+
+    /// Why the open store cannot be relied on: a damaged page was read, or its file was deleted, moved or replaced; `nil` as
+    /// long as it can be. Its code is ``DownloadError/Code/storeFailed``. Nothing can be added meanwhile.
+    public nonisolated var storeFailure: DownloadError? { store.failure }
 
     /// Stops every transfer, records the received bytes of each download, and closes connections and store. Downloads
     /// that ran are queued again when their store is next opened. Runs, those of paused downloads included, end with

@@ -88,6 +88,7 @@ public final class HaulServer: Service {
         SessionRoutes(gate: gate, codes: codes) { [weak self] in
             self.flatMap { server in server.listener.withLock { $0 }.map(server.signInLink) }
         }.add(to: router)
+        DaemonRoute(services: services).add(to: router)
         ListRoutes(services: services).add(to: router)
         AddRoutes(services: services).add(to: router)
         ControlRoutes(services: services).add(to: router)

@@ -24,6 +24,7 @@ struct NetworkOptions: ParsableArguments {
         configuration.storage.onOddRow = {
             Output.error("A row of the store cannot be read (\($0)) and is ignored.")
         }
+        configuration.storage.onStoreFailure = { Output.error($0.message) }
         // Scripts rely on a full disk being an error.
         configuration.storage.waitsForSpace = false
         configuration.network.waitsForNetwork = connection.waitForNetwork

@@ -45,8 +45,8 @@ struct Session {
         NIOSingletons.groupLoopCountSuggestion = loops
         configuration.network.eventLoops = loops
         let downloader = try await Downloader(configuration)
-        if let damaged = downloader.quarantinedStore {
-            Output.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
+        if downloader.quarantinedStore != nil, let salvaged = downloader.salvagedStore {
+            Output.error(salvaged.sentence())
         }
         // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)

@@ -78,7 +78,7 @@ final class DownloadCatalog {
         -> DownloadTask?
     {
         if let task = tasks[id] { return task }
-        let saved = try await store.find(id: id.description)
+        let saved = try await store.findReadable(id: id.description)
         try environment.checkIsOpen()
         return saved.flatMap { takeIn($0) }
     }

@@ -29,6 +29,7 @@ extension Downloader {
     /// Adds a download, given what the store has of it.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
         try checkIsOpen()
+        try store.checkTakesMore()
         if let saved, let download = try await join(saved, request) { return download }
         try checkIsOpen()
         let record = catalog.newRecord(request)

@@ -57,6 +57,7 @@ extension Downloader {
         -> [Result<Download, DownloadError>]
     {
         try checkIsOpen()
+        try store.checkTakesMore()
         let readable = requests.compactMap { try? $0.get() }
         let saved = try await store.find(readable)
         try checkIsOpen()

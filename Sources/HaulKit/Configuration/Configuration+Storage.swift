@@ -60,6 +60,8 @@ extension Downloader.Configuration {
         package var onStoreWait: (@Sendable (_ path: String) -> Void)?
         /// Called once for each row of the store that cannot be read, with its id and URL as far as they can be read.
         package var onOddRow: (@Sendable (_ name: String) -> Void)?
+        /// Called each time that the store becomes unreliable (``Downloader/storeFailure``).
+        package var onStoreFailure: (@Sendable (DownloadError) -> Void)?
         /// Whether folders of downloads are made where they are missing. Without, such a download fails: its folder may be that of a
         /// file system that is away.
         package var makesFolders = true

@@ -48,6 +48,7 @@ extension Downloader.Configuration {
         network.idleTimeout = other.network.idleTimeout
         storage.onStoreWait = other.storage.onStoreWait
         storage.onOddRow = other.storage.onOddRow
+        storage.onStoreFailure = other.storage.onStoreFailure
         storage.makesFolders = other.storage.makesFolders
         return changed
     }

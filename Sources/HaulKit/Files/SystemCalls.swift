@@ -232,6 +232,27 @@ package enum SystemCalls {
         return FileStatus(raw, born: born)
     }
 
+    /// Whether the system lets this process write a file.
+    static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
+
+    /// What a file that was just looked through is like.
+    static func mark(_ path: String, bootID: String) throws(Errno) -> StoreMark {
+        var raw = stat()
+        _ = try retrying { stat(path, &raw) }
+        #if canImport(Darwin)
+            let (modified, changed) = (raw.st_mtimespec, raw.st_ctimespec)
+        #else
+            let (modified, changed) = (raw.st_mtim, raw.st_ctim)
+        #endif
+        return StoreMark(
+            inode: UInt64(raw.st_ino),
+            size: Int64(raw.st_size),
+            modified: FileStatus.nanoseconds(Int64(modified.tv_sec), Int64(modified.tv_nsec)),
+            changed: FileStatus.nanoseconds(Int64(changed.tv_sec), Int64(changed.tv_nsec)),
+            bootID: bootID
+        )
+    }
+
     /// The file system that an open file is on.
     static func device(_ descriptor: Int32) throws(Errno) -> UInt64 {
         var raw = stat()
@@ -368,7 +389,7 @@ package enum SystemCalls {
 
 extension FileStatus {
     /// Clamped: a file may bear a date that nanoseconds in 64 bits do not reach.
-    private static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 {
+    fileprivate static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 {
         let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !isTooLarge else { return seconds < 0 ? .min : .max }
         let (sum, overflows) = product.addingReportingOverflow(rest)

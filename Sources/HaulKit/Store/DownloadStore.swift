@@ -38,6 +38,7 @@ final class DownloadStore: Sendable {
         movingRoot: String? = nil,
         contention: StoreContention = StoreContention(),
         observer: @escaping @Sendable (StoreEvent) -> Void = { _ in },
+        onFailure: @escaping @Sendable (DownloadError) -> Void = { _ in },
         onOddRow: @escaping @Sendable (_ name: String) -> Void = { _ in }
     ) throws(DownloadError) {
         self.init(
@@ -45,8 +46,10 @@ final class DownloadStore: Sendable {
                 folder: folder,
                 name: name,
                 isExclusive: isExclusive,
+                bootID: bootID,
                 movingRoot: movingRoot,
-                contention: contention
+                contention: contention,
+                onFailure: onFailure
             ),
             path: FilePaths.join(folder, name + ".sqlite"),
             bootID: bootID,
@@ -139,12 +142,13 @@ final class DownloadStore: Sendable {
         guard !batch.isEmpty else { return }
         do {
             try checkIsOpen()
+            try file.health.checkIsThere()
             try write(batch)
             commitSync.committed(batch.waitingForDisk)
             for continuation in batch.waiting { continuation.resume(returning: nil) }
         } catch {
             // Marks that stay behind cost bytes, not correctness; what must be written is committed, not noted.
-            let failure = StoreFile.error(error, path)
+            let failure = file.health.error(error)
             rows.withLock { $0 = DownloadRow() }
             observer(.failed(failure))
             for continuation in batch.waiting + batch.waitingForDisk { continuation.resume(returning: failure) }
@@ -188,6 +192,7 @@ final class DownloadStore: Sendable {
         try await onWriter { store in
             store.gathered.withLock { $0.forget(id) }
             store.rows.withLock { $0.forget(id) }
+            try store.file.health.checkIsThere()
             try store.file.queue.write { try $0.execute(sql: "DELETE FROM download WHERE id = ?", arguments: [id]) }
         }
     }
@@ -231,8 +236,26 @@ final class DownloadStore: Sendable {
         guard !isClosed.load(ordering: .relaxed) else { return }
         writeGathered()
         isClosed.store(true, ordering: .relaxed)
-        do { try file.close() } catch { observer(.failed(StoreFile.error(error, path))) }
+        do { try file.close() } catch { observer(.failed(file.health.error(error))) }
         giveUpName()
+    }
+
+    // MARK: Damage
+
+    /// Why the store cannot be relied on; nil as long as it can be.
+    var failure: DownloadError? { file.health.failure }
+
+    /// - Throws: when the store cannot be relied on: a download that is added would be forgotten.
+    func checkTakesMore() throws(DownloadError) {
+        if let failure { throw failure }
+    }
+
+    /// What became of a damaged store that is still kept.
+    var salvage: SalvagedStore? {
+        guard let salvage = file.salvage else { return nil }
+        do throws(DiskError) { return try PosixDisk().status(salvage.path) == nil ? nil : salvage } catch {
+            return salvage
+        }
     }
 
     private func checkIsOpen() throws(DownloadError) {
@@ -296,7 +319,7 @@ final class DownloadStore: Sendable {
                     try self.checkIsOpen()
                     return try step(self)
                 }
-                continuation.resume(returning: result.mapError { StoreFile.error($0, self.path) })
+                continuation.resume(returning: result.mapError { self.file.health.error($0) })
             }
         }
         return try result.get()

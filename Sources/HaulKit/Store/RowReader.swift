@@ -90,7 +90,7 @@ struct RowReader {
 }
 
 extension ProgressRecord {
-    fileprivate init(_ id: String, written: String, synced: String, bootID: String, received: Int64) {
+    init(_ id: String, written: String, synced: String, bootID: String, received: Int64) {
         downloadID = id
         self.written = written
         self.synced = synced

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Opens the file of a store: makes the folder, keeps others out, refuses a newer version, sets a damaged one aside.
+/// Opens the file of a store: makes the folder, keeps others out, refuses a newer version, salvages a damaged one.
 struct StoreFile {
     let queue: DatabaseQueue
     /// Held as long as the store is open: exclusive or shared, as the downloader restores everything or not. None where the
@@ -11,19 +11,27 @@ struct StoreFile {
     let owner: StoreOwner
     /// Whether others may use it beside us.
     let isShared: Bool
-    /// Where a damaged store was moved to, if it was.
+    /// What became of a damaged store that was found now, or earlier and is still kept.
+    let salvage: SalvagedStore?
+    /// Where a damaged store was moved to now, if it was.
     let setAside: String?
+    let health: StoreHealth
     let contention: StoreContention
     /// Returns when the disk has every commit that returned before the call.
     let syncLog: @Sendable () throws(DiskError) -> Void
 
-    /// - Parameter movingRoot: see ``Downloader/Configuration/Storage/movingRoot``.
+    /// - Parameters:
+    ///   - bootID: of this boot of the machine.
+    ///   - movingRoot: see ``Downloader/Configuration/Storage/movingRoot``.
+    ///   - onFailure: told why the store cannot be relied on any more, each time that this begins.
     init(
         folder: String,
         name: String,
         isExclusive: Bool,
+        bootID: String = "",
         movingRoot: String? = nil,
-        contention: StoreContention = StoreContention()
+        contention: StoreContention = StoreContention(),
+        onFailure: @escaping @Sendable (DownloadError) -> Void = { _ in }
     ) throws(DownloadError) {
         self.contention = contention
         isShared = !isExclusive
@@ -61,13 +69,13 @@ struct StoreFile {
             _ = try Self.take(lock, isExclusive: isExclusive)
         }
         do {
-            queue = try Self.open(path, contention, migrate)
-            setAside = nil
-        } catch let error as DatabaseError where [.SQLITE_NOTADB, .SQLITE_CORRUPT].contains(error.resultCode) {
-            setAside = try Self.moveAway(path)
-            do {
-                queue = try Self.open(path, contention, migrate)
-            } catch { throw Self.error(error, path) }
+            // Others that have the store open found it intact, or know better.
+            let isAlone = try Self.take(lock, isExclusive: true)
+            // A lock that could not be changed is lost as well.
+            if !isExclusive { _ = try Self.take(lock, isExclusive: false) }
+            let opening = StoreOpening(path: path, bootID: bootID, contention: contention, migrate: migrate)
+            (queue, salvage, setAside) = try isAlone ? opening.openChecked() : (opening.open(), nil, nil)
+            health = try StoreHealth(path, bootID: bootID, isIntact: isAlone, onFailure)
         } catch { throw Self.error(error, path) }
         do {
             if let movingRoot { try MovingRoot.follow(movingRoot, in: queue) }
@@ -89,7 +97,8 @@ struct StoreFile {
         lock = nil
         self.owner = owner
         isShared = true
-        setAside = nil
+        (salvage, setAside) = (nil, nil)
+        health = StoreHealth()
         contention = StoreContention()
     }
 
@@ -118,51 +127,9 @@ struct StoreFile {
 
     /// Closes the database; one that was handed in stays open for its owner.
     func close() throws {
-        if lock != nil { try queue.close() }
-    }
-
-    /// - Parameter migrate: brings a store of an earlier version up to date.
-    private static func open(
-        _ path: String,
-        _ contention: StoreContention,
-        _ migrate: (DatabaseMigrator, DatabaseQueue) throws -> Void
-    ) throws -> DatabaseQueue {
-        // Created by us first, since SQLite would make it readable by everybody. One that is there is not opened: closing it
-        // would give up the locks that another connection of this process has on it (https://sqlite.org/howtocorrupt.html §2.2).
-        do throws(DiskError) { _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600) } catch {
-            if error.kind != .alreadyExists { throw error }
-        }
-        var configuration = GRDB.Configuration()
-        configuration.journalMode = .wal
-        configuration.busyMode = .callback { contention.wait(for: path, tries: $0) }
-        configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA synchronous = NORMAL")
-            // A list of thousands changes the same pages again and again: they are kept at hand (8 MiB), and copied from the
-            // log into the database every 32 MiB rather than every 4, which everybody waits for.
-            try database.execute(sql: "PRAGMA cache_size = -8192")
-            try database.execute(sql: "PRAGMA wal_autocheckpoint = 8000")
-        }
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
-        if try queue.read(Schema.migrator.hasBeenSuperseded) {
-            throw DownloadError(
-                .storeFailed,
-                "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."
-            )
-        }
-        // A new store has no users that could know less of it.
-        try Schema.prepare(queue) { try migrate($0, queue) }
-        return queue
-    }
-
-    private static func moveAway(_ path: String) throws(DownloadError) -> String {
-        let stamp = Int(Date().timeIntervalSince1970)
-        let target = "\(path).damaged-\(stamp)"
-        do {
-            for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil {
-                try PosixDisk().rename(path + suffix, to: target + suffix, replacing: false)
-            }
-        } catch { throw DownloadError(.storeFailed, "The store is damaged and cannot be set aside. \(error.sentence)") }
-        return target
+        guard lock != nil else { return }
+        try queue.close()
+        health.leaveMark()
     }
 
     /// Waits for a downloader of this process, which may have been released without being shut down: its last writes take a
@@ -236,10 +203,28 @@ struct StoreFile {
         case .SQLITE_READONLY: return DownloadError(.readOnly, "The store \(path) cannot be written: it is read-only.")
         case .SQLITE_PERM: return DownloadError(DiskError(.permissionDenied, call: "open", path: path))
         case .SQLITE_BUSY, .SQLITE_LOCKED: return StoreContention.isLocked(path)
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT: return isDamaged(path)
         default: break
         }
         // A decoding error would print the row, headers and all.
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
+    }
+
+    /// Whether an error says that the file is not what SQLite wrote.
+    static func isDamaged(_ error: any Error) -> Bool {
+        guard let code = (error as? DatabaseError)?.resultCode else { return false }
+        return code == .SQLITE_NOTADB || code == .SQLITE_CORRUPT
+    }
+
+    private static func isDamaged(_ path: String) -> DownloadError {
+        DownloadError(
+            .storeFailed,
+            """
+            The store \(path) is damaged. End Haul and start it again: what can be read is then taken over into a new store, and \
+            the damaged one is kept.
+            """,
+            cause: "SQLITE_CORRUPT"
+        )
     }
 }

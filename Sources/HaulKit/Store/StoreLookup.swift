@@ -117,14 +117,32 @@ extension DownloadStore {
         }
     }
 
-    func find(id: String) async throws(DownloadError) -> Saved? {
+    func find(id: String) async throws(DownloadError) -> Saved? { try await lookUp(id).saved }
+
+    /// The same for a download that is expected to be there.
+    ///
+    /// - Returns: nil when there is none.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` when its row cannot be read.
+    func findReadable(id: String) async throws(DownloadError) -> Saved? {
+        let (saved, isThere) = try await lookUp(id)
+        if saved == nil, isThere {
+            throw DownloadError(
+                .storeFailed,
+                "The row of this download cannot be read: the store was damaged or edited. Add the download again."
+            )
+        }
+        return saved
+    }
+
+    private func lookUp(_ id: String) async throws(DownloadError) -> (saved: Saved?, isThere: Bool) {
         try await onWriter { store in
             store.writeGathered()
             return try store.readingRows { database, odd in
-                try Row.fetchOne(
+                let row = try Row.fetchOne(
                     database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?"),
                     arguments: [id]
-                ).flatMap { try odd.saved($0, database) }
+                )
+                return (try row.flatMap { try odd.saved($0, database) }, row != nil)
             }
         }
     }

@@ -17,28 +17,28 @@ extension DownloadStore {
     /// The rows that can be read, and how many there are with those that cannot: a caller that asks page by page continues behind all of
     /// them.
     func page(_ condition: StoreCondition) async throws(DownloadError) -> (rows: [Listed], count: Int) {
-        try await reading { database in
-            let order = condition.order.isEmpty ? "download.rowid" : condition.order
-            // Of the pages before it nothing but the place is read.
-            let rows =
-                condition.page.isEmpty
-                ? condition.sql
-                : "download.rowid IN (SELECT rowid FROM download WHERE \(condition.sql) ORDER BY \(order)\(condition.page))"
-            let sql = """
-                SELECT download.*, progress.received AS received FROM download
-                LEFT JOIN progress ON progress.downloadID = download.id
-                WHERE \(rows) ORDER BY \(order)
-                """
-            // A row that a later version wrote, or somebody edited, must not hide the others.
-            let all = try Row.fetchAll(database, sql: sql, arguments: condition.bound)
-            var requests = RequestReader()
-            let readable = all.compactMap { row -> Listed? in
-                guard let record = try? DownloadRecord(row, &requests), record.isPlausible,
-                    let id = DownloadID(record.id)
-                else { return nil }
-                return Listed(id: id, record: record, received: max(0, row.sum("received")))
+        try await onWriter { store in
+            store.writeGathered()
+            return try store.readingRows { database, odd in
+                let order = condition.order.isEmpty ? "download.rowid" : condition.order
+                // Of the pages before it nothing but the place is read.
+                let rows =
+                    condition.page.isEmpty
+                    ? condition.sql
+                    : "download.rowid IN (SELECT rowid FROM download WHERE \(condition.sql) ORDER BY \(order)\(condition.page))"
+                let sql = """
+                    SELECT \(OddRows.columns), progress.received AS received FROM download
+                    LEFT JOIN progress ON progress.downloadID = download.id
+                    WHERE \(rows) ORDER BY \(order)
+                    """
+                // A row that a later version wrote, or somebody edited, must not hide the others.
+                let all = try Row.fetchAll(database, sql: sql, arguments: condition.bound)
+                let readable = all.compactMap { row -> Listed? in
+                    guard let record = odd.record(row), let id = DownloadID(record.id) else { return nil }
+                    return Listed(id: id, record: record, received: max(0, row.sum("received")))
+                }
+                return (readable, all.count)
             }
-            return (readable, all.count)
         }
     }
 
@@ -161,6 +161,7 @@ extension DownloadStore {
     {
         try await onWriter { store in
             store.writeGathered()
+            try store.file.health.checkIsThere()
             return try store.file.queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 // It cannot fail where the line above did not; and a store that stays in FULL is merely slower.

@@ -131,8 +131,13 @@ struct ProgressRecord: Sendable, Equatable, Codable, FetchableRecord, Persistabl
             bootID = excluded.bootID, received = excluded.received
         """
 
+    /// Whether the ranges are as many bytes as were counted when they were written. A digit that became another one would claim
+    /// bytes that are not here. 0 stands for a row of an earlier version, which has no count.
+    var isConsistent: Bool { received == 0 || ByteSet(text: written).count == received }
+
     /// What may be relied on now.
     func persisted(bootID now: String) -> PersistedRanges {
+        guard isConsistent else { return .zero }
         let isSameBoot = !now.isEmpty && now == bootID
         let synced = ByteSet(text: synced)
         return PersistedRanges(written: isSameBoot ? ByteSet(text: written).union(synced) : synced, synced: synced)

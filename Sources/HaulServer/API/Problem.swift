@@ -45,8 +45,8 @@ package struct Problem: Error, Codable, Hashable, Sendable {
         case .notFound: .notFound
         case .alreadyAdded, .fileExists, .inUse, .cancelled, .waitCancelled: .conflict
         case .diskFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
-        case .shutDown: .serviceUnavailable
-        case .storeFailed, .internalFault, .diskFailed, .tooManyOpenFiles: .internalServerError
+        case .shutDown, .storeFailed: .serviceUnavailable
+        case .internalFault, .diskFailed, .tooManyOpenFiles: .internalServerError
         default: .unprocessableContent
         }
     }

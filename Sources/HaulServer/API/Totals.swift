@@ -18,6 +18,8 @@ package struct Totals: Codable, Hashable, Sendable {
     package var freeBytes: Int64?
     package var folder: String?
     package var speedLimit: Int64?
+    /// What is wrong with the store, or what was lost of a damaged one: for people to read.
+    package var storeNotice: String?
 
     static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
 
@@ -37,5 +39,14 @@ package struct Totals: Codable, Hashable, Sendable {
         // To the MiB: other programs write too, and a listener need not hear of each block.
         freeBytes = try await downloader.files.freeDiskSpace(at: folder).map { ($0 >> 20) << 20 }
         speedLimit = await downloader.configuration.network.bytesPerSecond
+        storeNotice = downloader.storeNotice
+    }
+}
+
+extension Downloader {
+    /// What is wrong with the store now, else what was lost of a damaged one that is still kept; nil when all is well.
+    nonisolated var storeNotice: String? {
+        if let failure = storeFailure { return failure.message }
+        return salvagedStore.map { $0.sentence() + " Remove that file to end this notice." }
     }
 }

@@ -49,6 +49,8 @@ struct AddRoutes {
     }
 
     private func add(_ body: inout JSONBody) async throws -> Response {
+        // What cannot be recorded is not taken, in whole.
+        if let failure = services.downloader.storeFailure { throw Problem(failure) }
         let common = try AddOptions(&body, services.folders)
         var wanted: [Result<DownloadRequest, Problem>] = []
         if let text = try body.optional("metalink", String.self) {

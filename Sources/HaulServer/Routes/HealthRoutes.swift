@@ -11,13 +11,18 @@ struct HealthRoutes {
         router.get("/livez") { _, _ in Self.text(.ok, "ok\n") }
         for path in ["/readyz", "/health"] {
             router.get(RouterPath(path)) { _, _ in
+                if let failure = services.downloader.storeFailure { return Self.notReady(failure) }
                 do throws(DownloadError) {
                     _ = try await services.downloader.count(DownloadFilter(states: [.failed], limit: 1))
                     return Self.text(.ok, "ok\n")
-                } catch { return Self.text(.serviceUnavailable, "\(error.code.rawValue)\n") }
+                } catch { return Self.notReady(error) }
             }
         }
         router.get("/metrics") { _, _ in Self.text(.ok, try await metrics()) }
+    }
+
+    private static func notReady(_ error: DownloadError) -> Response {
+        text(.serviceUnavailable, "\(error.code.rawValue): \(error.message)\n")
     }
 
     private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {

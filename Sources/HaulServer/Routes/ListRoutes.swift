@@ -49,11 +49,12 @@ struct ListRoutes {
         let (items, total) = try await problems { () throws(DownloadError) in
             (try await services.downloader.list(selected), try await services.downloader.count(selected.whole))
         }
-        let end = filter.offset + items.count
+        // Rows that cannot be read are not among the items, and are counted.
+        let end = filter.offset + (filter.limit ?? items.count)
         return JSONBody.response(
             Page(
                 items: items.map { DownloadRow($0) },
-                next: end < total && !items.isEmpty ? String(end, radix: 36) : nil,
+                next: end < total ? String(end, radix: 36) : nil,
                 total: total,
                 rev: rev
             )

@@ -38,8 +38,8 @@ struct Aria2Process: Sendable {
 
     private func open() async throws -> Aria2ExitStatus {
         let downloader = try await Downloader(try configuration())
-        if let damaged = downloader.quarantinedStore {
-            log.write(.warn, "The store was damaged and is now \(damaged). Its downloads are no longer known.")
+        if downloader.quarantinedStore != nil, let salvaged = downloader.salvagedStore {
+            log.write(.warn, salvaged.sentence())
         }
         // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)

@@ -28,8 +28,10 @@ struct Daemon {
         try prepareFolders()
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
-        if let damaged = downloader.quarantinedStore {
-            logger.error("The store was damaged and is now \(damaged). Its downloads are no longer known.")
+        if let salvaged = downloader.salvagedStore {
+            // All names once, in the log of the start that found the damage.
+            let isNew = downloader.quarantinedStore != nil
+            logger.log(level: isNew ? .error : .notice, "\(salvaged.sentence(names: isNew ? .max : 3))")
         }
         signal(SIGXFSZ, SIG_IGN)
         do {
@@ -159,6 +161,7 @@ struct Daemon {
             logger.warning("Another program has locked the store \($0). Waiting for it.")
         }
         configuration.storage.onOddRow = { logger.error("A row of the store cannot be read (\($0)) and is ignored.") }
+        configuration.storage.onStoreFailure = { logger.error("\($0.message)") }
         configuration.useDesktopServices()
         configuration.queue.maxConcurrentDownloads = settings.jobs
         configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, settings.jobs)

@@ -24,6 +24,39 @@ struct DaemonCommandTests {
         }
     }
 
+    /// Two state folders share the socket of the runtime folder, where only one daemon can listen.
+    @Test func commandsLeaveTheDaemonOfAnotherStateFolderAlone() async throws {
+        let daemon = try await rig.start()
+        let added = try await rig.run("add", "--paused", "http://127.0.0.1:1/file.bin")
+        #expect(added.status == 0, "\(added.errors)")
+        let runtime = try TemporaryFolder()
+        try runtime.makeFolder("haul")
+        try FileManager.default.createSymbolicLink(
+            atPath: runtime("haul/daemon.sock"),
+            withDestinationPath: rig.socket
+        )
+        let other = try TemporaryFolder()
+        var command = rig.haul
+        command.environment["XDG_RUNTIME_DIR"] = runtime.path
+        command.environment["HAUL_STATE_DIR"] = other.path
+        for arguments in [["remove", "--all", "--yes"], ["cancel", "--all", "--yes"], ["list"], ["pause", "--all"]] {
+            let result = try await command.start(arguments).result()
+            #expect(result.status == 7, "\(arguments)")
+            #expect(
+                result.errors.contains(rig.haul.state.path) && result.errors.contains(other.path),
+                "\(result.errors)"
+            )
+        }
+        #expect(try await rig.rows().map(\.state) == ["paused"])
+        // Its own folder by another spelling, and its socket by name, are the daemon's.
+        command.environment["HAUL_STATE_DIR"] =
+            rig.haul.state.path + "/../" + URL(fileURLWithPath: rig.haul.state.path).lastPathComponent
+        #expect(try await command.start(["list"]).result().status == 0)
+        command.environment["HAUL_STATE_DIR"] = other.path
+        #expect(try await command.start(["list", "--socket", rig.socket]).result().status == 0)
+        await rig.stop(daemon)
+    }
+
     @Test func addsListsAndShowsDownloads() async throws {
         let server = try await server()
         let daemon = try await rig.start()

@@ -18,6 +18,34 @@ struct DaemonProcessTests {
         }
     }
 
+    @Test func startsOverADamagedStoreAndSaysWhatWasLost() async throws {
+        let first = try await rig.start()
+        let urls = (0..<200).map { "http://127.0.0.1:1/file-\($0)" }
+        #expect(try await rig.haul.start(["add", "--paused"] + urls).result().status == 0)
+        await rig.stop(first)
+        let path = rig.haul.state("daemon.sqlite")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        // A page of rows.
+        let row = try #require(
+            stride(from: 0, to: bytes.count, by: 4096).first {
+                bytes[$0] == 13 && bytes[$0..<$0 + 4096].range(of: Data("http://127.0.0.1:1/file-100".utf8)) != nil
+            }
+        )
+        for index in row..<row + 4096 { bytes[index] = 0 }
+        try bytes.write(to: URL(fileURLWithPath: path))
+
+        let second = try await rig.start()
+        let list = try await rig.run("list", "--json")
+        let kept = list.output.split(separator: "\n").count
+        #expect(list.status == 0 && kept < 200)
+        #expect(list.errors.contains("The store was damaged.") && list.errors.contains("daemon.sqlite.damaged-"))
+        let ended = await rig.stop(second)
+        #expect(
+            ended.errors.contains("at least \(200 - kept) downloads are lost: http://127.0.0.1:1/file-"),
+            "\(ended.errors)"
+        )
+    }
+
     @Test func aSecondDaemonNamesTheFirst() async throws {
         let daemon = try await rig.start()
         let second = try await rig.run("serve", "--listen", "127.0.0.1:0")

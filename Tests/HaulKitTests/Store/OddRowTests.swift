@@ -154,6 +154,34 @@ struct OddRowTests {
         #expect(box.all.count == 1)
     }
 
+    /// A digit that became another one.
+    @Test func aClaimOfMoreBytesThanWereCountedIsNone() async throws {
+        let records = try await fill()
+        try edit("UPDATE progress SET written = '0-7', synced = '0-7'", [])
+        let saved = try await store { _ in }.find(id: records[1].id)
+        #expect(saved?.progress?.received == 5 && saved?.progress?.persisted(bootID: "b") == .zero)
+    }
+
+    @Test func listsNameARowThatCannotBeRead() async throws {
+        let records = try await fill()
+        try edit("UPDATE download SET request = 'odd' WHERE id = ?", [records[1].id])
+        let box = Told()
+        let store = try store { box.add($0) }
+        #expect(try await store.list(.all).map(\.record.id) == [records[0].id, records[2].id])
+        #expect(box.all.count == 1 && box.all.first?.contains(records[1].id) == true)
+    }
+
+    @Test func aDownloadWhoseRowCannotBeReadHasFailedAndIsNotCancelled() async throws {
+        let records = try await fill()
+        try edit("UPDATE download SET request = 'odd' WHERE id = ?", [records[0].id])
+        let store = try store { _ in }
+        for _ in 0..<2 {
+            let error = await #expect(throws: DownloadError.self) { try await store.findReadable(id: records[0].id) }
+            #expect(error?.code == .storeFailed)
+        }
+        #expect(try await store.findReadable(id: DownloadID().description) == nil)
+    }
+
     @Test func oddProgressClaimsNothing() async throws {
         let records = try await fill()
         try edit("UPDATE progress SET written = x'FF', synced = 'odd', received = 'many'", [])

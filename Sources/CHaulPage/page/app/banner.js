@@ -1,6 +1,7 @@
 // The slim banner over data that may be old. It goes by itself.
 import { byId } from "./dom.js";
-import { feed } from "./model.js";
+import { visible } from "./format.js";
+import { feed, totals } from "./model.js";
 import { alertText } from "./status.js";
 import { t } from "./text.js";
 
@@ -8,15 +9,39 @@ const SHOW_AFTER = 1500;
 const SPEAK_AFTER = 5000;
 let timers = [];
 let loaded = null;
+/// What is said of the store, and what of it the user has put away.
+let notice = null;
+let dismissed = null;
 
 export function startBanner() {
-    byId("banner-action").addEventListener("click", () => (byId("banner").dataset.kind === "update" ? location.reload() : feed.wake()));
+    byId("banner-action").addEventListener("click", () => (actions[byId("banner").dataset.kind]()));
     feed.on("connection", (connected) => (connected ? hide() : lost()));
     feed.on("hello", ({ data }) => {
         if (loaded !== null && data.version !== loaded) show("update", t("updated", data.version), t("reload"));
         loaded ??= data.version;
     });
+    totals.on("change", ({ storeNotice }) => tellStore(storeNotice ?? null));
     addEventListener("offline", () => !feed.connected && lost());
+}
+
+const actions = {
+    update: () => location.reload(),
+    lost: () => feed.wake(),
+    store: () => {
+        dismissed = notice;
+        byId("banner").hidden = true;
+    },
+};
+
+/// The store is damaged or gone, or something of it was lost. It stays until it is put away or not so any more.
+function tellStore(text) {
+    notice = text;
+    const banner = byId("banner");
+    if (text === null) {
+        if (banner.dataset.kind === "store") banner.hidden = true;
+    } else if (text !== dismissed && (banner.hidden || banner.dataset.kind === "store")) {
+        show("store", visible(text), t("dismiss"));
+    }
 }
 
 /// The connection is not there, or did not come up.
@@ -32,7 +57,10 @@ export function hide() {
     for (const timer of timers) clearTimeout(timer);
     timers = [];
     alertText("");
-    if (byId("banner").dataset.kind === "lost") byId("banner").hidden = true;
+    if (byId("banner").dataset.kind === "lost") {
+        byId("banner").hidden = true;
+        tellStore(notice);
+    }
     document.documentElement.classList.remove("stale");
 }
 

@@ -1,6 +1,7 @@
 // What stands in place of the rows: nothing yet, no match, loading, or no answer.
 import { byId, button, el, icon } from "./dom.js";
 import { visible } from "./format.js";
+import { failureText } from "./failure.js";
 import { countLinks, linksIn } from "./links.js";
 import { list } from "./model.js";
 import { t } from "./text.js";
@@ -28,7 +29,7 @@ function update(add, clear) {
     const isEmpty = list.length === 0;
     byId("grid").hidden = isEmpty;
     if (!isEmpty) return fill(null);
-    if (list.total === null) return fill(list.failed ? "offline" : null, () => [el("p", { class: "empty-title", text: t("empty.offline") })]);
+    if (list.total === null) return fill(list.failed ? "offline" : null, () => [el("p", { class: "empty-title", text: list.failure?.status > 0 ? failureText(list.failure) : t("empty.offline") })]);
     if (text) {
         return fill(`match ${name} ${group} ${text}`, () => [
             el("p", { class: "empty-title", text: t("empty.noMatch", visible(text)) }),

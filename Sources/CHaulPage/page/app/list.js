@@ -22,6 +22,8 @@ export class DownloadList extends Emitter {
     total = null;
     rev = null;
     failed = false;
+    /// Why, as the request's error.
+    failure = null;
 
     #rows = new Map();
     #slices = new Map();
@@ -228,6 +230,7 @@ export class DownloadList extends Emitter {
             this.#loading.delete(slice);
             if (error.name !== "AbortError") {
                 this.failed = true;
+                this.failure = error;
                 if (error.status !== 401) this.#schedule(RETRY);
                 if (this.#replacing) this.emit("structure");
             }

@@ -23,12 +23,16 @@ struct DaemonClient: Sendable {
     }()
 
     /// - Parameter stateFolder: folder of the daemon's lock; nil when only its socket is known.
-    /// - Throws: ``Complaint`` when nothing listens at the socket.
+    /// - Throws: ``Complaint`` when nothing listens at the socket, or a daemon of another state folder does.
     static func connected(_ socket: String, stateFolder: String?) async throws -> DaemonClient {
         let deadline = ContinuousClock.now + patience
         while true {
             let code = attempt(socket)
-            if code == 0 { return DaemonClient(socket: socket) }
+            if code == 0 {
+                let client = DaemonClient(socket: socket)
+                if let stateFolder { try await client.checkIsOf(stateFolder) }
+                return client
+            }
             guard code == ENOENT || code == ECONNREFUSED else {
                 throw Complaint(
                     "The socket \(socket) cannot be used: \(String(cString: strerror(code))).",
@@ -45,6 +49,30 @@ struct DaemonClient: Sendable {
         let socket = "/run/haul-\(NSUserName())/daemon.sock"
         return attempt(socket) == 0 ? DaemonClient(socket: socket) : nil
     }
+
+    /// - Throws: ``Complaint`` unless the daemon has this state folder: what is asked of one daemon must not happen to the downloads
+    ///   of another.
+    private func checkIsOf(_ stateFolder: String) async throws {
+        let other = try await identity().stateFolder
+        guard !Self.isSameFolder(other, stateFolder) else { return }
+        throw Complaint(
+            """
+            The daemon that listens at \(socket) has another state folder: \(other), not \(stateFolder). It was asked for nothing. \
+            Start one for this folder with a socket of its own (haul serve --state-dir DIR --socket PATH), or name the other \
+            daemon with --socket \(socket).
+            """,
+            .inUse
+        )
+    }
+
+    private static func isSameFolder(_ one: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard one != other, stat(one, &first) == 0, stat(other, &second) == 0 else { return one == other }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
+    /// What the daemon says of itself.
+    func identity() async throws -> DaemonIdentity { try await value(.GET, "/api/v1/daemon") }
 
     private static func missing(_ socket: String) -> Complaint {
         Complaint(

@@ -18,7 +18,9 @@ struct DaemonOptions: ParsableArguments {
     /// - Throws: ``Complaint`` when no daemon answers.
     func client() async throws -> DaemonClient {
         if let socket = socket ?? ProcessInfo.processInfo.environment["HAUL_SOCKET"] {
-            return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: nil)
+            // Who names a socket means its daemon, unless a folder is named beside it.
+            let folder = try state.stateDir.map { try FilePaths.absolute($0) + "/daemon" }
+            return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: folder)
         }
         let arguments = state.stateDir.map { ["--state-dir", $0] } ?? []
         let settings = try await ServeSettings.read(try ServeOptions.parse(arguments)).server
@@ -28,7 +30,8 @@ struct DaemonOptions: ParsableArguments {
         }
         do { return try await DaemonClient.connected(path, stateFolder: folder) } catch {
             // The service that the system runs for this user: haul@USER.service.
-            guard state.stateDir == nil, let service = DaemonClient.ofSystem() else { throw error }
+            let isFolderNamed = state.stateDir != nil || ProcessInfo.processInfo.environment["HAUL_STATE_DIR"] != nil
+            guard !isFolderNamed, let service = DaemonClient.ofSystem() else { throw error }
             return service
         }
     }

@@ -67,6 +67,8 @@ struct List: AsyncParsableCommand {
                     isFirst = false
                 }
             }
+            // To standard error: a script that reads the list need not know it.
+            if !quiet, let notice = try await client.identity().storeNotice { Output.error(notice) }
             if isFirst, isTerminal, !quiet, !json { Output.note("There are no such downloads.") }
         }
     }

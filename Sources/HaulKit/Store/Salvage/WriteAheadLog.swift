@@ -1,0 +1,100 @@
+/// The log of a database, read without SQLite, which ends it at the first frame that does not fit: one damaged byte would cost
+/// every commit behind it.
+///
+/// The format: https://sqlite.org/fileformat2.html#the_write_ahead_log.
+struct WriteAheadLog {
+    /// Where the newest committed bytes of each page begin in the file.
+    private(set) var newest: [UInt32: Int64] = [:]
+    /// Pages of the database after the last commit; 0 without one.
+    private(set) var pageCount: UInt32 = 0
+    /// A commit lies behind a frame that does not fit: SQLite would drop it.
+    private(set) var isDamaged = false
+
+    private static let headerSize = 32
+    private static let frameHeaderSize = 24
+    private static let magic: UInt32 = 0x377F_0682
+
+    init(_ file: PosixFile) throws(DiskError) {
+        let size = try file.size()
+        let header = try file.read(at: 0, count: Self.headerSize)
+        guard header.count == Self.headerSize else { return }
+        let magic = header.integer(at: 0)
+        var sum = LogSum(isBigEndian: magic & 1 == 1)
+        header[..<24].withUnsafeBytes { sum.add($0) }
+        let isHeaderIntact = magic & ~1 == Self.magic && sum == LogSum(header, at: 24, isBigEndian: sum.isBigEndian)
+        let frameSize = Int64(Self.frameHeaderSize + DatabasePages.pageSize)
+        let count = (size - Int64(Self.headerSize)) / frameSize
+        guard count > 0 else { return }
+        // Frames of earlier rounds have other salts.
+        let salts = isHeaderIntact ? header[16..<24] : try file.read(at: Int64(Self.headerSize) + 8, count: 8)[...]
+        // Each frame continues the sum of the frame before it.
+        var before = isHeaderIntact ? sum : nil
+        var pending: [UInt32: Int64] = [:]
+        var isBroken = !isHeaderIntact
+        for number in 0..<count {
+            let offset = Int64(Self.headerSize) + number * frameSize
+            let frame = try file.read(at: offset, count: Int(frameSize))
+            guard frame.count == Int(frameSize) else { return }
+            let stored = LogSum(frame, at: 16, isBigEndian: sum.isBigEndian)
+            defer { before = stored }
+            let page = frame.integer(at: 0)
+            guard var sum = before, frame[8..<16].elementsEqual(salts), page > 0 else {
+                isBroken = true
+                continue
+            }
+            frame.withUnsafeBytes {
+                sum.add(.init(rebasing: $0[..<8]))
+                sum.add(.init(rebasing: $0[Self.frameHeaderSize...]))
+            }
+            guard sum == stored else {
+                isBroken = true
+                continue
+            }
+            pending[page] = offset + Int64(Self.frameHeaderSize)
+            let commit = frame.integer(at: 4)
+            guard commit > 0 else { continue }
+            newest.merge(pending) { $1 }
+            pending = [:]
+            pageCount = commit
+            // Frames of a transaction that was rolled back may lie behind the end, but never its commit.
+            if isBroken { isDamaged = true }
+        }
+    }
+}
+
+/// The running sum of a log's frames.
+private struct LogSum: Equatable {
+    let isBigEndian: Bool
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+    init(_ bytes: [UInt8], at offset: Int, isBigEndian: Bool) {
+        self.isBigEndian = isBigEndian
+        (first, second) = (bytes.integer(at: offset), bytes.integer(at: offset + 4))
+    }
+
+    /// - Parameter bytes: a multiple of eight.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            first &+= word(bytes, offset) &+ second
+            second &+= word(bytes, offset + 4) &+ first
+            offset += 8
+        }
+    }
+
+    private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+        let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
+    }
+}
+
+extension [UInt8] {
+    /// Four bytes as a number, the most significant first; 0 beyond the end.
+    func integer(at offset: Int) -> UInt32 {
+        guard offset >= 0, offset + 4 <= count else { return 0 }
+        return self[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
