@@ -84,7 +84,9 @@ extension DownloadStore {
         )
         // A row that cannot be read is reported by whoever reads it next.
         var odd = OddRows()
-        return rows.compactMap { odd.record($0) }.filter(\.mayHaveTwin)
+        return rows.compactMap { odd.record($0) }.filter {
+            $0.mayHaveTwin && $0.request.asksTheSame(as: record.request)
+        }
     }
 }
 
