@@ -128,8 +128,8 @@ let tests: [Target] = [
     .testTarget(
         name: "HaulEndToEndTests",
         dependencies: [
-            "CHaulSystem", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul", "CourseDownloader",
-            "ListMirror",
+            "CHaulSystem", "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "HaulTesting", "haul",
+            "CourseDownloader", "ListMirror",
             .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: settings
@@ -165,6 +165,9 @@ let package = Package(
     ] + documentation,
     targets: [
         .target(name: "CHaulSystem"),
+        // What the commands do before and around their `main`; no product has it.
+        .target(name: "CHaulCommand"),
+        .target(name: "CommandWords", dependencies: ["CHaulCommand", "HaulKit"], swiftSettings: settings),
         .target(name: "CHaulSimulation", path: "Tests/CHaulSimulation"),
         .target(
             name: "HaulKit",
@@ -222,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "haul",
             dependencies: [
-                "HaulKit", "HaulDesktop", "HaulServer", "CHaulSystem",
+                "CommandWords", "HaulKit", "HaulDesktop", "HaulServer", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -254,7 +257,7 @@ let package = Package(
         .executableTarget(
             name: "haul-fleet",
             dependencies: [
-                "HaulFleet", "HaulKit", "CHaulSystem",
+                "CommandWords", "HaulFleet", "HaulKit", "CHaulSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

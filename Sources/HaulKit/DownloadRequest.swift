@@ -88,6 +88,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     var earlierSpelling: String?
     /// A Metalink chose ``url``: it gets no credentials that are meant for URLs which the user names.
     var isChosenByDocument = false
+    /// The damaged file that a repair replaces, as it was when its pieces were compared.
+    var repairs: FileStatus?
     /// Other URLs of the same file. They bring bytes beside ``url`` where ``checksum``, ``pieces`` or a digest that the server
     /// announces proves the result. Without one they are asked when ``url`` fails, and blocks of the received bytes are compared first.
     public var mirrors: [Metalink.Source] = []

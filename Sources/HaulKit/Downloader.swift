@@ -33,9 +33,18 @@ public actor Downloader {
     ///   another program has kept the store locked for half a minute, a disk code when the state folder cannot be used,
     ///   ``DownloadError/Code/storeFailed`` when the store cannot be used or was written by a newer version,
     ///   ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be read,
-    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more files for even one download.
+    ///   ``DownloadError/Code/tooManyOpenFiles`` when the process may open too few more files for even one download,
+    ///   ``DownloadError/Code/invalidDestination`` when the default state folder is below a path that is not UTF-8, and
+    ///   ``DownloadError/Code/internalFault`` when a library such as libfaketime has set the monotonic clock below zero.
     public init(_ configuration: Configuration = Configuration()) async throws(DownloadError) {
-        // Event loops end the process when no file descriptor is left.
+        // Event loops end the process where the monotonic clock is negative, and when no file descriptor is left.
+        if SystemCalls.isClockNegative() {
+            throw DownloadError(
+                .internalFault,
+                "The clock that measures time-outs stands below zero: a library that is loaded before others (LD_PRELOAD), such as libfaketime, moves it. Let it leave the monotonic clock alone (FAKETIME_DONT_FAKE_MONOTONIC=1)."
+            )
+        }
+        try configuration.storage.checkFolder()
         try DescriptorLimit.check(eventLoops: configuration.network.eventLoops ?? System.coreCount)
         let isTight = DescriptorBudget(
             free: DescriptorLimit.free - configuration.network.otherDescriptors,

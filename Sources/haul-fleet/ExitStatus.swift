@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulFleet
+import HaulKit
 
 /// Exit statuses, with the numbers that `haul` has for the same.
 enum ExitStatus: Int32 {
@@ -17,6 +18,15 @@ enum ExitStatus: Int32 {
             case .invalidInput: .usage
             case .cancelled: .interrupted
             case .databaseRefused, .statementFailed, .workerUnknown, .destinationRefused: .otherFailure
+            }
+    }
+
+    init(_ error: DownloadError) {
+        self =
+            switch error.code {
+            case .invalidDestination, .invalidURL: .usage
+            case .tooManyOpenFiles, .diskFailed, .diskFull, .permissionDenied, .readOnly: .disk
+            default: .otherFailure
             }
     }
 

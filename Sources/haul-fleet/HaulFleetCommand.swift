@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandWords
 import HaulFleet
 import HaulKit
 
@@ -21,15 +22,23 @@ struct HaulFleetCommand: AsyncParsableCommand {
     )
 
     static func main() async {
-
         Signals.ignoreThoseOfWrites()
         do {
-            var command = try parseAsRoot()
+            let arguments = try CommandWords().arguments
+            guard !arguments.isEmpty else {
+                // A script whose arguments got lost has not succeeded.
+                Output.note(helpMessage())
+                throw ExitStatus.usage.code
+            }
+            var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
                 try command.run()
             }
+        } catch let error as DownloadError {
+            Output.error(error.message)
+            exit(withError: ExitStatus(error).code)
         } catch let error as FleetError {
             Output.error(error.message)
             exit(withError: ExitStatus(error).code)

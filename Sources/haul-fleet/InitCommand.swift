@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HaulFleet
+import HaulKit
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -55,8 +56,8 @@ struct InitCommand: AsyncParsableCommand {
     func run() async throws {
         let fleet = try queue.fleet()
         let files = FileManager.default
-        let destination = try to.map { text throws(FleetError) in
-            try DestinationText.make(text, s3.overrides, currentFolder: files.currentDirectoryPath)
+        let destination = try to.map { text in
+            try DestinationText.make(text, s3.overrides, currentFolder: try FilePaths.currentFolder(for: text))
         }
         if let destination, destination.hasPrefix("/") {
             do { try files.createDirectory(atPath: destination, withIntermediateDirectories: true) } catch {

@@ -17,8 +17,8 @@ enum Signals {
 
     /// Calls `stop` after the first signal, on a thread that waits for signals.
     static func stop(_ stop: @escaping @Sendable () -> Void) {
-        // What `nohup` made the process ignore stays ignored.
-        let signals = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
+        // What `nohup` or a shell without job control made the process ignore stays ignored.
+        let signals = [SIGINT, SIGTERM, SIGHUP].filter { haul_ignores_signal($0) == 0 }
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         let code = DetachedThread.start {
             while true {

@@ -77,8 +77,8 @@ struct WorkCommand: AsyncParsableCommand {
         haul_keep_freed_memory()
         let fleet = try queue.fleet()
         let folder = try WorkFolder(below: workFolder ?? Self.defaultFolder(queue.queue))
-        let destination = try to.map { text throws(FleetError) in
-            try DestinationText.make(text, S3Overrides(), currentFolder: FileManager.default.currentDirectoryPath)
+        let destination = try to.map { text in
+            try DestinationText.make(text, S3Overrides(), currentFolder: try FilePaths.currentFolder(for: text))
         }
         let (worker, close) = try await fleet.worker(
             try options(),

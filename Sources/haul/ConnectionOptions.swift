@@ -4,7 +4,7 @@ import HaulKit
 /// How to connect to servers, and limits on time and attempts.
 struct ConnectionOptions: ParsableArguments {
     @Option(help: "Seconds without data, or for connecting, after which an attempt fails.")
-    var timeout: Double?
+    var timeout: Seconds?
 
     @Option(help: "Number of attempts in a row that may fail without a new byte.")
     var retries: Int?
@@ -29,8 +29,27 @@ struct ConnectionOptions: ParsableArguments {
 
     func validate() throws {
         if let retries, retries < 0 { throw ValidationError("--retries takes a number of at least 0.") }
-        if let timeout, !(timeout > 0 && timeout < 1e6) {
+        if let timeout, !timeout.isPositive {
             throw ValidationError("--timeout takes a number of seconds above 0.")
         }
+        if let proxy, proxy.isEmpty {
+            throw ValidationError(
+                "--proxy takes http://host:port or socks5://host:port. For no proxy, set no_proxy='*'."
+            )
+        }
     }
+}
+
+/// A number of seconds in decimal digits. Swift's own reading of numbers takes `0x10` and `nan` too.
+struct Seconds: ExpressibleByArgument {
+    let value: Double
+
+    init?(argument: String) {
+        let isDecimal = argument.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+        guard isDecimal, let value = Double(argument) else { return nil }
+        self.value = value
+    }
+
+    /// Whether it is above 0 and no more than eleven days.
+    var isPositive: Bool { value > 0 && value < 1e6 }
 }

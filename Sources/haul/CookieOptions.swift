@@ -20,6 +20,9 @@ struct CookieOptions: ParsableArguments {
 
     func apply(to configuration: inout Downloader.Configuration) throws {
         configuration.network.collectsCookies = saveCookies != nil
+        if let saveCookies, !Self.holdsOnlyCookies(saveCookies) {
+            throw Complaint("\(saveCookies) is no cookies.txt file, and is not replaced. Name another file.", .usage)
+        }
         guard let loadCookies else { return }
         let data = try OptionFile.contents(loadCookies, limit: Self.mostBytes)
         if Cookies.isDatabase(data) {
@@ -28,6 +31,17 @@ struct CookieOptions: ParsableArguments {
         }
         guard data.count <= Self.mostBytes else { throw Complaint("\(loadCookies) is too large for cookies.", .usage) }
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Whether a file may be replaced by cookies: it is none yet, or every line of it is a comment or a cookie.
+    private static func holdsOnlyCookies(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
+        // What cannot be read cannot be told from a file of another kind.
+        guard status.st_size <= mostBytes, let data = try? OptionFile.contents(path, limit: mostBytes) else {
+            return false
+        }
+        return Cookies.isFile(netscape: String(decoding: data, as: UTF8.self))
     }
 
     private static func database(_ path: String) throws -> Cookies {
@@ -69,6 +83,9 @@ struct CookieOptions: ParsableArguments {
         var status = stat()
         if stat(saveCookies, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw Complaint("\(saveCookies) is not a regular file: cookies cannot be written to it.", .disk)
+        }
+        guard Self.holdsOnlyCookies(saveCookies) else {
+            throw Complaint("\(saveCookies) is no cookies.txt file any more: cookies are not written to it.", .disk)
         }
         let path = try Self.target(of: try FilePaths.absolute(saveCookies))
         let draft = "\(path).\(getpid()).part"

@@ -32,6 +32,37 @@ struct GetOptions: ParsableArguments {
     @Flag(help: "Fail instead of starting over when the URL has another version of the file.")
     var failOnChange = false
 
+    func validate() throws {
+        try Self.check(output: output, directory: directory)
+        try Self.check(mirrors: mirror)
+    }
+
+    /// - Throws: a sentence for what is no URL of a mirror.
+    static func check(mirrors: [String]) throws {
+        do { for text in mirrors { _ = try mirror(text) } } catch let complaint as Complaint {
+            throw ValidationError("--mirror: \(complaint.sentence)")
+        }
+    }
+
+    /// - Throws: a sentence for what is no path of a file or folder.
+    static func check(output: String?, directory: String?) throws {
+        if let output, !FilePaths.isNameOfFile(output) {
+            throw ValidationError(
+                output.isEmpty
+                    ? "--output takes the path of a file."
+                    : "--output takes the path of a file, and \(output) names a folder: use --directory."
+            )
+        }
+        if directory?.isEmpty == true { throw ValidationError("--directory takes the path of a folder.") }
+    }
+
+    /// Another URL of the file, which is read by HTTP.
+    static func mirror(_ text: String) throws -> SpelledURL {
+        let mirror = try spelled(text)
+        guard HTTPURL(text.trimmingCharacters(in: .whitespacesAndNewlines)) != nil else { throw unreadable }
+        return mirror
+    }
+
     /// Whether none of the options is given that apply to a single file.
     var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
 
@@ -39,8 +70,9 @@ struct GetOptions: ParsableArguments {
     func request(_ text: String) throws -> DownloadRequest {
         if let key = Self.key(text) { return try request(key: key) }
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
-        let urls = try (texts + mirror).map(Self.spelled)
-        guard let url = urls.first else { throw Self.unreadable }
+        guard let first = texts.first else { throw Self.unreadable }
+        let urls = try [Self.spelled(first)] + (texts.dropFirst() + mirror).map(Self.mirror)
+        let url = urls[0]
         var request = DownloadRequest(url, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = urls.dropFirst().enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum
@@ -52,7 +84,7 @@ struct GetOptions: ParsableArguments {
     /// A file whose URL the refresh command prints.
     private func request(key: String) throws -> DownloadRequest {
         var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
-        request.mirrors = try mirror.map(Self.spelled).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
+        request.mirrors = try mirror.map(Self.mirror).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
         request.checksum = checksum
         request.onConflict = onConflict
         apply(to: &request)
@@ -74,7 +106,7 @@ struct GetOptions: ParsableArguments {
                 "--output, --checksum and --mirror are for a single file, and this Metalink has several."
             )
         }
-        let mirrors = try mirror.map(Self.spelled)
+        let mirrors = try mirror.map(Self.mirror)
         return metalink.files.map { file in
             var request = DownloadRequest(file, into: directory)
             request.mirrors += mirrors.map { Metalink.Source($0) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandWords
 import Foundation
 import HaulKit
 
@@ -32,9 +33,22 @@ struct Haul: AsyncParsableCommand {
     static func main() async {
         StandardStreams.prepare()
         Interruption.watch()
-        if let words = Aria2Command.words(CommandLine.arguments) { await Aria2Command.main(words) }
+        let words: CommandWords
+        do throws(DownloadError) { words = try CommandWords() } catch {
+            Output.error(error.message)
+            leave(with: ExitStatus.usage.code)
+        }
+        #if os(Linux)
+            // libdispatch ends a process that is busy for long where it cannot read the states of its threads.
+            if access("/proc/self/stat", R_OK) != 0 {
+                Output.error(
+                    "/proc is not mounted: the system may end this process while it downloads. Mount it, or run the command again to resume."
+                )
+            }
+        #endif
+        if let words = Aria2Command.words([words.program] + words.arguments) { await Aria2Command.main(words) }
         do {
-            var command = try await parsed()
+            var command = try await parsed(words.arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -45,12 +59,29 @@ struct Haul: AsyncParsableCommand {
     }
 
     /// `haul get` is read without the tree of all commands, which takes longer to build than a small file to download.
-    private static func parsed() async throws -> any ParsableCommand {
-        let arguments = CommandLine.arguments.dropFirst()
+    private static func parsed(_ arguments: [String]) async throws -> any ParsableCommand {
+        guard let name = arguments.first else {
+            // A script whose arguments got lost has not succeeded.
+            Output.write(helpMessage() + "\n")
+            throw ExitStatus.usage.code
+        }
+        let runs = LongRuns(takesManyWords.contains(name) ? Array(arguments.dropFirst()) : [])
+        let rest = runs.arguments.isEmpty ? Array(arguments.dropFirst()) : runs.arguments
+        var command: any ParsableCommand
         // Help, and what is wrong with arguments, come from the tree.
-        if arguments.first == "get", let get = try? Get.parseAsRoot(Array(arguments.dropFirst())) { return get }
-        return try await asyncParseAsRoot()
+        if name == "get", let get = try? Get.parseAsRoot(rest) {
+            command = get
+        } else {
+            command = try await asyncParseAsRoot([name] + rest)
+        }
+        if var many = command as? any TakesManyWords {
+            many.words = runs.unfolded(many.words)
+            command = many
+        }
+        return command
     }
+
+    private static let takesManyWords: Set = ["get", "add", "pause", "resume", "cancel", "remove", "move"]
 
     /// Ends the process after its output has been written.
     private static func leave(with error: (any Error)?) -> Never {
@@ -58,3 +89,47 @@ struct Haul: AsyncParsableCommand {
         exit(withError: error)
     }
 }
+
+/// A command whose arguments may be very many: they are parsed as ``LongRuns``.
+protocol TakesManyWords: ParsableCommand {
+    /// The positional arguments.
+    var words: [String] { get set }
+}
+
+extension Get: TakesManyWords {
+    var words: [String] {
+        get { urls }
+        set { urls = newValue }
+    }
+}
+
+extension Add: TakesManyWords {
+    var words: [String] {
+        get { urls }
+        set { urls = newValue }
+    }
+}
+
+extension Move: TakesManyWords {
+    var words: [String] {
+        get { ids }
+        set { ids = newValue }
+    }
+}
+
+/// A command for the downloads that ``SelectionOptions`` names.
+protocol SelectsDownloads: TakesManyWords {
+    var selection: SelectionOptions { get set }
+}
+
+extension SelectsDownloads {
+    var words: [String] {
+        get { selection.ids }
+        set { selection.ids = newValue }
+    }
+}
+
+extension Pause: SelectsDownloads {}
+extension Resume: SelectsDownloads {}
+extension Cancel: SelectsDownloads {}
+extension Remove: SelectsDownloads {}

@@ -20,7 +20,7 @@ struct HookOptions: ParsableArguments {
     var onAllComplete: [String] = []
 
     @Option(help: "Time limit of these programs in seconds (default: 60).")
-    var hookTimeout: Double?
+    var hookTimeout: Seconds?
 
     @Option(help: "Send the events of all downloads to this URL, as JSON. Repeatable.")
     var webhook: [String] = []
@@ -32,7 +32,7 @@ struct HookOptions: ParsableArguments {
     var notify = false
 
     func validate() throws {
-        if let hookTimeout, !(hookTimeout > 0 && hookTimeout < 1e6) {
+        if let hookTimeout, !hookTimeout.isPositive {
             throw ValidationError("--hook-timeout takes a number of seconds above 0.")
         }
         if webhookSecretFile != nil, webhook.isEmpty {
@@ -41,7 +41,7 @@ struct HookOptions: ParsableArguments {
     }
 
     func apply(to configuration: inout Downloader.Configuration) {
-        if let hookTimeout { configuration.hooks.limits.commandTime = .seconds(hookTimeout) }
+        if let hookTimeout { configuration.hooks.limits.commandTime = .seconds(hookTimeout.value) }
     }
 
     func hooks() throws -> [Downloader.Hook] {

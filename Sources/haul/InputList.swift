@@ -9,12 +9,19 @@ struct InputList {
         let text: String
     }
 
+    /// Some millions of URLs.
+    private static let mostBytes = 512 << 20
+    /// More than any server takes; what is no list, such as a device or an image, has longer ones.
+    private static let longestLine = 8 << 20
+
     let path: String
     let lines: [Line]
 
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
-        self.init(path: path, path == "-" ? try OptionFile.standardInput() : try OptionFile.contents(path))
+        let limits = OptionFile.Limits(bytes: Self.mostBytes, line: Self.longestLine)
+        let data = path == "-" ? try OptionFile.standardInput(limits) : try OptionFile.contents(path, limits)
+        self.init(path: path, data)
     }
 
     init(path: String, _ data: Data) {

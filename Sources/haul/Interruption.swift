@@ -33,8 +33,8 @@ enum Interruption {
             return !state.isWatching
         }
         guard isFirst else { return }
-        // A signal that `nohup` made the process ignore stays ignored.
-        let ending = [SIGINT, SIGTERM] + (haul_ignores_signal(SIGHUP) == 1 ? [] : [SIGHUP])
+        // A signal that `nohup` or a shell without job control made the process ignore stays ignored.
+        let ending = [SIGINT, SIGTERM, SIGHUP].filter { haul_ignores_signal($0) == 0 }
         let signals = ending + Suspension.signals
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         let code = DetachedThread.start {

@@ -35,21 +35,23 @@ struct NetworkOptions: ParsableArguments {
             configuration.retry.attemptsBeforeFirstAnswer = retries
         }
         if let timeout = connection.timeout {
-            configuration.connections.connectTimeout = .seconds(timeout)
-            configuration.connections.stallTimeout = .seconds(timeout)
+            configuration.connections.connectTimeout = .seconds(timeout.value)
+            configuration.connections.stallTimeout = .seconds(timeout.value)
         }
         if let connections = speed.connections {
             configuration.connections.maxPerDownload = connections
             configuration.connections.initial = connections
             configuration.connections.maxPerHost = max(configuration.connections.maxPerHost, connections)
         }
-        configuration.network.certificateAuthorities = connection.cacert
+        configuration.network.certificateAuthorities = try connection.cacert.map(Self.certificates)
         if let userAgent = fields.origin.userAgent { configuration.network.userAgent = userAgent.text }
         configuration.network.proxies =
-            if let proxy = connection.proxy { ProxySettings(try .init(proxy)) } else {
+            if let proxy = connection.proxy {
+                ProxySettings(try Self.usage { () throws(DownloadError) in try .init(proxy) })
+            } else {
                 try .environment(ProcessInfo.processInfo.environment)
             }
-        try connection.binding?.check()
+        if let binding = connection.binding { try Self.usage { () throws(DownloadError) in try binding.check() } }
         configuration.network.binding = connection.binding
         if fields.netrc { configuration.network.netrc = try Self.readNetrc() }
         return configuration
@@ -73,6 +75,21 @@ struct NetworkOptions: ParsableArguments {
         let scheme = url.scheme?.lowercased() ?? ""
         return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
     }
+
+    /// What is wrong with an option, said before anything is asked.
+    private static func usage<Value>(_ body: () throws(DownloadError) -> Value) throws -> Value {
+        do throws(DownloadError) { return try body() } catch { throw Complaint(error.message, .usage) }
+    }
+
+    private static func certificates(_ path: String) throws -> String {
+        let data = try OptionFile.contents(path, limit: mostCertificateBytes)
+        guard data.count <= mostCertificateBytes, data.range(of: Data("-----BEGIN".utf8)) != nil else {
+            throw Complaint("\(path) holds no certificates in PEM form.", .usage)
+        }
+        return path
+    }
+
+    private static let mostCertificateBytes = 16 << 20
 
     private static func readNetrc() throws -> Netrc {
         let path = HomeFolder.path(".netrc")

@@ -2,6 +2,44 @@ import Foundation
 
 /// A file that an option names: a regular file, a pipe as in `<(command)`, or standard input.
 enum OptionFile {
+    /// How much is read of a file before it is refused.
+    struct Limits {
+        var bytes: Int
+        /// Bytes from one line break to the next.
+        var line: Int
+    }
+
+    /// Reads a file of lines to its end.
+    ///
+    /// - Throws: ``Complaint`` with status 64, also where the file or a line of it is larger than a limit.
+    static func contents(_ path: String, _ limits: Limits) throws -> Data {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw complaint(path, errno) }
+        defer { close(descriptor) }
+        return try contents(of: descriptor, called: path, limits)
+    }
+
+    static func standardInput(_ limits: Limits) throws -> Data {
+        try contents(of: STDIN_FILENO, called: "Standard input", limits)
+    }
+
+    private static func contents(of descriptor: Int32, called name: String, _ limits: Limits) throws -> Data {
+        var (line, size) = (0, 0)
+        let data = try contents(of: descriptor, called: name, limits.bytes) { part in
+            size += part.count
+            let last = part.lastIndex(of: UInt8(ascii: "\n"))
+            line = last.map { part.endIndex - $0 - 1 } ?? line + part.count
+            return line <= limits.line
+        }
+        if line > limits.line {
+            throw Complaint("\(name) is no list: a line of it has more than \(limits.line) bytes.", .usage)
+        }
+        if size > limits.bytes {
+            throw Complaint("\(name) is no list: it has more than \(limits.bytes) bytes.", .usage)
+        }
+        return data
+    }
+
     /// Reads a file to its end; it may be any that can be read but a folder.
     ///
     /// - Parameter limit: reads no further than a part beyond these bytes: the path may be that of a disk, or of an endless device.
@@ -18,14 +56,21 @@ enum OptionFile {
         try contents(of: STDIN_FILENO, called: "Standard input")
     }
 
-    static func contents(of descriptor: Int32, called name: String, _ limit: Int = .max) throws -> Data {
+    /// - Parameter goesOn: asked after each part; false ends the reading.
+    static func contents(
+        of descriptor: Int32,
+        called name: String,
+        _ limit: Int = .max,
+        while goesOn: (ArraySlice<UInt8>) -> Bool = { _ in true }
+    ) throws -> Data {
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
-        while data.count <= limit {
+        reading: while data.count <= limit {
             let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count == 0 { break }
             if count > 0 {
                 data.append(contentsOf: buffer[..<count])
+                guard goesOn(buffer[..<count]) else { break reading }
                 continue
             }
             switch errno {

@@ -7,9 +7,9 @@ struct RepairCommand: AsyncParsableCommand {
         commandName: "repair",
         abstract: "Compares a file with the digests of its pieces and fetches only the wrong pieces.",
         discussion: """
-            The digests come from a Metalink, by default from the Metalink that the file was downloaded with. While \
-            pieces are fetched, the file is called NAME.haulpart. Run the same command again to resume an interrupted \
-            repair.
+            The digests come from a Metalink, by default from the Metalink that the file was downloaded with. The file \
+            stays as it is: pieces are fetched into a copy, NAME.haulpart, which replaces it when all of it is right. \
+            Run the same command again to resume an interrupted repair.
             """
     )
 
@@ -45,9 +45,26 @@ struct RepairCommand: AsyncParsableCommand {
                 return .complete
             case .fetching(let download, let wrongBytes):
                 if !quiet { Output.note("\(file): \(Format.bytes(wrongBytes)) wrong or missing.") }
-                return await GetRun(session.downloader, session.display).finish(download)
+                let status = await GetRun(session.downloader, session.display).finish(download)
+                await removeUseless(download, wrongBytes, status, session.downloader)
+                return status
             }
         }
+    }
+
+    /// Removes the copy of a repair that has failed and brought nothing.
+    private func removeUseless(
+        _ download: Download,
+        _ wrongBytes: Int64,
+        _ status: ExitStatus,
+        _ downloader: Downloader
+    ) async {
+        let snapshot = download.snapshot
+        guard status != .complete, status != .interrupted, let total = snapshot.totalBytes, wrongBytes < total,
+            snapshot.receivedBytes <= total - wrongBytes
+        else { return }
+        // It is only litter: what is to be said was said of the repair.
+        try? await downloader.remove(download.id)
     }
 
     private func configuration(_ readMetalink: () throws -> Void) throws -> Downloader.Configuration {

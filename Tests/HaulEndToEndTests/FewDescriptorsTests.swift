@@ -17,7 +17,7 @@ struct FewDescriptorsTests {
         return try await haul.start(["-c", script, HaulCommand.path] + arguments, as: "/bin/bash").result()
     }
 
-    @Test(arguments: [8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 48, 64])
+    @Test(arguments: [4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 48, 64])
     func downloadsAllOrSaysAtOnceThatItCannot(limit: Int) async throws {
         let server = try await TestServer.start {
             var resource = FileResource(content: Self.content, etag: "\"v1\"")

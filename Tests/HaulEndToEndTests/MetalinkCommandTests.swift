@@ -197,6 +197,44 @@ struct MetalinkCommandTests {
         await server.stop()
     }
 
+    @Test func leavesNothingBesideTheFileWhenARepairBringsNothing() async throws {
+        let server = try await TestServer.start { _ in .empty(404, "Not Found") }
+        try put(try await metalink(server))
+        var bytes = content.bytes(0..<content.count)
+        bytes[3 * Self.piece + 1] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        let result = try await haul.run("repair", "file.bin", "--metalink", "file.meta4")
+        #expect(result.status == 2, "\(result.errors)")
+        #expect(try folder.names == ["file.bin", "file.meta4"])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder("file.bin"))) == Data(bytes))
+        await server.stop()
+    }
+
+    @Test func aKilledRepairLeavesTheFileUnderItsName() async throws {
+        let hold = BodyHold(after: 70_000)
+        let server = try await TestServer.start { [content] request in
+            var resource = FileResource(content: content, etag: "\"v1\"")
+            hold.apply(to: &resource)
+            return resource.reply(to: request)
+        }
+        try put(try await metalink(server).replacing("/gone/", with: "/"))
+        var bytes = content.bytes(0..<content.count)
+        for place in 2 * Self.piece..<bytes.count { bytes[place] ^= 1 }
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        let command = ["repair", "file.bin", "--metalink", "file.meta4", "--timeout", "600"]
+        let killed = try haul.start(command)
+        while server.bodyBytesSent == 0, killed.isRunning { try await Task.sleep(for: .milliseconds(10)) }
+        killed.send(SIGKILL)
+        #expect(await killed.result().wasKilled)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder("file.bin"))) == Data(bytes))
+        hold.release()
+        let again = try await haul.start(command).result()
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try content.matches(fileAt: folder("file.bin")))
+        #expect(try folder.names == ["file.bin", "file.meta4"])
+        await server.stop()
+    }
+
     @Test func exitsSixtyFourWhereNothingSaysWhatTheFileMustBe() async throws {
         try "mine".write(toFile: folder("file.bin"), atomically: true, encoding: .utf8)
         let result = try await haul.run("repair", "file.bin")

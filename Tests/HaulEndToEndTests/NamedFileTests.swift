@@ -102,7 +102,7 @@ struct NamedFileTests {
             try FileManager.default.createSymbolicLink(atPath: folder(name), withDestinationPath: target)
         }
         let jar = folder(targets.last ?? "")
-        if isThere { try "old".write(toFile: jar, atomically: false, encoding: .utf8) }
+        if isThere { try "# Netscape HTTP Cookie File\n".write(toFile: jar, atomically: false, encoding: .utf8) }
         let result = try await haul.run("get", "--save-cookies", "link", server.url("/file.bin"))
         #expect(result.status == 0, "\(result)")
         for (name, target) in zip(names, targets) {
@@ -110,6 +110,22 @@ struct NamedFileTests {
         }
         #expect(try String(contentsOfFile: jar, encoding: .utf8).hasPrefix("# Netscape"))
         await server.stop()
+    }
+
+    @Test(arguments: ["a list of things to do\n", "# Notes\n", "#!/bin/sh\nexit 0\n"])
+    func cookiesReplaceNoFileOfAnotherKind(_ text: String) async throws {
+        let server = try await server(200)
+        try text.write(toFile: folder("jar"), atomically: false, encoding: .utf8)
+        let result = try await haul.run("get", "--save-cookies", "jar", server.url("/file.bin"))
+        #expect(result.status == 64 && result.errors.contains("is no cookies.txt file"), "\(result)")
+        #expect(try String(contentsOfFile: folder("jar"), encoding: .utf8) == text)
+        #expect(server.requests.isEmpty)
+        await server.stop()
+    }
+
+    @Test func refusesADeviceWithoutEndAsAList() async throws {
+        let result = try await haul.run("get", "-i", "/dev/zero")
+        #expect(result.status == 64 && result.errors.contains("/dev/zero is no list"), "\(result)")
     }
 
     @Test func cookiesAreNotWrittenThroughACircleOfLinks() async throws {

@@ -31,7 +31,10 @@ struct FolderDestination: DestinationWriting {
         guard !worker.hasPrefix("."), try RelativePath(worker).parent.isEmpty else {
             throw FleetError(.invalidInput, "\(RelativePath.quoted(worker)) cannot be the name of a staging folder.")
         }
-        let absolute = FilePaths.absolute(root, from: FileManager.default.currentDirectoryPath)
+        let absolute: String
+        do throws(DownloadError) { absolute = try FilePaths.absolute(root) } catch {
+            throw FleetError(.invalidInput, error.message)
+        }
         self.root = absolute
         self.worker = worker
         self.link = link

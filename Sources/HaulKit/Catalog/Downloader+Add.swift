@@ -164,6 +164,13 @@ extension Downloader {
         if case .file(let path) = request.destination, FilePaths.isPart(path) {
             throw FilePaths.isNameOfPart(FilePaths.name(of: path))
         }
+        if case .file(let path) = request.destination, !FilePaths.isNameOfFile(path) {
+            throw DownloadError(
+                .invalidDestination,
+                path.isEmpty
+                    ? "The path of the file is empty." : "\(path) names a folder, not a file. Add the name of the file."
+            )
+        }
         var request = request
         if isAbsolute { return request }
         let root = request.root

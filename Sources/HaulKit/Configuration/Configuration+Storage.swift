@@ -110,6 +110,13 @@ extension Downloader.Configuration.Storage {
         #endif
     }
 
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` where the folder is the default one and the
+    ///   environment names it by bytes that are not UTF-8.
+    func checkFolder() throws(DownloadError) {
+        guard stateFolder == Self.defaultFolder(ProcessInfo.processInfo.environment) else { return }
+        try PathText.check(variables: ["HAUL_STATE_DIR", "XDG_STATE_HOME", "HOME"])
+    }
+
     static func defaultFolder(_ environment: [String: String]) -> String {
         if let folder = environment["HAUL_STATE_DIR"], !folder.isEmpty { return folder }
         // The XDG Base Directory Specification requires relative paths to be ignored.

@@ -13,6 +13,8 @@ protocol Disk: Sendable {
     /// Renames; with `replacing` false an existing target is an error of kind `alreadyExists`.
     func rename(_ path: String, to target: String, replacing: Bool) throws(DiskError)
     func remove(_ path: String) throws(DiskError)
+    /// Gives a file the permissions of another; no error where that cannot be.
+    func copyPermissions(of path: String, to target: String)
     /// Makes everything written to these files durable, for less than it costs one by one; an error for each that may not be.
     func sync(_ files: [any DiskFile]) -> [DiskError?]
     /// Makes the names inside a folder durable.
@@ -56,6 +58,8 @@ protocol DiskFile: AnyObject, Sendable {
 }
 
 extension Disk {
+    func copyPermissions(of path: String, to target: String) {}
+
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? { nil }
 
     /// The same for a path that need not be there yet: what its nearest folder says.

@@ -1,4 +1,5 @@
 public import Foundation
+internal import NIOCore
 
 /// The result of comparing a file with the digests of its pieces.
 public enum Repair: Sendable {
@@ -12,8 +13,9 @@ public enum Repair: Sendable {
 extension Downloader {
     /// Compares a file with the digests of its pieces, and fetches only the wrong pieces.
     ///
-    /// During the repair the file is called `NAME.haulpart`, like every unfinished file; it gets its own name back when
-    /// all of it is correct. The same call, or ``add(_:)-(DownloadRequest)``, continues an interrupted repair.
+    /// The file stays as it is under its name. What is correct in it is copied to `NAME.haulpart`, the wrong pieces are fetched
+    /// into the copy, and the copy replaces the file when all of it is correct. So a repair needs as much space as the file.
+    /// The same call, or ``add(_:)-(DownloadRequest)``, continues a repair that was interrupted or has failed.
     ///
     /// - Parameters:
     ///   - path: the file. If it does not exist, all of it is fetched.
@@ -66,6 +68,7 @@ extension Downloader {
         guard let right = found else { throw DownloadError.isShutDown }
         if right.count == size, try await services.status(of: file).size == size {
             try await checkDigest(of: path, request.checksum)
+            _ = try await earlierCopy(of: path, for: request, atLeast: .max)
             return .nothingToDo(bytes: size)
         }
         let length = try await services.status(of: file).size
@@ -75,7 +78,11 @@ extension Downloader {
                 "Not one piece of \(path) is right: it is another file, or the digests are another's. It was left as it is."
             )
         }
-        try await takeApart(file, right, request)
+        if try await earlierCopy(of: path, for: request, atLeast: right.count) {
+            file.unlock()
+        } else {
+            try await copy(right, of: file, request)
+        }
         return .fetching(try await add(request), wrongBytes: size - right.count)
     }
 
@@ -102,34 +109,81 @@ extension Downloader {
         return request
     }
 
-    /// Makes the file a partial file that has only the correct pieces.
-    private func takeApart(_ file: any DiskFile, _ right: ByteSet, _ request: DownloadRequest)
-        async throws(DownloadError)
+    /// Whether the copy of an earlier repair has this many correct bytes, so that the repair goes on with it. One that has fewer, or
+    /// is that of another description, is removed.
+    private func earlierCopy(of path: String, for request: DownloadRequest, atLeast least: Int64)
+        async throws(DownloadError) -> Bool
     {
-        let part = FilePaths.part(of: file.path)
-        try await services.onDisk { () throws(DiskError) in try file.sync() }
+        let part = FilePaths.part(of: path)
+        guard let record = try await store.find(partPath: part, besides: ""), record.damagedFile != nil,
+            let id = DownloadID(record.id)
+        else { return false }
+        let disk = disk
+        let found = try await services.onDisk { () throws(DiskError) in try disk.status(part) }
+        let progress = try await store.find(id: record.id)?.progress?.persisted(bootID: disk.bootID)
+        let isSame = record.request.pieces == request.pieces && record.request.size == request.size
+        if isSame, let known = record.part, found?.isSameFile(as: known) == true, progress?.count ?? 0 >= least {
+            return true
+        }
+        try await remove(id)
+        return false
+    }
+
+    /// Copies the correct pieces of a file to a partial file. Whatever fails, the file stays as it is.
+    private func copy(_ right: ByteSet, of file: any DiskFile, _ request: DownloadRequest) async throws(DownloadError) {
+        let (disk, placement) = (disk, placement)
+        let damaged = try await services.status(of: file)
+        let (part, status) = try await services.runBlocking { () throws(DownloadError) in
+            try placement.createCopy(FilePaths.part(of: file.path))
+        }
         let now = time.date()
         let known = try await keyed(request)
         let id = known ?? catalog.factory.nextID(at: now)
         var record = DownloadRecord(id, try Self.checked(request), createdAt: now)
-        record.repair(try await services.status(of: file), file.path)
-        // Recorded before it is renamed: a crash in between leaves the file as it was, under its own name.
-        try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
-        let (disk, placement) = (disk, placement)
-        do {
-            try await services.onDisk { () throws(DiskError) in
-                try placement.move(file, from: file.path, to: part, replacing: false)
-                do throws(DiskError) { try disk.syncFolder(FilePaths.folder(of: part)) } catch {
-                    try placement.move(file, from: part, to: file.path, replacing: false)
-                    throw error
-                }
+        record.repair(damaged, at: file.path, with: status)
+        let isStopping = engine.environment.isStopping
+        do throws(DownloadError) {
+            // Recorded while it is empty: after a crash, the copy belongs to a download that the store knows.
+            try await store.commit(record, .zero, durably: true)
+            let isWhole = try await services.onDisk { () throws(DiskError) in
+                guard try Self.copy(right, of: file, to: part, until: isStopping) else { return false }
+                disk.copyPermissions(of: file.path, to: part.path)
+                try part.sync()
+                try disk.syncFolder(FilePaths.folder(of: part.path))
+                return true
             }
+            guard isWhole else { throw DownloadError.isShutDown }
+            try await store.commit(record, PersistedRanges(written: right, synced: right), durably: true)
         } catch {
-            try await store.remove(record.id)
+            // The first error is the one to tell.
+            try? await services.onDisk { () throws(DiskError) in try placement.remove(part) }
+            try? await store.remove(record.id)
             throw error
         }
+        part.unlock()
         file.unlock()
         if known == nil { announceAddition(of: record, received: right.count) }
+    }
+
+    /// - Returns: false when the flag was set before the last byte.
+    private static func copy(
+        _ ranges: ByteSet,
+        of file: any DiskFile,
+        to target: any DiskFile,
+        until flag: CancelFlag
+    ) throws(DiskError) -> Bool {
+        for range in ranges.ranges {
+            var position = range.lowerBound
+            while position < range.upperBound {
+                if flag.isSet { return false }
+                let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))
+                // Another program has cut it since it was compared.
+                guard !block.isEmpty else { throw DiskError(.cutShort, call: "pread", path: file.path) }
+                try target.write([ByteBuffer(bytes: block)], at: position)
+                position += Int64(block.count)
+            }
+        }
+        return true
     }
 
     /// The download that already has this key: a key identifies one download, and the repair is of its file.

@@ -18,6 +18,9 @@ package enum FilePaths {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
+    /// Whether the last component of a path can be the name of a file: not empty, `.` or `..`.
+    package static func isNameOfFile(_ path: String) -> Bool { !["", ".", ".."].contains(name(of: path)) }
+
     /// Whether a path begins at the root and no part of it is empty, `.` or `..`.
     static func isAbsoluteAndPlain(_ path: String) -> Bool {
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return false }
@@ -46,19 +49,28 @@ package enum FilePaths {
 
     /// The same, where a path that is not absolute begins in the current folder.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` for such a path when the current folder was removed or
-    ///   lies below a folder that may not be read.
+    /// - Throws: for such a path, as ``currentFolder(for:)``.
     package static func absolute(_ path: String) throws(DownloadError) -> String {
         if path.utf8.first == UInt8(ascii: "/") { return absolute(path, from: "/") }
-        let folder = FileManager.default.currentDirectoryPath
-        guard folder.utf8.first == UInt8(ascii: "/") else {
+        return absolute(path, from: try currentFolder(for: path))
+    }
+
+    /// The current folder, in which a relative path begins.
+    ///
+    /// - Parameter path: for the message.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the current folder was removed or lies below a
+    ///   folder that may not be read, and ``DownloadError/Code/invalidDestination`` when its path is not UTF-8.
+    package static func currentFolder(for path: String = "") throws(DownloadError) -> String {
+        let bytes = SystemCalls.currentFolder()
+        guard bytes.first == UInt8(ascii: "/") else {
             throw DownloadError(
                 .diskFailed,
                 "The current folder, in which \(path.isEmpty ? "a relative path" : path) would begin, no longer exists "
                     + "or cannot be read. Choose an existing folder."
             )
         }
-        return absolute(path, from: folder)
+        guard let folder = PathText.text(bytes) else { throw PathText.refusal("The current folder", bytes) }
+        return folder
     }
 
     /// A path as people write it for an application: a `~` that is its first part is the home folder, and the URL of a file is

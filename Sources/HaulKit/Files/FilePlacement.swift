@@ -276,6 +276,18 @@ struct FilePlacement: Sendable {
         return file
     }
 
+    /// Creates and locks the partial file of a repair. An empty one, as a crash leaves it, is replaced.
+    func createCopy(_ path: String) throws(DownloadError) -> (file: any DiskFile, status: FileStatus) {
+        if let created = try createPart(path) { return created }
+        if case .taken(let file) = try takeOver(path, claimed: .unknown, policy: .fail) {
+            try describing { () throws(DiskError) in try remove(file) }
+            // The old one is still open: its number cannot be the new one's.
+            let created = try withExtendedLifetime(file) { () throws(DownloadError) in try createPart(path) }
+            if let created { return created }
+        }
+        throw Self.inUse(path, owner: nil)
+    }
+
     /// The names to try for a finished file, in order.
     func names(for path: String, policy: DownloadRequest.ConflictPolicy) -> some Sequence<String> {
         let folder = FilePaths.folder(of: path)

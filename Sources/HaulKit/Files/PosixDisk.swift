@@ -73,6 +73,12 @@ struct PosixDisk: Disk {
         }
     }
 
+    func copyPermissions(of path: String, to target: String) {
+        do {
+            try SystemCalls.setPermissions(target, try SystemCalls.permissions(path) & 0o777)
+        } catch { return }
+    }
+
     func isOpenForWriting(_ path: String) throws(DiskError) -> Bool? {
         let file = try PosixFile(path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         return SystemCalls.isOpenForWriting(file.descriptor)

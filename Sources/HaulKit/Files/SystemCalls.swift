@@ -191,6 +191,10 @@ package enum SystemCalls {
         return raw.st_mode & 0o7777
     }
 
+    static func setPermissions(_ path: String, _ mode: mode_t) throws(Errno) {
+        _ = try retrying { chmod(path, mode) }
+    }
+
     static func lock(_ descriptor: Int32, shared: Bool = false) throws(Errno) -> Bool {
         do {
             _ = try retrying { shared ? haul_lock_shared(descriptor) : haul_lock_exclusive(descriptor) }
@@ -305,6 +309,19 @@ package enum SystemCalls {
         #else
             return ""
         #endif
+    }
+
+    /// The path of the current folder, as bytes; empty where it has none.
+    static func currentFolder() -> [UInt8] {
+        guard let path = getcwd(nil, 0) else { return [] }
+        defer { free(path) }
+        return Array(UnsafeRawBufferPointer(start: path, count: strlen(path)))
+    }
+
+    /// Whether the monotonic clock stands before its beginning, which only a library that moves clocks brings about.
+    static func isClockNegative() -> Bool {
+        var time = timespec()
+        return clock_gettime(CLOCK_MONOTONIC, &time) == 0 && time.tv_sec < 0
     }
 
     /// Whether a process of this number exists, ours or not.

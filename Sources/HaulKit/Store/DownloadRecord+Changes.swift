@@ -2,6 +2,9 @@ internal import Foundation
 
 /// What becomes of a record while no task has it.
 extension DownloadRecord {
+    /// The damaged file that a repair is to replace; `nil` where this is none.
+    var damagedFile: FileStatus? { isRepair ? request.repairs : nil }
+
     /// The partial file is gone, or no longer ours; a name that was only derived may be another one next time. A new one will
     /// never have been the user's.
     mutating func forgetPart() {
@@ -53,6 +56,7 @@ extension DownloadRecord {
         partPath = nil
         ownerNumber = nil
         isRepair = false
+        request.repairs = nil
         finished = file
         finishedAt = date
     }
@@ -111,7 +115,17 @@ extension DownloadRecord {
         return true
     }
 
-    /// Takes a file that is to be repaired for the partial file.
+    /// Takes a copy of what is right in a damaged file for the partial file.
+    ///
+    /// - Parameters:
+    ///   - damaged: the file at `path`, which stays there until the repaired one replaces it.
+    ///   - copy: the partial file.
+    mutating func repair(_ damaged: FileStatus, at path: String, with copy: FileStatus) {
+        request.repairs = damaged
+        repair(copy, path)
+    }
+
+    /// Takes a file for the partial file of the one at `path`.
     mutating func repair(_ file: FileStatus, _ path: String) {
         part = file
         // It is not complete: see `claimedFile`.
@@ -147,6 +161,7 @@ extension DownloadRecord {
         request.size = new.size ?? old.size
         // Its bytes may be here already.
         request.adopts = new.adopts ?? old.adopts
+        request.repairs = old.repairs
         request.group = new.group ?? old.group
         request.owner = new.owner ?? old.owner
         request.metadata = new.metadata ?? old.metadata

@@ -187,18 +187,22 @@ extension DownloadMachine {
     }
 
     /// Whether going by this answer would throw away what only another source can give back, if any: a mirror's word that
-    /// the file is another one counts for nothing without a proof, and a file that is being repaired is not emptied.
+    /// the file is another one counts for nothing without a proof, and a file of another program is not emptied. The partial
+    /// file of a repair is a copy: an answer with the whole file may take its place.
     func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
-        guard let resource, persisted.count > 0, settings.isRepair || !dropsWhatIsThere else { return false }
+        guard let resource, persisted.count > 0, isUsersFile || !dropsWhatIsThere else { return false }
         // The URL that the user named speaks for itself.
         let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
-        guard settings.isRepair || isForeign else { return false }
+        guard isUsersFile || isForeign else { return false }
         switch answer {
         case .restart, .startOver: return true
         case .accept: return question?.goesOn == false
         case .alreadyComplete, .askWithoutCondition, .compareFirst, .refuse: return false
         }
     }
+
+    /// Whether the partial file is the unfinished file of another program.
+    private var isUsersFile: Bool { settings.isRepair && settings.adopts != nil }
 
     /// This source is not asked again, if there is another.
     var otherFile: RetryClassifier.Decision {

@@ -114,7 +114,7 @@ extension DownloadMachine {
                 settings.isRepair && settings.adopts != nil
                     ? "The file has the wrong digest: expected \(expected), got \(actual). What another program had received of it is wrong, or is of another version. The file has its own name again."
                     : settings.isRepair
-                        ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file has its own name again."
+                        ? "Every piece of the file is right, but its digest is wrong: expected \(expected), got \(actual). The digests contradict each other. The file stands under its own name, with every piece right."
                         : "The file has the wrong digest, twice: expected \(expected), got \(actual). It was not put under its name."
             )
             state = .failed(error)

@@ -34,13 +34,14 @@ extension DownloadTask {
                 )
             }
             let published: String
-            switch try await claimName(path, record.request.conflictPolicy, part, persisted) {
+            switch try await claimName(path, try await policy(at: path), part, persisted) {
             case .claimed(let name): published = name
             case .notNeeded(let ending): return ending
             }
             await services.removeControlFile(of: record, at: published, length: expected)
             record.partPath = nil
             record.isRepair = false
+            record.request.repairs = nil
             record.finished = try await services.status(of: part.file)
             return .published(path: published)
         } catch {
@@ -62,6 +63,18 @@ extension DownloadTask {
         case claimed(String)
         /// Another process has completed the download: how this one ends.
         case notNeeded(DownloadMachine.Event)
+    }
+
+    /// The policy of the request; a repaired file replaces the damaged one, and nothing else.
+    private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
+        -> DownloadRequest.ConflictPolicy
+    {
+        guard let damaged = record.damagedFile else { return record.request.conflictPolicy }
+        let disk = services.disk
+        let isThere = try await services.onDisk { () throws(DiskError) in
+            try disk.status(path)?.isSameFile(as: damaged) == true
+        }
+        return isThere ? .overwrite : .fail
     }
 
     /// Records each name durably before it is tried: a crash right after the renaming can then be understood.

@@ -127,7 +127,7 @@ extension DownloadTask {
         .Event?
     {
         let policy = record.request.conflictPolicy
-        guard let path = record.file, policy == .fail || policy == .skip else { return nil }
+        guard let path = record.file, policy == .fail || policy == .skip, record.damagedFile == nil else { return nil }
         let disk = services.disk
         let existingFile = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
         guard let existingFile else { return nil }

@@ -8,9 +8,15 @@ extension DownloadTask {
     func setAside(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         await tryToMoveToDisk()
         guard let file = part?.file, !file.isInMemory else { return nil }
-        let placement = services.placement
+        let (disk, placement) = (services.disk, services.placement)
         do throws(DownloadError) {
-            if record.isRepair, let name = record.finalPath {
+            if let damaged = record.damagedFile, let name = record.finalPath {
+                // Every piece has its digest, which is more than the damaged file has.
+                try await services.onDisk { () throws(DiskError) in
+                    guard try disk.status(name)?.isSameFile(as: damaged) == true else { return }
+                    try placement.move(file, from: file.path, to: name, replacing: true)
+                }
+            } else if record.isRepair, let name = record.finalPath {
                 // It was the user's before it was ours.
                 try await giveBack(file, as: name)
             } else {
@@ -33,7 +39,7 @@ extension DownloadTask {
                 var held = part?.file
                 // Not ours to delete if another process has it, or if it is another file by now.
                 if held == nil { held = try await reopenPart(path) }
-                if let held, record.isRepair, let name = record.finalPath {
+                if let held, record.isRepair, record.damagedFile == nil, let name = record.finalPath {
                     // It was the user's before it was ours.
                     try await giveBack(held, as: name)
                 } else if let held, !held.isInMemory {
@@ -60,7 +66,7 @@ extension DownloadTask {
         await part?.drain()
         // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
         if let part, !part.file.isInMemory, isStopped, part.persisted.count == 0,
-            !record.isRepair
+            !record.isRepair || record.damagedFile != nil
         {
             let placement = services.placement
             do throws(DownloadError) {

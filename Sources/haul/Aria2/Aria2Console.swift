@@ -134,6 +134,9 @@ final class Aria2Console: Sendable {
         state.withLock { $0.results.add(.init(gid: gid, status: .failed(error.code), place: URL.cut(uri))) }
     }
 
+    /// A client has removed the result of a download; `nil` for all results.
+    func forgot(_ gid: GID?) { state.withLock { $0.results.forget(gid) } }
+
     /// A file that is there, of a dry run.
     func found(_ file: ResourceDescription, _ request: DownloadRequest, _ gid: GID) {
         let path =

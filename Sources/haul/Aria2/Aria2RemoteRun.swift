@@ -100,6 +100,7 @@ struct Aria2RemoteRun: Sendable {
             configuration.roots = { folders }
         }
         configuration.keepsResults = Int(clamping: settings.global.number("max-download-result") ?? 1000)
+        configuration.onResultsRemoved = { [console] gid in console.forgot(gid) }
         configuration.onShutdown = { _ in Task { await stopping.stop() } }
         return configuration
     }

@@ -28,8 +28,8 @@ struct Aria2Results: Sendable {
     private let most: Int
     /// Whether one that is not complete is among those that were dropped.
     private var hasUnfinished = false
-    /// The last that failed, in the order in which they ended.
-    private(set) var lastFailure: Aria2ExitStatus?
+    /// The last failure among those that were dropped.
+    private var droppedFailure: Aria2ExitStatus?
 
     init(most: Int = .max) { self.most = max(0, most) }
 
@@ -37,13 +37,29 @@ struct Aria2Results: Sendable {
         rows.append(row)
         if row.status == .unfinished { hasUnfinished = true }
         // In parts, so that each is moved once on average.
-        if rows.count / 2 > most { rows.removeFirst(rows.count - most) }
-        if case .failed(let status) = row.status { lastFailure = status }
+        if rows.count / 2 > most { drop(rows.count - most) }
+    }
+
+    private mutating func drop(_ count: Int) {
+        droppedFailure = Self.lastFailure(rows.prefix(count)) ?? droppedFailure
+        rows.removeFirst(count)
+    }
+
+    /// A client has removed the result of a download, or with `nil` all results: as in aria2, they do not count for the status.
+    mutating func forget(_ gid: GID?) {
+        rows.removeAll { $0.status != .unfinished && (gid == nil || $0.gid == gid) }
+    }
+
+    private static func lastFailure(_ rows: ArraySlice<Row>) -> Aria2ExitStatus? {
+        for row in rows.reversed() {
+            if case .failed(let status) = row.status { return status }
+        }
+        return nil
     }
 
     /// 0 when all are complete; else the last failure, else 7 where some were left unfinished.
     var status: Aria2ExitStatus {
-        if let lastFailure { return lastFailure }
+        if let lastFailure = Self.lastFailure(rows[...]) ?? droppedFailure { return lastFailure }
         return hasUnfinished ? .unfinished : .complete
     }
 

@@ -30,7 +30,10 @@ struct Aria2Settings {
         }
         if let hosts = environment["no_proxy"], !hosts.isEmpty { try set("no-proxy", hosts) }
         global.merge(line.options)
-        if global["dir"] == nil { try set("dir", FileManager.default.currentDirectoryPath) }
+        if global["dir"]?.hasPrefix("/") != true {
+            let current = try Self.currentFolder(for: global["dir"] ?? "")
+            if global["dir"] == nil { try set("dir", current) }
+        }
         if global["conf-path"] == nil { try set("conf-path", Self.standardPath(environment)) }
         if global["netrc-path"] == nil { try set("netrc-path", HomeFolder.path(".netrc", environment)) }
         try refuseWhatIsMissing()
@@ -44,6 +47,12 @@ struct Aria2Settings {
 
     private mutating func set(_ name: String, _ value: String) throws(Failure) {
         do throws(Aria2OptionError) { try global.set(name, value) } catch { throw Self.failure(error) }
+    }
+
+    private static func currentFolder(for path: String) throws(Failure) -> String {
+        do throws(DownloadError) { return try FilePaths.currentFolder(for: path) } catch {
+            throw Failure(sentence: error.message, status: Aria2ExitStatus(error))
+        }
     }
 
     static func failure(_ error: Aria2OptionError) -> Failure {

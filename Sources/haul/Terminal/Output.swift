@@ -36,7 +36,7 @@ enum Output {
         }
         var isAll = writers.output.finish(unless: isEnough)
         let lost = writers.output.lost(STDOUT_FILENO)
-        if lost > 0 {
+        if lost > 0, !writers.output.isLeft(STDOUT_FILENO) {
             error(
                 lost == 1
                     ? "A line of standard output could not be written."

@@ -14,6 +14,8 @@ final class OutputWriter: Sendable {
         var isWriting = false
         /// Descriptors whose readers have ended.
         var closed: Set<Int32> = []
+        /// Those of them that were pipes: their readers have what they wanted.
+        var left: Set<Int32> = []
         /// Descriptors with a line that was cut off by an error.
         var broken: Set<Int32> = []
         var waiting: [DispatchSemaphore] = []
@@ -51,6 +53,9 @@ final class OutputWriter: Sendable {
 
     /// Lines of the kind ``OutputQueue/Importance/end`` that were not printed: the queue was full, or the reader has ended.
     func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
+
+    /// Whether the reader of a pipe has ended, as `head` does.
+    func isLeft(_ descriptor: Int32) -> Bool { state.withLock { $0.left.contains(descriptor) } }
 
     /// Waits until everything is printed, or `isEnough`, which is asked again and again, says so.
     ///
@@ -112,6 +117,7 @@ final class OutputWriter: Sendable {
                 state.broken.remove(line.descriptor)
             } else if code == EPIPE || code == EBADF {
                 state.closed.insert(line.descriptor)
+                if code == EPIPE { state.left.insert(line.descriptor) }
             } else if written > 0 {
                 state.broken.insert(line.descriptor)
             }

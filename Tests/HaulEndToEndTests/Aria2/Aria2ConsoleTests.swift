@@ -69,6 +69,17 @@ import Testing
         #expect(try results([]).table(form: "default", readout, isColoured: false) == "")
     }
 
+    @Test func resultsThatAClientRemovesDoNotCount() throws {
+        let gids = try ["1123456789abcdef", "2123456789abcdef"].map { try #require(GID($0)) }
+        var results = Aria2Results()
+        results.add(.init(gid: gids[0], status: .failed(.timeout), place: ""))
+        results.add(.init(gid: gids[1], status: .failed(.notFound), place: ""))
+        results.forget(gids[1])
+        #expect(results.status == .timeout)
+        results.forget(nil)
+        #expect(results.status == .complete && results.rows.isEmpty)
+    }
+
     @Test func resultsAreBounded() throws {
         let gid = try #require(GID("dbe5be0123456789"))
         var results = Aria2Results(most: 10)

@@ -24,7 +24,7 @@ struct HubRegistryTests {
 
     @Test func endsWhatHasNotEndedAlsoOfHubsThatComeLater() {
         let first = hub()
-        registry.close(.cancelled) { _ in nil }
+        _ = registry.close(.cancelled) { _ in nil }
         #expect(first.outcome == .cancelled)
         let later = registry.hub(DownloadID()) { (.made(.queued, url: link("https://h/b")), nil) }
         #expect(later.outcome == .cancelled)

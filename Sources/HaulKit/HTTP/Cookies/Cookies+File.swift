@@ -32,6 +32,24 @@ extension Cookies {
         }
     }
 
+    /// Whether a text is that of a `cookies.txt` file: its heading or a cookie, and nothing else but comments.
+    package static func isFile(netscape text: String) -> Bool {
+        var isFound = false
+        for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            let line = Substring(line)
+            let isHTTPOnly = line.hasPrefix("#HttpOnly_")
+            if line.hasPrefix("#"), !isHTTPOnly {
+                if line.hasSuffix("HTTP Cookie File") { isFound = true }
+                continue
+            }
+            if line.utf8.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
+            let fields = line.utf8.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+            guard (6...7).contains(fields.count), Double(Substring(fields[4])) != nil else { return false }
+            isFound = true
+        }
+        return isFound
+    }
+
     /// Whether a file that begins with these bytes is a database (SQLite's file format, §1.3).
     package static func isDatabase(_ bytes: some Sequence<UInt8>) -> Bool { bytes.starts(with: magic) }
 

@@ -15,7 +15,8 @@ package struct Aria2ConfigurationFile: Sendable, Equatable {
     /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for a value that an option does not take.
     package init(_ text: some Collection<UInt8>) throws(Aria2Error) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard line.first != UInt8(ascii: "#") else { continue }
+            let text = try Aria2TextFile.option(line).trimmingCharacters(in: .whitespacesAndNewlines)
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts[0].trimmingCharacters(in: .whitespaces)

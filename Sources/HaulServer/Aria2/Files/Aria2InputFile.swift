@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HaulKit
 
 /// aria2's input files, which are its session files as well: a line of URIs separated by tabs is a download, and lines
 /// after it that begin with a blank are its options.
@@ -54,7 +55,7 @@ package struct Aria2InputFile: Sendable, Equatable {
         into options: inout Aria2Options,
         _ unknown: inout [String]
     ) throws(Aria2Error) {
-        let text = trimmed(line)
+        let text = try Aria2TextFile.option(line).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty, !text.hasPrefix("#"), let equals = text.firstIndex(of: "=") else { return }
         let name = text[..<equals].trimmingCharacters(in: .whitespaces)
         guard let option = Aria2Option.named(name) else {
@@ -70,7 +71,8 @@ package struct Aria2InputFile: Sendable, Equatable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
+    /// A URI. Bytes that are not UTF-8 become escapes.
     private static func trimmed(_ bytes: some Collection<UInt8>) -> String {
-        String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        SpelledURL.text(Array(bytes)[...]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }

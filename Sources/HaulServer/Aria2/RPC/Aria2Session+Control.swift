@@ -82,12 +82,15 @@ extension Aria2Session {
 
     func removeDownloadResult(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         switch try await find(try parameters.text(0)) {
-        case .removed(let entry): _ = removed.remove(entry.gid)
+        case .removed(let entry):
+            _ = removed.remove(entry.gid)
+            configuration.onResultsRemoved(entry.gid)
         case .download(let id, let gid):
             guard let (snapshot, _) = try await present(gid.description),
                 Aria2State.stoppedStates.contains(snapshot.state)
             else { throw Aria2Error(.unknown, "Could not remove download result of GID#\(gid)") }
             try await forget(id)
+            configuration.onResultsRemoved(gid)
         }
         return "OK"
     }
@@ -98,6 +101,7 @@ extension Aria2Session {
         try await engine { () throws(DownloadError) in
             _ = try await downloader.remove(.states(Aria2State.stoppedStates))
         }
+        configuration.onResultsRemoved(nil)
         return "OK"
     }
 

@@ -12,6 +12,8 @@ package struct Aria2Configuration: Sendable {
     package var isPersistent = false
     /// Number of removed downloads that are remembered.
     package var keepsResults = 1000
+    /// A client has removed the result of a download; `nil` for those of all downloads that have ended.
+    package var onResultsRemoved: @Sendable (GID?) -> Void = { _ in }
     /// A client has asked for the end of the process, and has had its answer for a moment; true for at once.
     package var onShutdown: @Sendable (Bool) -> Void = { _ in }
 

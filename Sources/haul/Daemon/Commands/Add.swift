@@ -143,6 +143,8 @@ struct AddOptionGroup: ParsableArguments {
         let names = header.compactMap { $0.field?.name.lowercased() }
         if Set(names).count < names.count { throw ValidationError("--header names a field twice.") }
         try origin.check(against: header)
+        try GetOptions.check(output: output, directory: directory)
+        try GetOptions.check(mirrors: mirror)
         if let limitRate, limitRate.bytes < 1 { throw ValidationError("--limit-rate takes a number above 0.") }
         if onConflict == .overwrite {
             throw ValidationError("The daemon does not overwrite files: --on-conflict takes fail, rename or skip.")

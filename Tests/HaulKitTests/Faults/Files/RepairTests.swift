@@ -55,6 +55,12 @@ struct RepairTests {
         try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
     }
 
+    private func damaged(_ damage: Damage) -> [UInt8] {
+        var bytes = content.bytes(0..<content.count)
+        damage.apply(to: &bytes)
+        return bytes
+    }
+
     private func inode(_ path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
     }
@@ -166,6 +172,93 @@ struct RepairTests {
         }
     }
 
+    /// A digest proves the whole answer as it proves a part.
+    @Test(arguments: [Damage.firstByte, .somewhere, .cut]) func takesTheWholeFileFromAServerWithoutRanges(
+        _ damage: Damage
+    )
+        async throws
+    {
+        var resource = content.resource()
+        (resource.acceptRanges, resource.honoursRange) = (nil, false)
+        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig in
+            try put(damage, rig)
+            try FileManager.default.setAttributes([.posixPermissions: 0o750], ofItemAtPath: rig.path)
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
+            else {
+                Issue.record("it sees nothing wrong")
+                return
+            }
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(content))
+            let mode = try FileManager.default.attributesOfItem(atPath: rig.path)[.posixPermissions] as? Int
+            #expect(mode == 0o750)
+        }
+    }
+
+    @Test func takesTheWholeOfAFileThatIsTooSmallForARange() async throws {
+        let small = TestContent(seed: 5, count: 3000)
+        try await DownloaderRig.run(serving: small.resource(), configure: { $0.share() }) { rig in
+            var bytes = small.bytes(0..<small.count)
+            bytes[1500] ^= 1
+            try Data(bytes).write(to: URL(fileURLWithPath: rig.path))
+            let request = try rig.request { ($0.pieces, $0.size) = (small.pieces(1000), small.count) }
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: request) else {
+                Issue.record("it sees nothing wrong")
+                return
+            }
+            _ = try await download.result()
+            #expect(try rig.holdsOnly(small))
+        }
+    }
+
+    @Test(arguments: [404, 200]) func leavesTheFileUnderItsNameWhenTheRepairFails(_ status: Int) async throws {
+        let other = TestContent(seed: 9, count: 1_000_000).resource()
+        try await DownloaderRig.run(
+            configure: { $0.share() },
+            serving: { status == 200 ? other.reply(to: $0) : .empty(status, "Gone") }
+        ) { rig in
+            try put(.twoPlaces, rig)
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
+            else {
+                Issue.record("it sees nothing wrong")
+                return
+            }
+            await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == Data(damaged(.twoPlaces)))
+        }
+    }
+
+    @Test func replacesNoFileThatCameInThePlaceOfTheDamagedOne() async throws {
+        let resource = content.resource().paced(300_000)
+        try await DownloaderRig.run(serving: resource, configure: { $0.share() }) { rig in
+            try put(.cut, rig)
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
+            else {
+                Issue.record("it sees nothing wrong")
+                return
+            }
+            try FileManager.default.moveItem(atPath: rig.path, toPath: rig.root + "/moved")
+            try rig.put("mine", at: rig.path)
+            let error = await #expect(throws: DownloadError.self) { try await download.result() }
+            #expect(error?.code == .fileExists)
+            #expect(try rig.text(at: rig.path) == "mine")
+        }
+    }
+
+    @Test func cancellingARepairLeavesTheFileAlone() async throws {
+        try await DownloaderRig.run(serving: content.resource().paced(100_000), configure: { $0.share() }) { rig in
+            try put(.cut, rig)
+            guard case .fetching(let download, _) = try await rig.downloader.repair(rig.path, from: try request(rig))
+            else {
+                Issue.record("it sees nothing wrong")
+                return
+            }
+            try await rig.downloader.cancel(download.id)
+            #expect(try rig.names() == ["file.bin"])
+            #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == Data(damaged(.cut)))
+        }
+    }
+
     @Test func repairsFromAnotherURL() async throws {
         try await DownloaderRig.run(serving: content.resource(), configure: { $0.share() }) { rig in
             try put(.somewhere, rig)
@@ -199,7 +292,8 @@ struct RepairTests {
             let error = await #expect(throws: DownloadError.self) { try await download.result() }
             #expect(error?.code == .checksumMismatch)
             #expect(rig.server.bodyBytesSent <= 6 * Self.piece)
-            #expect(try rig.names() == ["file.bin.haulpart"])
+            #expect(try rig.names() == ["file.bin", "file.bin.haulpart"])
+            #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == Data(damaged(.somewhere)))
         }
     }
 }

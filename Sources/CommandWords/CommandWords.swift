@@ -1,0 +1,65 @@
+internal import CHaulCommand
+package import HaulKit
+
+/// The arguments of a command, as `main` gets them.
+///
+/// Swift's own `CommandLine.arguments` is empty where /proc is not mounted and a preloaded library has moved the environment.
+package struct CommandWords: Sendable, Equatable {
+    /// The name that the program was started by.
+    package let program: String
+    package let arguments: [String]
+
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` where there are no words at all, or for
+    ///   an argument or a variable with a path that is not UTF-8.
+    package init() throws(DownloadError) {
+        var count: Int32 = 0
+        var words = UnsafePointer(haul_command_words(&count))
+        if words == nil {
+            count = CommandLine.argc
+            words = UnsafeRawPointer(CommandLine.unsafeArgv).assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self)
+        }
+        try PathText.check(variables: Self.variables)
+        try self.init(
+            (0..<Int(count)).compactMap { words?[$0] }.map { word in
+                [UInt8](UnsafeRawBufferPointer(start: word, count: Self.length(word)))
+            }
+        )
+    }
+
+    /// - Parameter words: the program's name first.
+    package init(_ words: [[UInt8]]) throws(DownloadError) {
+        guard let program = words.first else {
+            throw DownloadError(
+                code: .invalidDestination,
+                message: "The arguments of the command cannot be read: the system hands none to it."
+            )
+        }
+        // Only its name matters, which no message shows.
+        self.program = String(decoding: program, as: UTF8.self)
+        var arguments: [String] = []
+        arguments.reserveCapacity(words.count - 1)
+        for word in words.dropFirst() { arguments.append(try Self.text(word)) }
+        self.arguments = arguments
+    }
+
+    /// Variables that hold paths or settings of paths.
+    private static let variables = [
+        "HOME", "HAUL_STATE_DIR", "HAUL_SOCKET", "HAUL_DIRECTORY", "HAUL_ROOT", "HAUL_CONFIG", "HAUL_ARIA2_SECRET_FILE",
+        "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY", "RUNTIME_DIRECTORY", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+        "XDG_RUNTIME_DIR", "XDG_DOWNLOAD_DIR",
+    ]
+
+    private static func length(_ word: UnsafePointer<CChar>) -> Int {
+        var length = 0
+        while word[length] != 0 { length += 1 }
+        return length
+    }
+
+    /// A URL keeps each byte as an escape; in all else, bytes that are not UTF-8 cannot be told from a path.
+    private static func text(_ word: [UInt8]) throws(DownloadError) -> String {
+        if let text = PathText.text(word) { return text }
+        let start = String(decoding: word.prefix(8), as: UTF8.self).lowercased()
+        guard start.hasPrefix("http://") || start == "https://" else { throw PathText.refusal("An argument", word) }
+        return SpelledURL.text(word[...])
+    }
+}
