@@ -22,26 +22,29 @@ final class RecordKeeper {
     func look() {
         timer?.cancel()
         timer = nil
-        guard let age = environment.configuration.storage.keepsFinishedRecords.age else { return }
+        guard age != nil else { return }
         isDue = true
         // The oldest record decides when to look next; until that is known, nothing is waited for.
         if isDropping { return }
         isDropping = true
-        environment.spawner.start(self) { keeper, downloader in await keeper.drop(olderThan: age, downloader) }
+        environment.spawner.start(self) { keeper, downloader in await keeper.drop(downloader) }
     }
 
     func stop() { timer?.cancel() }
 
-    private func drop(olderThan age: Duration, _ downloader: isolated Downloader) async {
+    /// As the setting is now: it may change while records are dropped.
+    private var age: Duration? { environment.configuration.storage.keepsFinishedRecords.age }
+
+    private func drop(_ downloader: isolated Downloader) async {
         var oldest: Date?
-        while isDue {
+        while isDue, let age {
             isDue = false
             do throws(DownloadError) {
                 oldest = try await downloader.dropRecords(endedBefore: environment.services.time.date() - age.seconds)
             } catch { environment.services.logger.debug("store: \(error)") }
         }
         isDropping = false
-        guard let oldest, timer == nil, age > .zero else { return }
+        guard let oldest, timer == nil, let age, age > .zero else { return }
         let wait = oldest.timeIntervalSince(environment.services.time.date()) + age.seconds
         // At least so long that it is not asked again and again for records that cannot be dropped yet.
         timer = environment.spawner.start(self, after: .seconds(max(wait, 1)), environment.services.time.sleep) {

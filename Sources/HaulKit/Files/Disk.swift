@@ -129,4 +129,9 @@ struct FileStatus: Sendable, Hashable, Codable {
     func isSameFile(as other: FileStatus) -> Bool {
         device == other.device && inode == other.inode && born == other.born
     }
+
+    /// Whether it is the same file, and nobody has written to it since.
+    func isUnchanged(since other: FileStatus) -> Bool {
+        isSameFile(as: other) && size == other.size && modified == other.modified
+    }
 }

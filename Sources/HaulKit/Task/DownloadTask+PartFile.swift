@@ -50,7 +50,15 @@ extension DownloadTask {
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
             do throws(DownloadError) {
-                if let file = try await takePart(of: name, policy) { return .taken(file, finalPath: name) }
+                if let file = try await takePart(of: name, policy) {
+                    // An earlier name may have been waited for, while the other process completed the download.
+                    guard hasAsked, services.store.hasMetOthers, let ending = try await endingWithTwin() else {
+                        return .taken(file, finalPath: name)
+                    }
+                    let placement = services.placement
+                    try await services.onDisk { () throws(DiskError) in try placement.remove(file) }
+                    return .notNeeded(ending)
+                }
             } catch {
                 guard error.code == .fileExists || error.code == .inUse, let ending = try await endingWithTwin() else {
                     throw error

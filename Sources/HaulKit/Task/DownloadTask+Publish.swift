@@ -65,14 +65,14 @@ extension DownloadTask {
         case notNeeded(DownloadMachine.Event)
     }
 
-    /// The policy of the request; a repaired file replaces the damaged one, and nothing else.
+    /// The policy of the request; a repaired file replaces the damaged one as the repair found it, and nothing else.
     private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadRequest.ConflictPolicy
     {
         guard let damaged = record.damagedFile else { return record.request.conflictPolicy }
         let disk = services.disk
         let isThere = try await services.onDisk { () throws(DiskError) in
-            try disk.status(path)?.isSameFile(as: damaged) == true
+            try disk.status(path)?.isUnchanged(since: damaged) == true
         }
         return isThere ? .overwrite : .fail
     }

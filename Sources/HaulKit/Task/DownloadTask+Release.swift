@@ -13,7 +13,7 @@ extension DownloadTask {
             if let damaged = record.damagedFile, let name = record.finalPath {
                 // Every piece has its digest, which is more than the damaged file has.
                 try await services.onDisk { () throws(DiskError) in
-                    guard try disk.status(name)?.isSameFile(as: damaged) == true else { return }
+                    guard try disk.status(name)?.isUnchanged(since: damaged) == true else { return }
                     try placement.move(file, from: file.path, to: name, replacing: true)
                 }
             } else if record.isRepair, let name = record.finalPath {

@@ -33,6 +33,7 @@ struct DownloadRequestTests {
         (request.setsModificationTime, request.allowsInsecureRedirects) = (true, true)
         (request.key, request.group, request.owner) = ("k", "g", "o")
         request.startsPaused = true
+        request.repairs = FileStatus(kind: .file, size: 5, allocated: 8, device: 1, inode: 2, born: 3, modified: 4)
         request.method = .post(body: Data("b".utf8), type: "text/plain")
         (request.metadata, request.priority) = (DownloadRequest.Metadata(json: "{\"a\":1}"), -3)
         return request
@@ -48,7 +49,7 @@ struct DownloadRequestTests {
     /// A new option must be printed, too: the mirror names the properties one by one.
     @Test func printsEveryOption() throws {
         let shown = Set(Mirror(reflecting: try Self.full()).children.compactMap(\.label))
-        let hidden: Set = ["target", "earlierSpelling", "root", "isChosenByDocument", "isNameNumbered"]
+        let hidden: Set = ["target", "earlierSpelling", "root", "isChosenByDocument", "isNameNumbered", "repairs"]
         #expect(try Self.encoded().subtracting(shown) == hidden)
     }
 

@@ -152,7 +152,7 @@ struct MachineTransitionTests {
         if place != .verifying { late += [.verified(.right), .verified(.unchecked)] }
         if place != .publishing { late.append(.published(path: "/x")) }
         if place != .backingOff { late.append(.timerFired(driver.timer)) }
-        if ![.inspectingDisk, .preparing].contains(place) { late.append(.skipped(path: "/x")) }
+        if ![.inspectingDisk, .preparing, .publishing].contains(place) { late.append(.skipped(path: "/x")) }
         let fresh = DownloadMachine.Link(url: link("https://files.example/a.iso?s=2"), expiresAt: nil)
         let (staleAsk, asked) = (DownloadMachine.AskID(number: driver.ask.number - 1), driver.ask)
         late += [.sourceFound(staleAsk, fresh), .sourceFailed(staleAsk, DownloadError(.sourceFailed, ""))]

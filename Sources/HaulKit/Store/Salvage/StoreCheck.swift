@@ -33,6 +33,11 @@ enum StoreCheck: Sendable, Equatable {
         }
     }
 
+    /// Compares a table with its indexes.
+    static func isDamaged(_ table: String) -> (Database) throws -> Bool {
+        { try String.fetchOne($0, sql: "PRAGMA integrity_check('\(table)')") != "ok" }
+    }
+
     /// - Throws: ``StoreDamage``, and whatever SQLite cannot do.
     func run(_ database: Database) throws {
         guard self != .none else { return }

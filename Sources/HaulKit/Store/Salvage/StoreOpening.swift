@@ -80,6 +80,11 @@ struct StoreOpening {
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         if try queue.read(Schema.migrator.hasBeenSuperseded) {
+            // A damaged name of a schema looks like one of a later version.
+            if try queue.read(StoreCheck.isDamaged("grdb_migrations")) {
+                try queue.close()
+                throw StoreDamage()
+            }
             throw DownloadError(
                 .storeFailed,
                 "The store \(path) was written by a newer version of Haul. Update Haul, or name another state folder."

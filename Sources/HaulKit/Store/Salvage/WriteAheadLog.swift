@@ -19,7 +19,9 @@ struct WriteAheadLog {
         let header = try file.read(at: 0, count: Self.headerSize)
         guard header.count == Self.headerSize else { return }
         let magic = header.integer(at: 0)
-        var sum = LogSum(isBigEndian: magic & 1 == 1)
+        // Where the header is damaged, the log is taken for one of this machine.
+        let isBigEndian = magic & ~1 == Self.magic ? magic & 1 == 1 : 1.bigEndian == 1
+        var sum = LogSum(isBigEndian: isBigEndian)
         header[..<24].withUnsafeBytes { sum.add($0) }
         let isHeaderIntact = magic & ~1 == Self.magic && sum == LogSum(header, at: 24, isBigEndian: sum.isBigEndian)
         let frameSize = Int64(Self.frameHeaderSize + DatabasePages.pageSize)
@@ -27,8 +29,8 @@ struct WriteAheadLog {
         guard count > 0 else { return }
         // Frames of earlier rounds have other salts.
         let salts = isHeaderIntact ? header[16..<24] : try file.read(at: Int64(Self.headerSize) + 8, count: 8)[...]
-        // Each frame continues the sum of the frame before it.
-        var before = isHeaderIntact ? sum : nil
+        // Each frame continues the sum of the frame before it, and the first one that of the header.
+        var before = LogSum(header, at: 24, isBigEndian: isBigEndian)
         var pending: [UInt32: Int64] = [:]
         var isBroken = !isHeaderIntact
         for number in 0..<count {
@@ -38,7 +40,8 @@ struct WriteAheadLog {
             let stored = LogSum(frame, at: 16, isBigEndian: sum.isBigEndian)
             defer { before = stored }
             let page = frame.integer(at: 0)
-            guard var sum = before, frame[8..<16].elementsEqual(salts), page > 0 else {
+            var sum = before
+            guard frame[8..<16].elementsEqual(salts), page > 0 else {
                 isBroken = true
                 continue
             }
