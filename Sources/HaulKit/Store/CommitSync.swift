@@ -39,18 +39,20 @@ final class CommitSync: Sendable {
     /// Everything was copied from the log into the database, and the disk has that.
     func logWasCopied() { state.withLock { $0.isLogDoubtful = false } }
 
-    /// A transaction was committed.
+    /// A transaction was committed. Called on the store's own thread only.
     ///
     /// - Parameter waiting: told once the disk has it, or has failed to.
     func committed(_ waiting: [Waiting]) {
-        let (number, isFirst) = state.withLock { state in
-            state.committed += 1
-            state.waiting += waiting
-            guard !waiting.isEmpty else { return (state.committed, false) }
-            defer { state.isScheduled = true }
-            return (state.committed, !state.isScheduled)
-        }
+        // Told before a sync counts it: nobody hears that a commit is on the disk before hearing of the commit.
+        let number = state.withLock { $0.committed + 1 }
         observer(.committed(number))
+        let isFirst = state.withLock { state in
+            state.committed = number
+            state.waiting += waiting
+            guard !waiting.isEmpty else { return false }
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
         if isFirst { queue.async { self.sync() } }
     }
 
