@@ -39,7 +39,7 @@ public struct Download: Sendable, Identifiable {
         try await result(onCancel: .leave)
     }
 
-    /// What ``result(onCancel:)`` does to the download when the task that waits is cancelled.
+    /// The effect of ``result(onCancel:)`` on the download when the waiting task is cancelled.
     public enum CancelAction: Sendable, Hashable, CaseIterable {
         /// Nothing: the download continues.
         case leave

@@ -4,9 +4,9 @@ public import Foundation
 ///
 /// `Codable` for lists and messages of an application. Only options that differ from their defaults are encoded, and what
 /// is absent has its default when a request is decoded: without a URL it is a request for the source provider, without a
-/// destination one for the current folder. ``url``, ``mirrors``, ``headers`` and the body of ``method`` may hold passwords and tokens: they are
-/// printed masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``. A request that was
-/// encoded masked can be decoded, and downloads nothing that needs the secrets.
+/// destination one for the current folder. ``url``, ``mirrors``, ``headers`` and the body of ``method`` may hold passwords
+/// and tokens: they are printed masked, and encoded masked unless the encoder has ``Swift/CodingUserInfoKey/keepsSecrets``.
+/// A request that was encoded masked can be decoded, and downloads nothing that needs the secrets.
 public struct DownloadRequest: Sendable, Hashable, Codable {
     // An option is declared here and used where it acts; the store keeps it without further code. Its default is false,
     // 0, empty or nil: see the end of this file.
@@ -25,7 +25,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
         /// ``DownloadError/Code/invalidDestination``.
         public static func folder(_ url: URL) -> Destination { .folder(path: path(of: url)) }
 
-        /// What is no path stays a URL, which adding the request refuses.
+        /// The path of a file URL. Another URL stays as it is, and adding the request refuses it.
         private static func path(of url: URL) -> String {
             let path = url.isFileURL ? url.absoluteURL.path(percentEncoded: false) : ""
             return path.isEmpty ? url.absoluteString : path

@@ -13,20 +13,17 @@ enum OptionFile {
     ///
     /// - Throws: ``Complaint`` with status 64, also where the file or a line of it is larger than a limit.
     static func contents(_ path: String, _ limits: Limits) throws -> Data {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw complaint(path, errno) }
-        defer { close(descriptor) }
-        return try contents(of: descriptor, called: path, limits)
+        try reading(path) { try contents(of: $0, called: path, limits) }
     }
 
+    /// Reads standard input to its end, also where another program has made it non-blocking.
     static func standardInput(_ limits: Limits) throws -> Data {
         try contents(of: STDIN_FILENO, called: "Standard input", limits)
     }
 
     private static func contents(of descriptor: Int32, called name: String, _ limits: Limits) throws -> Data {
-        var (line, size) = (0, 0)
+        var line = 0
         let data = try contents(of: descriptor, called: name, limits.bytes) { part in
-            size += part.count
             let last = part.lastIndex(of: UInt8(ascii: "\n"))
             line = last.map { part.endIndex - $0 - 1 } ?? line + part.count
             return line <= limits.line
@@ -34,7 +31,7 @@ enum OptionFile {
         if line > limits.line {
             throw Complaint("\(name) is no list: a line of it has more than \(limits.line) bytes.", .usage)
         }
-        if size > limits.bytes {
+        if data.count > limits.bytes {
             throw Complaint("\(name) is no list: it has more than \(limits.bytes) bytes.", .usage)
         }
         return data
@@ -45,15 +42,14 @@ enum OptionFile {
     /// - Parameter limit: reads no further than a part beyond these bytes: the path may be that of a disk, or of an endless device.
     /// - Throws: ``Complaint`` with status 64.
     static func contents(_ path: String, limit: Int = .max) throws -> Data {
+        try reading(path) { try contents(of: $0, called: path, limit) }
+    }
+
+    private static func reading(_ path: String, _ body: (Int32) throws -> Data) throws -> Data {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw complaint(path, errno) }
         defer { close(descriptor) }
-        return try contents(of: descriptor, called: path, limit)
-    }
-
-    /// Reads standard input to its end, also where another program has made it non-blocking.
-    static func standardInput() throws -> Data {
-        try contents(of: STDIN_FILENO, called: "Standard input")
+        return try body(descriptor)
     }
 
     /// - Parameter goesOn: asked after each part; false ends the reading.

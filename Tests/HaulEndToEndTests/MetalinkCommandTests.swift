@@ -162,12 +162,19 @@ struct MetalinkCommandTests {
         #expect(result.errors.contains("nowhere.meta4"))
     }
 
+    /// Writes the file with one wrong byte.
+    @discardableResult
+    private func putDamaged(at place: Int) throws -> [UInt8] {
+        var bytes = content.bytes(0..<content.count)
+        bytes[place] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        return bytes
+    }
+
     @Test func repairsOnlyWhatIsWrong() async throws {
         let server = try await server()
         try put(try await metalink(server))
-        var bytes = content.bytes(0..<content.count)
-        bytes[3 * Self.piece + 1] ^= 1
-        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        try putDamaged(at: 3 * Self.piece + 1)
 
         let repaired = try await haul.run("repair", "file.bin", "--metalink", "file.meta4")
         #expect(repaired.status == 0, "\(repaired.errors)")
@@ -188,9 +195,7 @@ struct MetalinkCommandTests {
         let server = try await server()
         try put(try await metalink(server))
         #expect(try await haul.run("get", "-q", "file.meta4").status == 0)
-        var bytes = content.bytes(0..<content.count)
-        bytes[0] ^= 1
-        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        try putDamaged(at: 0)
         let result = try await haul.run("repair", "-q", "file.bin")
         #expect(result.status == 0, "\(result.errors)")
         #expect(try content.matches(fileAt: folder("file.bin")))
@@ -200,9 +205,7 @@ struct MetalinkCommandTests {
     @Test func leavesNothingBesideTheFileWhenARepairBringsNothing() async throws {
         let server = try await TestServer.start { _ in .empty(404, "Not Found") }
         try put(try await metalink(server))
-        var bytes = content.bytes(0..<content.count)
-        bytes[3 * Self.piece + 1] ^= 1
-        try Data(bytes).write(to: URL(fileURLWithPath: folder("file.bin")))
+        let bytes = try putDamaged(at: 3 * Self.piece + 1)
         let result = try await haul.run("repair", "file.bin", "--metalink", "file.meta4")
         #expect(result.status == 2, "\(result.errors)")
         #expect(try folder.names == ["file.bin", "file.meta4"])

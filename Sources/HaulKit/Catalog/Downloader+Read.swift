@@ -37,12 +37,12 @@ extension Download {
 }
 
 extension Downloader {
-    /// What of a download can be read, and where it is.
+    /// The bytes of a download that can be read, and their place.
     fileprivate struct Readable {
         enum Place {
             /// The partial file of a download that has it open.
             case part(PartFile)
-            /// A file that nobody has open, as it was when it was last written.
+            /// A file that no download has open, with its status after the last write.
             case file(String, FileStatus, isFinished: Bool)
             case nowhere
         }
@@ -91,9 +91,8 @@ extension Downloader {
                 guard try disk.status(path) != nil else { return nil }
                 let file = try PosixFile.reading(path)
                 let status = try file.status()
-                let isSame = status.isSameFile(as: expected)
-                let isUnchanged = !isFinished || status.size == expected.size && status.modified == expected.modified
-                return isSame && isUnchanged ? try file.read(at: start, count: count) : nil
+                let isSame = isFinished ? status.isUnchanged(since: expected) : status.isSameFile(as: expected)
+                return isSame ? try file.read(at: start, count: count) : nil
             }
             guard let bytes, bytes.count == count else {
                 throw DownloadError(.contentChanged, "\(path) is no longer the file that was downloaded.")

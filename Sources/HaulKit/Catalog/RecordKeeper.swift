@@ -76,7 +76,7 @@ extension Downloader {
             // Both ends: a row may be of this very moment.
             filter.ended = .distantPast..<max(.distantPast, date.addingTimeInterval(0.001))
             var condition = downloader.engine.reader.condition(filter)
-            // Of downloads in memory not all listeners have been told, and they write their rows.
+            // A download in memory may have listeners to tell, and still writes its row.
             condition.add(besides: downloader.tasks.keys)
             condition.order = ""
             return try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)

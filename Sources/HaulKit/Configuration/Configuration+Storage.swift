@@ -113,8 +113,9 @@ extension Downloader.Configuration.Storage {
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` where the folder is the default one and the
     ///   environment names it by bytes that are not UTF-8.
     func checkFolder() throws(DownloadError) {
-        guard stateFolder == Self.defaultFolder(ProcessInfo.processInfo.environment) else { return }
-        try PathText.check(variables: ["HAUL_STATE_DIR", "XDG_STATE_HOME", "HOME"])
+        do throws(DownloadError) { try PathText.check(variables: ["HAUL_STATE_DIR", "XDG_STATE_HOME", "HOME"]) } catch {
+            if stateFolder == Self.defaultFolder(ProcessInfo.processInfo.environment) { throw error }
+        }
     }
 
     static func defaultFolder(_ environment: [String: String]) -> String {

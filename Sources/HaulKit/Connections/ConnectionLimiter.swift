@@ -25,7 +25,7 @@ struct ConnectionLimiter: Sendable {
         let number: Int
     }
 
-    /// Those that wait for a host, in the order in which they came.
+    /// The waiters of one host, in the order of arrival.
     private struct Line: Sendable {
         private var waiters: [Int: Waiter] = [:]
         /// Some of these numbers wait no longer.

@@ -21,7 +21,7 @@ extension Transfer {
                 // Fewer are soon found again.
                 if controller.worthwhile > max(worthwhile, 2) { actions.append(.learnWorth(controller.worthwhile)) }
             }
-            // What is held back are bytes: an answer comes as soon as without a limit.
+            // A speed limit delays bytes, not answers.
             actions += dropIgnored(&sources, at: now)
             if !isHeldBack { actions += replaceLaggards(&sources, at: now) }
             actions += schedule(&sources, at: now)

@@ -55,7 +55,7 @@ final class DirectWriter: Sendable {
 
 /// The buffers that direct writes copy from: as many as there are writes at once, however many files are open.
 private final class BlockBuffers: Sendable {
-    /// A buffer belongs to whoever has taken it; unsafe since the compiler cannot see that.
+    /// Unchecked since the compiler does not see ownership: the caller of `take()` alone uses the buffer until `giveBack(_:)`.
     private struct Free: @unchecked Sendable {
         var buffers: [UnsafeMutableRawBufferPointer] = []
     }

@@ -130,7 +130,7 @@ struct FileStatus: Sendable, Hashable, Codable {
         device == other.device && inode == other.inode && born == other.born
     }
 
-    /// Whether it is the same file, and nobody has written to it since.
+    /// Whether it is the same file, with the size and the time that `other` has.
     func isUnchanged(since other: FileStatus) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }

@@ -73,10 +73,7 @@ extension DownloadRecord {
             existingFile = nil
         }
         guard let existingFile else { return .missing }
-        let isSame =
-            existingFile.isSameFile(as: finished) && existingFile.size == finished.size
-            && existingFile.modified == finished.modified
-        return isSame ? .unchanged : .changed
+        return existingFile.isUnchanged(since: finished) ? .unchanged : .changed
     }
 }
 

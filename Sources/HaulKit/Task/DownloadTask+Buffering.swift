@@ -63,7 +63,7 @@ extension DownloadTask {
         try await services.createFolder(of: path, record)
         let file: any DiskFile
         switch try await createPart(path, record.request.conflictPolicy) {
-        case .made(let new): file = new
+        case .done(let new): file = new
         case .notNeeded(let ending): return ending
         }
         do throws(DownloadError) {

@@ -4,23 +4,17 @@ internal import Foundation
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    enum PartCreation {
-        case made(any DiskFile)
-        /// Another process has completed the download: how this one ends.
-        case notNeeded(DownloadMachine.Event)
-    }
-
     /// The partial file, under a name that can be had; the record knows it from here on.
     func createPart(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
         isolation: isolated (any Actor)? = #isolation
     )
-        async throws(DownloadError) -> PartCreation
+        async throws(DownloadError) -> UnlessTwin<any DiskFile>
     {
         let (file, finalPath): (any DiskFile, String)
         switch try await takeName(path, policy) {
-        case .taken(let taken, let name): (file, finalPath) = (taken, name)
+        case .done(let taken): (file, finalPath) = taken
         case .notNeeded(let ending): return .notNeeded(ending)
         }
         record.part = try await services.status(of: file)
@@ -29,12 +23,7 @@ extension DownloadTask {
         record.finalPath = finalPath
         needsFolderSync = true
         hasNoDiskState = false
-        return .made(file)
-    }
-
-    private enum NameTaking {
-        case taken(any DiskFile, finalPath: String)
-        case notNeeded(DownloadMachine.Event)
+        return .done(file)
     }
 
     /// Finds a name that can be had, and locks a partial file for it. The first name that cannot be had may be that of the same file,
@@ -44,7 +33,7 @@ extension DownloadTask {
         _ policy: DownloadRequest.ConflictPolicy,
         isolation: isolated (any Actor)? = #isolation
     )
-        async throws(DownloadError) -> NameTaking
+        async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
         var hasAsked = false
@@ -52,11 +41,9 @@ extension DownloadTask {
             do throws(DownloadError) {
                 if let file = try await takePart(of: name, policy) {
                     // An earlier name may have been waited for, while the other process completed the download.
-                    guard hasAsked, services.store.hasMetOthers, let ending = try await endingWithTwin() else {
-                        return .taken(file, finalPath: name)
-                    }
-                    let placement = services.placement
-                    try await services.onDisk { () throws(DiskError) in try placement.remove(file) }
+                    guard hasAsked, services.store.hasMetOthers,
+                        let ending = try await endingWithTwin(insteadOf: file)
+                    else { return .done((file, finalPath: name)) }
                     return .notNeeded(ending)
                 }
             } catch {

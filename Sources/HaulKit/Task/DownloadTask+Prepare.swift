@@ -59,7 +59,7 @@ extension DownloadTask {
         if policy == .skip, let ending = try await leaveAlone(path) { return ending }
         do throws(DownloadError) {
             switch try await createPart(path, policy) {
-            case .made(let file):
+            case .done(let file):
                 hold(file, .zero)
                 return nil
             case .notNeeded(let ending): return ending

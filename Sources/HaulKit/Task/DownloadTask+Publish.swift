@@ -35,8 +35,10 @@ extension DownloadTask {
             }
             let published: String
             switch try await claimName(path, try await policy(at: path), part, persisted) {
-            case .claimed(let name): published = name
-            case .notNeeded(let ending): return ending
+            case .done(let name): published = name
+            case .notNeeded(let ending):
+                record.forgetPart()
+                return ending
             }
             await services.removeControlFile(of: record, at: published, length: expected)
             record.partPath = nil
@@ -59,12 +61,6 @@ extension DownloadTask {
         return isTooFar ? (seconds < 0 ? .min : .max) : time
     }
 
-    private enum NameClaim {
-        case claimed(String)
-        /// Another process has completed the download: how this one ends.
-        case notNeeded(DownloadMachine.Event)
-    }
-
     /// The policy of the request; a repaired file replaces the damaged one as the repair found it, and nothing else.
     private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadRequest.ConflictPolicy
@@ -84,7 +80,7 @@ extension DownloadTask {
         _ part: PartFile,
         _ persisted: PersistedRanges,
         isolation: isolated (any Actor)? = #isolation
-    ) async throws(DownloadError) -> NameClaim {
+    ) async throws(DownloadError) -> UnlessTwin<String> {
         let placement = services.placement
         var hasAsked = false
         for name in placement.names(for: path, policy: policy) {
@@ -99,27 +95,16 @@ extension DownloadTask {
                 let isPublished = try await services.runBlocking { () throws(DownloadError) in
                     try placement.publish(part.file, as: name, policy: policy, length: length)
                 }
-                if isPublished { return .claimed(name) }
+                if isPublished { return .done(name) }
             } catch {
-                guard error.code == .fileExists, let ending = try await endingWithTwin(insteadOf: part) else {
+                guard error.code == .fileExists, let ending = try await endingWithTwin(insteadOf: part.file) else {
                     throw error
                 }
                 return .notNeeded(ending)
             }
-            if !hasAsked, let ending = try await endingWithTwin(insteadOf: part) { return .notNeeded(ending) }
+            if !hasAsked, let ending = try await endingWithTwin(insteadOf: part.file) { return .notNeeded(ending) }
             hasAsked = true
         }
         throw FilePlacement.noFreeName(path)
-    }
-
-    /// How the download ends where another process has completed it: its own partial file is removed.
-    private func endingWithTwin(insteadOf part: PartFile, isolation: isolated (any Actor)? = #isolation)
-        async throws(DownloadError) -> DownloadMachine.Event?
-    {
-        guard let ending = try await endingWithTwin() else { return nil }
-        let placement = services.placement
-        try await services.onDisk { () throws(DiskError) in try placement.remove(part.file) }
-        record.forgetPart()
-        return ending
     }
 }

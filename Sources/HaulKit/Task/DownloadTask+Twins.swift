@@ -91,6 +91,16 @@ extension DownloadTask {
         }
     }
 
+    /// The same, where a file has been made for the download: it is removed.
+    func endingWithTwin(insteadOf file: any DiskFile, isolation: isolated (any Actor)? = #isolation)
+        async throws(DownloadError) -> DownloadMachine.Event?
+    {
+        guard let ending = try await endingWithTwin() else { return nil }
+        let placement = services.placement
+        try await services.onDisk { () throws(DiskError) in try placement.remove(file) }
+        return ending
+    }
+
     /// How the download ends with the file of another record of the same request; nil if that file is missing, changed or not what
     /// was asked for.
     private func ending(with twin: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
@@ -107,6 +117,13 @@ extension DownloadTask {
         record.proof = record.request.checksum == nil ? found.proof : .digest
         return .skipped(path: path)
     }
+}
+
+/// The result of a step that a twin in another process may make needless.
+enum UnlessTwin<Value> {
+    case done(Value)
+    /// The twin has completed the download: how this one ends.
+    case notNeeded(DownloadMachine.Event)
 }
 
 extension DownloadRecord {

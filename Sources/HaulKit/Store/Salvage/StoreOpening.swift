@@ -143,7 +143,7 @@ struct StoreOpening {
 
     /// The database goes first: without it, what is left of it belongs to no store.
     private func moveAway(to kept: String) throws(DiskError) {
-        for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil {
+        for suffix in try Self.suffixes(of: path) {
             try PosixDisk().rename(path + suffix, to: kept + suffix, replacing: false)
         }
         try remove(StoreHealth.markPath(path))
@@ -153,17 +153,20 @@ struct StoreOpening {
         var stamp = Int(Date().timeIntervalSince1970)
         while true {
             let name = "\(path).damaged-\(stamp)"
-            var isFree = true
-            for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(name + suffix) != nil { isFree = false }
-            if isFree { return name }
+            if try Self.suffixes(of: name).isEmpty { return name }
             stamp += 1
         }
     }
 
     private func remove(_ path: String) throws(DiskError) {
-        for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil {
-            try PosixDisk().remove(path + suffix)
-        }
+        for suffix in try Self.suffixes(of: path) { try PosixDisk().remove(path + suffix) }
+    }
+
+    /// The files of a database that are there, as the ends of their names, the database first.
+    private static func suffixes(of path: String) throws(DiskError) -> [String] {
+        var found: [String] = []
+        for suffix in ["", "-wal", "-shm"] where try PosixDisk().status(path + suffix) != nil { found.append(suffix) }
+        return found
     }
 
     /// What an earlier start had to salvage; nil once the damaged store is gone.

@@ -51,7 +51,7 @@ struct StoreSalvage {
         }
         for values in progress {
             guard try isThere(values[0].text ?? "", database) else {
-                if let id = values[0].text { lost[id, default: []] = lost[id] ?? [] }
+                if let id = values[0].text, lost[id] == nil { lost[id] = [] }
                 continue
             }
             try write(progress: values, database)

@@ -5,8 +5,6 @@
 struct WriteAheadLog {
     /// Where the newest committed bytes of each page begin in the file.
     private(set) var newest: [UInt32: Int64] = [:]
-    /// Pages of the database after the last commit; 0 without one.
-    private(set) var pageCount: UInt32 = 0
     /// A commit lies behind a frame that does not fit: SQLite would drop it.
     private(set) var isDamaged = false
 
@@ -54,11 +52,10 @@ struct WriteAheadLog {
                 continue
             }
             pending[page] = offset + Int64(Self.frameHeaderSize)
-            let commit = frame.integer(at: 4)
-            guard commit > 0 else { continue }
+            // The last frame of a commit says how many pages the database then has.
+            guard frame.integer(at: 4) > 0 else { continue }
             newest.merge(pending) { $1 }
             pending = [:]
-            pageCount = commit
             // Frames of a transaction that was rolled back may lie behind the end, but never its commit.
             if isBroken { isDamaged = true }
         }

@@ -73,14 +73,19 @@ struct ReleasedDownloaderTests {
         }
     }
 
+    /// A download that was resumed while its partial file is locked, as by a write that a released downloader has handed over.
+    private func resumedWhileHeld(_ rig: DownloaderRig) async throws -> (Download, PosixFile) {
+        let download = try await rig.paused(try rig.request(), at: cut)
+        let held = try PosixFile(rig.path + ".haulpart", flags: O_RDWR)
+        #expect(try held.lock())
+        try await download.resume()
+        return (download, held)
+    }
+
     @Test func waitsForThePartialFileOfAReleasedDownloader() async throws {
         let resource = content.resource().silentFirst()
         try await DownloaderRig.run(serving: resource) { rig in
-            let download = try await rig.paused(try rig.request(), at: cut)
-            // As a write does that a released downloader has handed over.
-            let held = try PosixFile(rig.path + ".haulpart", flags: O_RDWR)
-            #expect(try held.lock())
-            try await download.resume()
+            let (download, held) = try await resumedWhileHeld(rig)
             try await Task.sleep(for: .milliseconds(100))
             held.unlock()
             _ = try await download.result()
@@ -91,10 +96,7 @@ struct ReleasedDownloaderTests {
     @Test func pausesWhileItWaitsForAPartialFile() async throws {
         let resource = content.resource().silentFirst()
         try await DownloaderRig.run(serving: resource) { rig in
-            let download = try await rig.paused(try rig.request(), at: cut)
-            let held = try PosixFile(rig.path + ".haulpart", flags: O_RDWR)
-            #expect(try held.lock())
-            try await download.resume()
+            let (download, held) = try await resumedWhileHeld(rig)
             try await download.pause()
             #expect(download.snapshot.state == .paused)
             held.unlock()

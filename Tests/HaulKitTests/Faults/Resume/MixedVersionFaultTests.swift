@@ -14,9 +14,9 @@ struct MixedVersionFaultTests {
         var part: [(String, String)]
     }
 
-    private static let date = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")
+    fileprivate static let date = ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")
     private static let sameSecond = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
-    private static let later = ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")
+    fileprivate static let later = ("Date", "Sun, 06 Nov 1994 09:49:37 GMT")
     private static let weakTag = ("ETag", "W/\"v1\"")
 
     /// Answers that must not be joined whatever bytes agree.
@@ -36,36 +36,16 @@ struct MixedVersionFaultTests {
     ]
     /// Answers that name another version, in words that are no entity tag.
     static let renamed = [
-        Naming(
-            testDescription: "another tag without quotes",
-            whole: [("ETag", "abc1"), date, later],
-            part: [("ETag", "abc2"), date, later]
-        ),
-        Naming(
-            testDescription: "another tag with a small w",
-            whole: [("ETag", "w/\"1\""), date, later],
-            part: [("ETag", "w/\"2\""), date, later]
-        ),
-        Naming(
-            testDescription: "another tag with a blank",
-            whole: [("ETag", "\"v 1\""), date, later],
-            part: [("ETag", "\"v 2\""), date, later]
-        ),
-        Naming(
-            testDescription: "two tags",
-            whole: [("ETag", "\"a\""), ("ETag", "\"1\""), date, later],
-            part: [("ETag", "\"a\""), ("ETag", "\"2\""), date, later]
-        ),
+        Naming("another tag without quotes", ["abc1"], then: ["abc2"]),
+        Naming("another tag with a small w", ["w/\"1\""], then: ["w/\"2\""]),
+        Naming("another tag with a blank", ["\"v 1\""], then: ["\"v 2\""]),
+        Naming("two tags", ["\"a\"", "\"1\""], then: ["\"a\"", "\"2\""]),
     ]
     /// Answers that only bytes can tell apart.
     static let weak = [
         Naming(testDescription: "the same weak tag", whole: [weakTag], part: [weakTag]),
         Naming(testDescription: "a date within the second", whole: [date, sameSecond], part: [date, sameSecond]),
-        Naming(
-            testDescription: "a tag without quotes",
-            whole: [("ETag", "abc"), date, later],
-            part: [("ETag", "abc"), date, later]
-        ),
+        Naming("a tag without quotes", ["abc"], then: ["abc"]),
         Naming(testDescription: "a weak tag and a date", whole: [weakTag, date, later], part: [weakTag, date, later]),
     ]
 
@@ -213,5 +193,14 @@ struct MixedVersionFaultTests {
             #expect(try rig.names() == ["file.bin.haulpart"])
             #expect(try rig.part().prefix(Int(Self.cut)).elementsEqual(content.bytes(0..<Self.cut)))
         }
+    }
+}
+
+extension MixedVersionFaultTests.Naming {
+    /// Tags beside one date, which would be strong without them.
+    fileprivate init(_ description: String, _ tags: [String], then later: [String]) {
+        let dates = [MixedVersionFaultTests.date, MixedVersionFaultTests.later]
+        let fields = { (tags: [String]) in tags.map { ("ETag", $0) } + dates }
+        self.init(testDescription: description, whole: fields(tags), part: fields(later))
     }
 }
