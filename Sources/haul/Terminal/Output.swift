@@ -23,6 +23,12 @@ enum Output {
     /// Whether text for standard error still waits to be written.
     static var isBehind: Bool { writers.error.isBehind }
 
+    /// Whether standard output is a pipe or a socket whose reader has ended.
+    static var hasLostReader: Bool {
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR | POLLHUP) != 0
+    }
+
     /// Waits until the readers have taken everything. After a signal it waits two seconds; the rest is lost.
     ///
     /// - Returns: false if output was lost because of a signal.

@@ -249,4 +249,25 @@ struct DaemonCommandTests {
         await rig.stop(daemon)
         await server.stop()
     }
+
+    @Test(arguments: [[], ["--json"]])
+    func watchEndsWithItsReader(options: [String]) async throws {
+        let daemon = try await rig.start()
+        #expect(try await rig.run("add", "--paused", "http://127.0.0.1:1/file.bin").status == 0)
+        let pipe = Pipe()
+        let watching = try rig.haul.start(["watch"] + options, unread: pipe)
+        // The first line is there; nothing changes any more.
+        let reader = pipe.fileHandleForReading
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                // An end of file would be no line; the status shows it.
+                while let byte = try? reader.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {}
+                continuation.resume()
+            }
+        }
+        try reader.close()
+        let result = await watching.result(killedAfter: .seconds(1800))
+        #expect(result.status == 0 && !result.wasKilled)
+        await rig.stop(daemon)
+    }
 }

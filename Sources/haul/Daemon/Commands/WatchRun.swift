@@ -109,6 +109,8 @@ final class WatchRun {
             if isOutdated, lastOpened.map({ .now - $0 > .milliseconds(500) }) ?? true { open() }
             if lastHeard + Self.silence < .now { try lost() }
             if question == nil, view.message != nil, messageEnd < .now { view.message = nil }
+            // `head` has what it wanted. Nothing may be printed for hours that would show it.
+            if only == nil, Output.hasLostReader { return .complete }
             draw()
         case .redraw:
             drawn = ""
