@@ -158,11 +158,23 @@ final class PostgresServer: Sendable {
 
     func stop(_ signal: Int32 = SIGINT) async throws {
         guard let process = process.withLock({ $0 }) else { return }
+        let backends = Self.children(of: process)
         kill(signal)
         try await waitUntil("PostgreSQL has ended") { Foundation.kill(process, 0) != 0 }
         self.process.withLock { $0 = nil }
-        // After SIGKILL the other processes hold the shared memory for a moment.
+        // After SIGKILL the other processes hold the shared memory for a moment, and answer queries that had come.
+        try await waitUntil("its backends have ended") { backends.allSatisfy { Foundation.kill($0, 0) != 0 } }
         try await waitUntil("the port is free") { !self.isAnswering }
+    }
+
+    /// Returns the processes that have `parent` as their parent now.
+    private static func children(of parent: Int32) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap(Int32.init).filter { process in
+            // A process that has ended meanwhile has no status.
+            let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+            return status?.contains("\nPPid:\t\(parent)\n") == true
+        }
     }
 
     func restart(_ signal: Int32 = SIGINT) async throws {
