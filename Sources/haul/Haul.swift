@@ -38,14 +38,6 @@ struct Haul: AsyncParsableCommand {
             Output.error(error.message)
             leave(with: ExitStatus.usage.code)
         }
-        #if os(Linux)
-            // libdispatch ends a process that is busy for long where it cannot read the states of its threads.
-            if access("/proc/self/stat", R_OK) != 0 {
-                Output.error(
-                    "/proc is not mounted: the system may end this process while it downloads. Mount it, or run the command again to resume."
-                )
-            }
-        #endif
         if let words = Aria2Command.words([words.program] + words.arguments) { await Aria2Command.main(words) }
         do {
             var command = try await parsed(words.arguments)

@@ -44,6 +44,20 @@ struct CommandWordsTests {
         #expect(try await shell("\(hidden) \"$0\"").status == 64)
     }
 
+    /// libdispatch reads the states of its threads in /proc while all of them are busy.
+    @Test func downloadsWhereProcIsNotMounted() async throws {
+        let hidden = "unshare -rm bash -c 'mount -t tmpfs none /proc && exec \"$@\"' bash"
+        guard try await shell("\(hidden) true").status == 0 else { return }
+        let content = TestContent(seed: 4, count: 40_000_000)
+        let server = try await TestServer.start { FileResource(content: content, etag: "\"v1\"").reply(to: $0) }
+        let urls = (0..<6).map { server.url("/\($0).bin") }
+        let line = "\(hidden) \"$0\" get -q -j2 --limit-rate 30M \"$@\""
+        let result = try await haul.start(["-c", line, HaulCommand.path] + urls, as: "/bin/bash").result()
+        #expect(result.status == 0 && !result.wasKilled && result.errors.isEmpty, "\(result)")
+        for number in 0..<6 { #expect(try content.matches(fileAt: haul.folder("\(number).bin"))) }
+        await server.stop()
+    }
+
     // MARK: Bytes
 
     @Test(arguments: [
