@@ -121,6 +121,22 @@ struct SalvageTests {
         await store.close()
     }
 
+    /// SQLite opens both without a complaint.
+    @Test func salvagesAStoreWithAnotherColumnOrAnotherEncoding() async throws {
+        let records = try await fill()
+        let before = try bytes()
+        let column = try #require(Data(before).range(of: Data("\"proof\"".utf8)))
+        for (place, byte) in [(column.lowerBound + 1, UInt8(ascii: "q")), (59, 0), (59, 0x81)] {
+            var bytes = before
+            bytes[place] = byte
+            try put(bytes)
+            let store = try store()
+            #expect(store.setAside != nil, "\(place)")
+            #expect(try await store.all().map(\.record) == records)
+            await store.close()
+        }
+    }
+
     @Test func keepsKeysPlacesClaimsAndSettings() async throws {
         let records = try await fill()
         // Page 1 says where everything is.

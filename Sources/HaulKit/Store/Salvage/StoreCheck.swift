@@ -41,7 +41,11 @@ enum StoreCheck: Sendable, Equatable {
     /// - Throws: ``StoreDamage``, and whatever SQLite cannot do.
     func run(_ database: Database) throws {
         guard self != .none else { return }
-        let tables = "SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"
+        // The names of columns too: another name is an error of SQL each time that the column is used.
+        let tables = """
+            SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' UNION ALL
+            SELECT 'column ' || m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
+            """
         let expected = try StoreFile.inMemory().queue.read { try String.fetchAll($0, sql: tables) }
         guard try Set(String.fetchAll(database, sql: tables)).isSuperset(of: expected) else { throw StoreDamage() }
         let pragma = self == .pages ? "quick_check" : "integrity_check"

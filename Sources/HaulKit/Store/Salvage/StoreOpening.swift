@@ -25,6 +25,7 @@ struct StoreOpening {
         do {
             if try isLogDamaged() || isEmptied() { throw StoreDamage() }
             let check = StoreCheck(left: left, present: try mark())
+            if check != .none, try !isUTF8() { throw StoreDamage() }
             let queue = try open()
             do {
                 try queue.writeWithoutTransaction { try check.run($0) }
@@ -50,6 +51,17 @@ struct StoreOpening {
             return false
         }
         return try WriteAheadLog(PosixFile.reading(path + "-wal")).isDamaged
+    }
+
+    /// SQLite takes some other values of the header's text encoding for UTF-8, until it reads the schema once more.
+    private func isUTF8() throws(DiskError) -> Bool {
+        try pages().page(1).dropFirst(56).prefix(4) == [0, 0, 0, 1]
+    }
+
+    /// The pages of the store as its newest commits left them.
+    private func pages() throws(DiskError) -> DatabasePages {
+        let hasLog = try PosixDisk().status(path + "-wal")?.kind == .file
+        return try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
     }
 
     /// Nothing is left of a store of which there was something.
@@ -107,8 +119,7 @@ struct StoreOpening {
         let queue = try Self.open(building, contention, migrate)
         let salvaged: SalvagedStore
         do {
-            let hasLog = try PosixDisk().status(path + "-wal")?.kind == .file
-            let pages = try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
+            let pages = try pages()
             salvaged = try queue.write { database in
                 let result = try StoreSalvage(pages).write(into: database)
                 let salvaged = SalvagedStore(path: kept, date: Date(), result)
