@@ -23,6 +23,19 @@ extension DownloadRecord {
         isRepair = other.isRepair
     }
 
+    /// Returns the record with what another process that ran the download since has recorded; nil if that process has completed it.
+    func updated(with latest: DownloadRecord) -> DownloadRecord? {
+        if latest.status == .completed || latest.status == .publishing { return nil }
+        var known = latest.resource
+        // A request for another URL changes this one without running.
+        if known != nil { known?.mirror = resource?.mirror }
+        guard latest.partPath != partPath || latest.part != part || known != resource else { return self }
+        var record = self
+        record.takePart(of: latest)
+        record.total = latest.total
+        return record
+    }
+
     /// The file of an unfinished download gets this name when it is complete. Its bytes stay where they are.
     mutating func rename(to path: String) {
         // The folder stays the same, and so does the one that the file must not leave.

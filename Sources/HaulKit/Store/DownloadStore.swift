@@ -170,22 +170,38 @@ final class DownloadStore: Sendable {
 
     private func write(_ change: GatheredChanges.Change, _ id: String, _ database: Database) throws {
         if let record = change.record {
-            if try isAnothers(record, database) { return rows.withLock { $0.forget(id) } }
-            try rows.withLock { try $0.write(record, database) }
+            guard let current = try current(record, database) else { return rows.withLock { $0.forget(id) } }
+            try rows.withLock { rows in
+                // The row has other values than this process wrote last.
+                if current != record { rows.forget(id) }
+                try rows.write(current, database)
+            }
         }
         if let persisted = change.persisted {
             try ProgressRecord(id, persisted, bootID: bootID).write(database)
         }
     }
 
-    /// Whether another user of the store runs a download that we let go of: what we knew of it then must not take the place of
-    /// what he has written since.
-    private func isAnothers(_ record: DownloadRecord, _ database: Database) throws -> Bool {
-        guard file.isShared, record.ownerNumber != owner.number else { return false }
+    /// Returns the record as it is to be written; nil where another user of the store runs the download or has completed it.
+    ///
+    /// Once a user has released a download, another may run it and release it too. Then the row has the newer partial file and version.
+    private func current(_ record: DownloadRecord, _ database: Database) throws -> DownloadRecord? {
+        guard file.isShared, record.ownerNumber != owner.number else { return record }
         var statement = try BoundStatement("SELECT ownerNumber FROM download WHERE id = ?", database)
         statement.bind(record.id)
-        guard let other = try statement.firstInteger(), other != 0, other != owner.number else { return false }
-        return owner.isAlive(other)
+        if let other = try statement.firstInteger(), other != 0 {
+            if other == owner.number { return record }
+            if owner.isAlive(other) { return nil }
+        }
+        guard owner.hasMetOthers, record.status != .completed else { return record }
+        let row = try Row.fetchOne(
+            database.cachedStatement(sql: "SELECT \(OddRows.columns) FROM download WHERE id = ?"),
+            arguments: [record.id]
+        )
+        // A row that cannot be read is reported by its next reader.
+        var odd = OddRows()
+        guard let latest = row.flatMap({ odd.record($0) }) else { return record }
+        return record.updated(with: latest)
     }
 
     func remove(_ id: String) async throws(DownloadError) {

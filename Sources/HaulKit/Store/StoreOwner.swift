@@ -14,6 +14,8 @@ final class StoreOwner: Sendable {
     /// Knows the others, where they are simulated.
     private let knowsAlive: (@Sendable (Int64) -> Bool)?
     private let knowsOthers: (@Sendable () -> Bool)?
+    /// Whether another user was there when this one came. What this one reads of that one's downloads may be outdated for good.
+    private let hadCompany: Bool
 
     /// Of a store that no other process can see.
     init() {
@@ -21,6 +23,7 @@ final class StoreOwner: Sendable {
         file = nil
         knowsAlive = nil
         knowsOthers = { false }
+        hadCompany = false
     }
 
     /// With what is known of the others handed in.
@@ -33,6 +36,7 @@ final class StoreOwner: Sendable {
         file = nil
         knowsAlive = isAlive
         knowsOthers = hasMetOthers
+        hadCompany = false
     }
 
     /// - Parameter path: the file of locks.
@@ -48,6 +52,7 @@ final class StoreOwner: Sendable {
             } catch {
                 (self.number, self.file) = (number, nil)
             }
+            do { hadCompany = try SystemCalls.isAnyByteLocked(file.descriptor) } catch { hadCompany = true }
             leaveNumber(in: file)
             return
         }
@@ -79,6 +84,7 @@ final class StoreOwner: Sendable {
     /// Whether the store has another user, or has had one since this one came; true where nobody can tell. Two system calls.
     var hasMetOthers: Bool {
         if let knowsOthers { return knowsOthers() }
+        if hadCompany { return true }
         guard let file else { return true }
         do {
             if try SystemCalls.isAnyByteLocked(file.descriptor) { return true }

@@ -28,13 +28,12 @@ extension DownloadTask {
         }
     }
 
-    /// The store could not be told of it: it is as if its file had never been made.
-    func withdrawPublication(_ made: BufferedFilePlacement.Made, _ error: DownloadError) {
+    /// It is as if its file had never been made.
+    func withdrawPublication(_ made: BufferedFilePlacement.Made) {
         record.status = .queued
         record.forgetPart()
         record.finalPath = record.finalPath ?? made.job.path
         hasNoDiskState = true
-        send(.stepFailed(error))
     }
 
     /// Its bytes wait for others no more.

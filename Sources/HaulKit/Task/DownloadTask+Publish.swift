@@ -82,11 +82,16 @@ extension DownloadTask {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(DownloadError) -> UnlessTwin<String> {
         let placement = services.placement
-        var hasAsked = false
+        var (isRecorded, hasAsked) = (false, false)
         for name in placement.names(for: path, policy: policy) {
             record.status = .publishing
             record.finalPath = name
             try await services.store.commit(record, persisted, durably: true)
+            // Another process may have completed it under another name.
+            if !isRecorded, services.store.hasMetOthers {
+                isRecorded = true
+                if let ending = try await endingWithTwin(insteadOf: part.file) { return .notNeeded(ending) }
+            }
             try await services.checkFolder(of: name, record)
             let length = persisted.synced.prefix
             // Right before the renaming: the file may have been cut while it was synced.

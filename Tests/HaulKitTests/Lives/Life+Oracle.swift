@@ -129,7 +129,7 @@ extension Life {
     /// At the very end nothing is left of what it took to get there.
     func checkEnd() throws {
         // A power cut may bring back the name of a file that was just set aside or removed.
-        guard !plan.hasTwoStores, !plan.cutsPower, !failedToRemove else { return }
+        guard !plan.hasTwoStores, !plan.cutsPower, !failedToRemove, !wasDamaged else { return }
         // A download of its own that was killed and that nobody has asked to go on with is still there to be gone on with.
         let unfinished =
             hadTwoAtOnce
@@ -143,7 +143,7 @@ extension Life {
     /// Processes that were given the same list have fetched each file once. Where the user moved files, some were fetched again, and
     /// what a cancelled download had is nobody's.
     private func checkNoneTwice() {
-        guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk, !hadKill else { return }
+        guard plan.sharesList, plan.policy == .rename, foreignCount == 0, !plan.failsDisk else { return }
         for site in servers {
             for version in site.versions where !version.bytes.isEmpty {
                 let paths = disk.paths.filter {

@@ -45,12 +45,17 @@ final class Life: @unchecked Sendable {
     private(set) var hadKill = false
     /// The disk may have refused to remove a file, or to set one aside that is wrong.
     private(set) var failedToRemove = false
+    /// A store was damaged: rows may be gone, and what they spoke of is nobody's.
+    private(set) var wasDamaged = false
+    /// Chooses what is damaged, so that a life without damage is the same whatever others suffer.
+    private var damages: SplitMix64
     private(set) var isOver = false
     let folder = "/data"
 
     init(seed: UInt64, stores: [LifeStore], isTraced: Bool = false) {
         self.seed = seed
         self.stores = stores
+        damages = SplitMix64(seed: seed ^ 0xDA3A_6E00)
         world = World(seed: seed, isTraced: isTraced)
         disk = SimulatedDisk(seed: seed &+ 1)
     }
@@ -195,6 +200,7 @@ final class Life: @unchecked Sendable {
         for episode in 0..<world.chance(1...3) {
             try await self.episode(episode)
             checkNames()
+            if !plan.isClean, damages.next(upperBound: 12 as UInt64) == 0 { try damageStore() }
             if !violations.isEmpty { return }
         }
         // From here on everything is in order.
@@ -289,6 +295,20 @@ final class Life: @unchecked Sendable {
             default: if !plan.isClean, world.once(in: 2) { for site in sites { site.change() } }
             }
         }
+    }
+
+    /// Bytes of a store's file are others when the next process opens it.
+    private func damageStore() throws {
+        let store = stores[plan.hasTwoStores ? Int(damages.next(upperBound: 2 as UInt64)) : 0]
+        let kinds = LifeStore.Damage.allCases
+        let damage = kinds[Int(damages.next(upperBound: UInt64(kinds.count)))]
+        wasDamaged = true
+        do {
+            let opened = try store.damage(damage, &damages)
+            world.trace("the store is damaged (\(damage)): \(opened)")
+            if opened.doubted > 0 { blame("\(opened.doubted) complete files are doubted after \(damage)") }
+            checkClaims(try store.saved(), isAfterPowerCut: false)
+        } catch { blame("a store that was damaged (\(damage)) does not open: \(error)") }
     }
 
     func sleep(_ milliseconds: Int) async throws {

@@ -52,7 +52,7 @@ final class LifeStore: @unchecked Sendable {
         users = []
         serials = [:]
         try queue.write { try Self.clear($0) }
-        snapshots = keepsSnapshots ? [(serial, try snapshot())] : []
+        try forgetCommits()
     }
 
     /// The store as a process has it open.
@@ -72,12 +72,15 @@ final class LifeStore: @unchecked Sendable {
         )
         // More than the number of a process, as `StoreOwner` wants it.
         let number = Int64(process.number) << 32
+        let hadCompany = !users.isEmpty
         users.insert(number)
         latest = number
         let owner = StoreOwner(
             number: number,
             isAlive: { [weak self] in self?.users.contains($0) ?? false },
-            hasMetOthers: { [weak self] in self.map { $0.users.count > 1 || $0.latest != number } ?? false }
+            hasMetOthers: { [weak self] in
+                hadCompany || self.map { $0.users.count > 1 || $0.latest != number } ?? false
+            }
         )
         serials[number] = []
         return DownloadStore(StoreFile(queue, owner: owner), path: "/state", bootID: bootID, executor: executor) {
@@ -126,6 +129,9 @@ final class LifeStore: @unchecked Sendable {
         }
     }
 
+    /// What the database has now is all that a power cut may leave.
+    func forgetCommits() throws { snapshots = keepsSnapshots ? [(serial, try snapshot())] : [] }
+
     /// What a power cut leaves.
     func cutPower(_ world: World) throws {
         guard !snapshots.isEmpty else { return }
@@ -148,16 +154,12 @@ final class LifeStore: @unchecked Sendable {
         }
     }
 
-    /// Everything that it says now.
+    /// Everything that it says now, but for rows that cannot be read.
     func saved() throws -> [DownloadStore.Saved] {
         try queue.inDatabase { database in
-            var requests = RequestReader()
-            return try Row.fetchAll(database, sql: "SELECT * FROM download").map { row in
-                let record = try DownloadRecord(row, &requests)
-                return DownloadStore.Saved(
-                    record: record,
-                    progress: try ProgressRecord.fetchOne(database, key: record.id)
-                )
+            var odd = OddRows()
+            return try Row.fetchAll(database, sql: "SELECT \(OddRows.columns) FROM download").compactMap {
+                try odd.saved($0, database)
             }
         }
     }

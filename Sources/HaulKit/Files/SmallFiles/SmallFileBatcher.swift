@@ -78,7 +78,7 @@ final class SmallFileBatcher {
         let work = BufferedFilePlacement(disk: services.disk, placement: services.placement)
         var made: [(task: DownloadTask, file: BufferedFilePlacement.Made)] = []
         let jobs = batch.map(\.job)
-        let creations = await withoutTwins(batch, await services.runBlocking { work.create(jobs) }, work)
+        let creations = await services.runBlocking { work.create(jobs) }
         for (task, creation) in zip(batch.map(\.task), creations) {
             switch creation {
             case .made(let file):
@@ -103,12 +103,15 @@ final class SmallFileBatcher {
             await services.runBlocking { work.discard(files) }
             for (task, file) in made {
                 leave(task)
-                task.withdrawPublication(file, error)
+                task.withdrawPublication(file)
+                task.send(.stepFailed(error))
             }
             return
         }
+        made = await withoutTwins(made, work)
+        let remaining = made.map(\.file)
         // Files close where they were written, not here.
-        let endings = await services.runBlocking { work.publish(files) }
+        let endings = await services.runBlocking { work.publish(remaining) }
         for ((task, file), ending) in zip(made, endings) {
             leave(task)
             task.endPublication(file, ending)
@@ -117,33 +120,33 @@ final class SmallFileBatcher {
         }
     }
 
-    /// A name that is taken may be that of the same file, which another process has completed: those who look closer find out.
+    /// Takes out the files that another process has completed or is about to: those downloads publish alone, and end with that file.
+    ///
+    /// The store says of all of them that they are about to get their names: of two processes, one sees the other.
     private func withoutTwins(
-        _ batch: [Batch],
-        _ creations: [BufferedFilePlacement.Creation],
+        _ made: [(task: DownloadTask, file: BufferedFilePlacement.Made)],
         _ work: BufferedFilePlacement,
         isolation: isolated (any Actor)? = #isolation
-    ) async -> [BufferedFilePlacement.Creation] {
-        let numbered = batch.indices.filter {
-            guard case .made(let file) = creations[$0] else { return false }
-            return file.name != batch[$0].job.path && batch[$0].task.record.mayHaveTwin
-        }
-        guard services.store.file.isShared, !numbered.isEmpty else { return creations }
-        var (creations, discarded) = (creations, [BufferedFilePlacement.Made]())
-        do throws(DownloadError) {
-            let twins = try await services.store.completeTwins(of: numbered.map { batch[$0].task.record })
-            for (index, twins) in zip(numbered, twins) where !twins.isEmpty {
-                guard case .made(let file) = creations[index] else { continue }
-                discarded.append(file)
-                creations[index] = .inTheWay
-            }
-        } catch {
-            // The commit that follows fails as well, and says so.
+    ) async -> [(task: DownloadTask, file: BufferedFilePlacement.Made)] {
+        guard services.store.hasMetOthers else { return made }
+        let twins: [[DownloadRecord]]
+        do throws(DownloadError) { twins = try await services.store.completeTwins(of: made.map(\.task.record)) } catch {
+            // At worst a file is there twice. The next commit fails as well, and says so.
             services.logger.debug("store: \(error)")
+            return made
         }
-        let files = discarded
-        if !files.isEmpty { await services.runBlocking { work.discard(files) } }
-        return creations
+        let needless = zip(made, twins).filter { made, twins in
+            twins.contains { $0.status == .completed || $0.id < made.task.record.id }
+        }.map(\.0)
+        if needless.isEmpty { return made }
+        let files = needless.map(\.file)
+        await services.runBlocking { work.discard(files) }
+        for (task, file) in needless {
+            leave(task)
+            task.withdrawPublication(file)
+            task.step { task, _ in await task.publish() }
+        }
+        return made.filter { made in !needless.contains { $0.task === made.task } }
     }
 
     private func leave(_ task: DownloadTask) {

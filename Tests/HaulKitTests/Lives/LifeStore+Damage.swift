@@ -1,0 +1,85 @@
+import Foundation
+import GRDB
+
+@testable import HaulKit
+
+/// Pages of the store that are damaged while no process has it open; the next one opens what can be read.
+extension LifeStore {
+    enum Damage: CaseIterable, Sendable {
+        case zeroedPage, randomPage, repeatedPage, flippedBytes, flippedHeader, cut
+    }
+
+    /// The result of opening a damaged store.
+    struct Opened: Sendable {
+        /// Whether the damaged store was set aside and its rows taken over into a new one.
+        var isSalvaged: Bool
+        /// Downloads whose rows are gone.
+        var lost: Int
+        /// Downloads that were complete before and are not said to be now.
+        var doubted: Int
+    }
+
+    /// Damages the file of the store, opens it as a process does, and continues with what that has.
+    ///
+    /// - Parameter random: chooses the damage.
+    func damage(_ damage: Damage, _ random: inout SplitMix64) throws -> Opened {
+        let manager = FileManager.default
+        let folder = manager.temporaryDirectory.appendingPathComponent("haul-life-\(UUID().uuidString)").path
+        try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // What stays in the temporary folder is no failure of the life.
+        defer { try? manager.removeItem(atPath: folder) }
+        let path = folder + "/n.sqlite"
+        try write(to: path)
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        bytes.damage(damage, &random)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let before = try saved().map(\.record)
+        let opening = StoreOpening(
+            path: path,
+            bootID: "",
+            contention: StoreContention(),
+            migrate: { migrator, queue in try migrator.migrate(queue) }
+        )
+        let (opened, _, setAside) = try opening.openChecked()
+        try opened.backup(to: queue)
+        try opened.close()
+        try forgetCommits()
+        let after = Dictionary(try saved().map { ($0.record.id, $0.record) }) { first, _ in first }
+        return Opened(
+            isSalvaged: setAside != nil,
+            lost: before.count { after[$0.id] == nil },
+            doubted: before.count { record in
+                record.status == .completed && after[record.id].map { $0.status != .completed } ?? false
+            }
+        )
+    }
+
+    /// Writes the database as one file without a log.
+    private func write(to path: String) throws {
+        let file = try DatabaseQueue(path: path)
+        try queue.backup(to: file)
+        try file.close()
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func damage(_ damage: LifeStore.Damage, _ random: inout SplitMix64) {
+        let size = DatabasePages.pageSize
+        let page = Int(random.next(upperBound: UInt64(count / size)))
+        let range = page * size..<(page + 1) * size
+        switch damage {
+        case .zeroedPage: for index in range { self[index] = 0 }
+        case .randomPage: for index in range { self[index] = UInt8(truncatingIfNeeded: random.next()) }
+        case .repeatedPage:
+            // A write that went to the wrong place.
+            let other = Int(random.next(upperBound: UInt64(count / size))) * size
+            replaceSubrange(range, with: Array(self[other..<other + size]))
+        case .flippedBytes, .flippedHeader:
+            let limit = damage == .flippedHeader ? 100 : count
+            for _ in 0..<[1, 4, 32][Int(random.next(upperBound: 3 as UInt64))] {
+                self[Int(random.next(upperBound: UInt64(limit)))] ^= UInt8(truncatingIfNeeded: random.next() | 1)
+            }
+        case .cut: removeLast(Int(random.next(upperBound: UInt64(count))))
+        }
+    }
+}
