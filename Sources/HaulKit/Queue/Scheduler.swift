@@ -199,7 +199,9 @@ final class Scheduler {
         // the wait list knows them.
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
         // Its row, which may be another process's by now, does not say that it is paused: nothing would resume it, or it would go on.
-        if task.machine.state == .paused, !task.ownsRecord || task.isPauseUnrecorded { return }
+        if task.machine.state == .paused, !task.ownsRecord || task.isPauseUnrecorded || services.store.hasMetOthers {
+            return
+        }
         catalog.remove(task)
         if case .completed = task.machine.state { records.noteEnd() }
     }

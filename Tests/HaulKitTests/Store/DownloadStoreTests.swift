@@ -50,8 +50,55 @@ struct DownloadStoreTests {
         #expect(saved.record == record)
         #expect(saved.progress?.received == 9)
         others.giveUpName()
+        stale.status = .paused
         try await mine.commit(stale, nil)
-        #expect(try await mine.find(id: record.id)?.record == stale)
+        // The partial file of a process that ended is still known.
+        record.ownerNumber = nil
+        record.status = .paused
+        #expect(try await mine.find(id: record.id)?.record == record)
+    }
+
+    @Test func keepsThePartialFileAndTheVersionThatAnotherUserLeft() async throws {
+        let (mine, others) = (try store(), try store())
+        let stale = record()
+        try await mine.commit(stale, nil)
+        // The other one runs it and fails.
+        var record = stale
+        record.ownerNumber = others.owner.number
+        (record.partPath, record.finalPath) = ("/d/a.iso.haulpart", "/d/a.iso")
+        record.part = FileStatus(kind: .file, size: 0, allocated: 0, device: 1, inode: 4, modified: 5)
+        record.resource = Resource(total: 9, validator: Validator(entityTag: EntityTag("\"v2\"")))
+        record.total = 9
+        try await others.commit(record, .init(written: 5, synced: 4))
+        (record.ownerNumber, record.status) = (nil, .failed)
+        try await others.commit(record, nil)
+
+        var mineAgain = stale
+        mineAgain.request.priority = 3
+        try await mine.commit(mineAgain, nil)
+        record.status = .queued
+        record.request.priority = 3
+        #expect(try await mine.find(id: record.id)?.record == record)
+
+        // A request for another URL changes what the version is called, and no run.
+        record.resource?.mirror = link("https://h/old.iso")
+        try await mine.commit(record, nil)
+        #expect(try await mine.find(id: record.id)?.record == record)
+    }
+
+    @Test func keepsTheCompletionThatAnotherUserRecorded() async throws {
+        let (mine, others) = (try store(), try store())
+        let stale = record()
+        try await mine.commit(stale, nil)
+        var record = stale
+        record.ownerNumber = others.owner.number
+        try await others.commit(record, nil)
+        let file = FileStatus(kind: .file, size: 9, allocated: 9, device: 1, inode: 4, modified: 5)
+        record.complete(with: file, at: Date(timeIntervalSince1970: 7))
+        record.ownerNumber = nil
+        try await others.commit(record, nil)
+        try await mine.commit(stale, nil)
+        #expect(try await mine.find(id: record.id)?.record.status == .completed)
     }
 
     // MARK: Round trips
