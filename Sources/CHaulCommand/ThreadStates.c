@@ -45,7 +45,8 @@ int open(const char *path, int flags, ...) {
     int file = openat(AT_FDCWD, path, flags, mode);
     if (file >= 0 || !is_thread_state(path)) return file;
     int error = errno;
-    if (error == ENOENT || error == EACCES) file = running_thread();
+    // Where it is mounted, the thread or process is gone.
+    if (access("/proc/self/stat", F_OK) != 0) file = running_thread();
     errno = error;
     return file;
 }
