@@ -49,7 +49,7 @@ struct StoreFile {
         } catch {
             throw Self.error(error, "The state folder \(folder) cannot be used.")
         }
-        let path = FilePaths.join(folder, name + ".sqlite")
+        let path = Self.resolved(FilePaths.join(folder, name + ".sqlite"))
         // One process at a time creates, migrates or sets aside. Before the lock of the users: one that waits here is none yet.
         let setup = try Self.setupLock(FilePaths.join(folder, name + ".setup"), contention)
         defer { withExtendedLifetime(setup) {} }
@@ -82,6 +82,13 @@ struct StoreFile {
             let log = try StoreLog(ofDatabaseAt: path)
             syncLog = { () throws(DiskError) in try log.sync() }
         } catch { throw Self.error(error, path) }
+    }
+
+    /// Follows a symbolic link as SQLite does, which has its log beside the file that the link leads to.
+    private static func resolved(_ path: String) -> String {
+        guard let target = realpath(path, nil) else { return path }
+        defer { free(target) }
+        return String(validatingCString: target) ?? path
     }
 
     /// Over a database that is open, with all migrations, and that no other process sees.
@@ -196,10 +203,24 @@ struct StoreFile {
     static func error(_ error: any Error, _ path: String) -> DownloadError {
         if let error = error as? DownloadError { return error }
         if let error = error as? DiskError { return Self.error(error, "The store \(path) cannot be opened.") }
+        if let error = error as? SystemCalls.Errno {
+            return Self.error(
+                DiskError(errno: error.code, call: "open", path: path),
+                "The store \(path) cannot be opened."
+            )
+        }
         switch (error as? DatabaseError)?.resultCode {
         case .SQLITE_FULL: return DownloadError(DiskError(.full, call: "write", path: path))
         case .SQLITE_CANTOPEN where DescriptorLimit.isExhausted:
             return DownloadError(DiskError(.tooManyOpenFiles, call: "open", path: path))
+        case .SQLITE_IOERR:
+            // SQLite says no more of a disk on which its log finds no room. A disk that cannot be asked is not known to be full.
+            let space = try? PosixDisk().freeSpace(at: FilePaths.folder(of: path))
+            let isFull = space.map { $0.free < leastSpace } ?? false
+            return Self.error(
+                DiskError(isFull ? .full : .inputOutput, call: "write", path: path),
+                "The store \(path) cannot be read or written."
+            )
         case .SQLITE_READONLY: return DownloadError(.readOnly, "The store \(path) cannot be written: it is read-only.")
         case .SQLITE_PERM: return DownloadError(DiskError(.permissionDenied, call: "open", path: path))
         case .SQLITE_BUSY, .SQLITE_LOCKED: return StoreContention.isLocked(path)
@@ -210,6 +231,9 @@ struct StoreFile {
         let cause = (error as? DatabaseError).map { "\($0.resultCode)" } ?? "\(type(of: error))"
         return DownloadError(.storeFailed, "The store \(path) cannot be read or written.", cause: cause)
     }
+
+    /// Bytes that SQLite takes to open a store: the index of its log, and the first pages of that.
+    private static let leastSpace: Int64 = 64 << 10
 
     /// Whether an error says that the file is not what SQLite wrote.
     static func isDamaged(_ error: any Error) -> Bool {

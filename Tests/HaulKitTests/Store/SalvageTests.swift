@@ -215,6 +215,55 @@ struct SalvageTests {
         await store.close()
     }
 
+    @Test func salvagesTheLogOfAStoreWhoseFileIsGone() async throws {
+        let records = try await kill()
+        try FileManager.default.removeItem(atPath: path)
+        let store = try store()
+        #expect(store.setAside != nil)
+        #expect(Set(try await store.all().map(\.record.id)) == Set(records.map(\.id)))
+        await store.close()
+    }
+
+    @Test func saysThatAllIsLostOfAStoreThatIsGone() async throws {
+        try await fill()
+        try FileManager.default.removeItem(atPath: path)
+        let store = try store()
+        let salvage = try #require(store.salvage)
+        #expect(salvage.kept == 0 && salvage.sentence().contains("all that it held is lost"))
+        await store.close()
+    }
+
+    @Test func opensAStoreBehindASymbolicLink() async throws {
+        let records = try await kill()
+        try folder.makeFolder("elsewhere")
+        for name in ["n.sqlite", "n.sqlite-wal"] {
+            try FileManager.default.moveItem(atPath: folder("state/" + name), toPath: folder("elsewhere/" + name))
+        }
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder("elsewhere/n.sqlite"))
+        let store = try store()
+        #expect(store.setAside == nil)
+        #expect(try await store.all().map(\.record) == records)
+        await store.close()
+    }
+
+    /// The number of a page of rows in the list of free pages.
+    @Test func keepsTheRowsOfAPageThatIsSaidToBeFree() async throws {
+        let records = try await fill()
+        let before = try bytes()
+        let leaf = try #require((1..<before.count / 4096).last { before[$0 * 4096] == 13 })
+        var bytes = before
+        bytes.replaceSubrange(
+            32..<36,
+            with: [0, 0, UInt8(truncatingIfNeeded: (leaf + 1) >> 8), UInt8(truncatingIfNeeded: leaf + 1)]
+        )
+        bytes[39] = 1
+        try put(bytes)
+        let store = try store()
+        #expect(store.setAside != nil)
+        #expect(Set(try await store.all().map(\.record.id)) == Set(records.map(\.id)))
+        await store.close()
+    }
+
     @Test func takesAnIntactLogOver() async throws {
         let records = try await kill()
         let store = try store()

@@ -27,7 +27,9 @@ public struct SalvagedStore: Sendable, Hashable, Codable {
             "The store was damaged. \(Self.downloads(kept)) could be read and \(kept == 1 ? "is" : "are") in a new store"
         text +=
             lost == 0
-            ? "; none is known to be lost." : "; at least \(Self.downloads(lost)) \(lost == 1 ? "is" : "are") lost"
+            ? kept == 0
+                ? "; all that it held is lost." : "; none is known to be lost, but for its newest changes."
+            : "; at least \(Self.downloads(lost)) \(lost == 1 ? "is" : "are") lost"
         if lost > 0 {
             let shown = names.prefix(limit)
             let rest = lost - shown.count

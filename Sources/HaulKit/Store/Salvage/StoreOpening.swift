@@ -64,9 +64,9 @@ struct StoreOpening {
         return try DatabasePages(path, log: hasLog ? path + "-wal" : nil)
     }
 
-    /// Nothing is left of a store of which there was something.
+    /// Nothing is left of a store of which there was something, or its file is gone.
     private func isEmptied() throws -> Bool {
-        guard let status = try PosixDisk().status(path), status.size == 0 else { return false }
+        guard try PosixDisk().status(path)?.size ?? 0 == 0 else { return false }
         return try [StoreHealth.markPath(path), path + "-wal"].contains { try PosixDisk().status($0)?.size ?? 0 > 0 }
     }
 
@@ -114,6 +114,10 @@ struct StoreOpening {
     /// The new store is complete, and on the disk, before the damaged one is moved: a process that is killed in between loses neither.
     private func salvage() throws -> SalvagedStore {
         let kept = try freeName()
+        // What is left of a store whose file is gone is kept under its name too.
+        if try PosixDisk().status(path) == nil {
+            _ = try PosixFile(path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        }
         let building = path + ".salvaging"
         try remove(building)
         let queue = try Self.open(building, contention, migrate)
