@@ -68,7 +68,7 @@ extension Downloader {
         guard let right = found else { throw DownloadError.isShutDown }
         if right.count == size, try await services.status(of: file).size == size {
             try await checkDigest(of: path, request.checksum)
-            _ = try await earlierCopy(of: path, for: request, atLeast: .max)
+            _ = try await earlierCopy(of: file, for: request, atLeast: .max)
             return .nothingToDo(bytes: size)
         }
         let length = try await services.status(of: file).size
@@ -78,7 +78,7 @@ extension Downloader {
                 "Not one piece of \(path) is right: it is another file, or the digests are another's. It was left as it is."
             )
         }
-        if try await earlierCopy(of: path, for: request, atLeast: right.count) {
+        if try await earlierCopy(of: file, for: request, atLeast: right.count) {
             file.unlock()
         } else {
             try await copy(right, of: file, request)
@@ -109,24 +109,33 @@ extension Downloader {
         return request
     }
 
-    /// Whether the copy of an earlier repair has this many correct bytes, so that the repair goes on with it. One that has fewer, or
+    /// Whether the copy of an earlier repair has this many correct bytes, so that the repair continues with it. One that has fewer, or
     /// is that of another description, is removed.
-    private func earlierCopy(of path: String, for request: DownloadRequest, atLeast least: Int64)
+    ///
+    /// - Parameter file: the damaged file, which is locked. The repaired one is to replace it as it is now, also if it has changed since the
+    ///   earlier repair.
+    private func earlierCopy(of file: any DiskFile, for request: DownloadRequest, atLeast least: Int64)
         async throws(DownloadError) -> Bool
     {
-        let part = FilePaths.part(of: path)
-        guard let record = try await store.find(partPath: part, besides: ""), record.damagedFile != nil,
+        let part = FilePaths.part(of: file.path)
+        guard var record = try await store.find(partPath: part, besides: ""), let damaged = record.damagedFile,
             let id = DownloadID(record.id)
         else { return false }
         let disk = disk
         let found = try await services.onDisk { () throws(DiskError) in try disk.status(part) }
         let progress = try await store.find(id: record.id)?.progress?.persisted(bootID: disk.bootID)
         let isSame = record.request.pieces == request.pieces && record.request.size == request.size
-        if isSame, let known = record.part, found?.isSameFile(as: known) == true, progress?.count ?? 0 >= least {
-            return true
+        guard isSame, let known = record.part, found?.isSameFile(as: known) == true, progress?.count ?? 0 >= least
+        else {
+            try await remove(id)
+            return false
         }
-        try await remove(id)
-        return false
+        let present = try await services.status(of: file)
+        if !present.isUnchanged(since: damaged) {
+            record.request.repairs = present
+            try await store.commit(record, nil, durably: true)
+        }
+        return true
     }
 
     /// Copies the correct pieces of a file to a partial file. Whatever fails, the file stays as it is.

@@ -61,6 +61,17 @@ struct RepairInterruptedTests {
         }
     }
 
+    /// The repaired copy replaces the file as it is when the repair is asked for again.
+    @Test func goesOnAfterTheDamagedFileWasTouched() async throws {
+        try await interrupted { rig, second in
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
+                ofItemAtPath: rig.path
+            )
+            _ = try await fetching(second, rig, try request(rig)).result()
+        }
+    }
+
     @Test func goesOnByTheSameCall() async throws {
         try await interrupted { rig, second in
             _ = try await fetching(second, rig, try request(rig)).result()
