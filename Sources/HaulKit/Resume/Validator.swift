@@ -20,13 +20,16 @@ struct Validator: Sendable, Hashable, Codable {
         entityTag = EntityTag(fields: head.headers["ETag"])
         lastModified = Self.only(head.headers["Last-Modified"])
         if let changed = lastModified.flatMap(HTTPDate.parse),
-            let answered = head.headers.first(name: "Date").flatMap(HTTPDate.parse)
+            let answered = Self.only(head.headers["Date"]).flatMap(HTTPDate.parse), changed >= Self.firstDate
         {
             lastModifiedIsStrong = answered.timeIntervalSince(changed) >= 1
         } else {
             lastModifiedIsStrong = false
         }
     }
+
+    /// The first of January 1990. Reproducible builds and images give all versions of a file one date, of the time before the web.
+    private static let firstDate = Date(timeIntervalSince1970: 631_152_000)
 
     /// Returns the value of a field; `nil` where two fields differ, since neither can be believed.
     private static func only(_ values: [String]) -> String? {

@@ -84,6 +84,25 @@ struct ValidatorTests {
         )
     }
 
+    /// Reproducible builds and container images date every version alike.
+    @Test(arguments: [
+        "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:01 GMT", "Tue, 01 Jan 1980 00:00:00 GMT",
+    ])
+    func takesNoDateBeforeTheWebForStrong(_ date: String) {
+        let head = ResponseHead.answer(200, ["Last-Modified": date, "Date": "Sun, 06 Nov 2004 08:49:37 GMT"])
+        #expect(!Validator(head).isStrong && Validator(head).lastModified == date)
+    }
+
+    @Test func takesNoDateForStrongBesideTwoClocks() {
+        var head = ResponseHead.answer(
+            200,
+            ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 2004 08:49:37 GMT"]
+        )
+        #expect(Validator(head).isStrong)
+        head.headers.add(name: "Date", value: "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(!Validator(head).isStrong)
+    }
+
     @Test func believesNeitherOfTwoNamesThatDiffer() {
         var head = ResponseHead.answer(206, ["ETag": "\"s\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
         head.headers.add(name: "ETag", value: "\"t\"")
