@@ -167,7 +167,13 @@ let package = Package(
         .target(name: "CHaulSystem"),
         // What the commands do before and around their `main`; no product has it.
         .target(name: "CHaulCommand"),
-        .target(name: "CommandWords", dependencies: ["CHaulCommand", "HaulKit"], swiftSettings: settings),
+        .target(
+            name: "CommandWords",
+            dependencies: [
+                "CHaulCommand", "HaulKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
         .target(name: "CHaulSimulation", path: "Tests/CHaulSimulation"),
         .target(
             name: "HaulKit",

@@ -55,11 +55,22 @@ package struct CommandWords: Sendable, Equatable {
         return length
     }
 
+    /// The value of a field or an option may be a password: it is not shown.
+    private static func refusal(_ word: [UInt8]) -> DownloadError {
+        guard let end = word.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "=") }) else {
+            return PathText.refusal("An argument", word)
+        }
+        return DownloadError(
+            code: .invalidDestination,
+            message: "An argument is not UTF-8: \(PathText.shown(word[...end]))***. Haul takes arguments in UTF-8 only."
+        )
+    }
+
     /// A URL keeps each byte as an escape; in all else, bytes that are not UTF-8 cannot be told from a path.
     private static func text(_ word: [UInt8]) throws(DownloadError) -> String {
         if let text = PathText.text(word) { return text }
         let start = String(decoding: word.prefix(8), as: UTF8.self).lowercased()
-        guard start.hasPrefix("http://") || start == "https://" else { throw PathText.refusal("An argument", word) }
+        guard start.hasPrefix("http://") || start == "https://" else { throw refusal(word) }
         return SpelledURL.text(word[...])
     }
 }

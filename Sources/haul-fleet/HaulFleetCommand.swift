@@ -43,7 +43,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
             Output.error(error.message)
             exit(withError: ExitStatus(error).code)
         } catch {
-            exit(withError: error)
+            exit(maskingSecretsOf: error)
         }
     }
 }

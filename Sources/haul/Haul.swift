@@ -40,6 +40,10 @@ struct Haul: AsyncParsableCommand {
         }
         if let words = Aria2Command.words([words.program] + words.arguments) { await Aria2Command.main(words) }
         do {
+            if let get = get(words.arguments) {
+                try await get.run()
+                leave(with: nil)
+            }
             var command = try await parsed(words.arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -50,27 +54,31 @@ struct Haul: AsyncParsableCommand {
         } catch { leave(with: error) }
     }
 
-    /// `haul get` is read without the tree of all commands, which takes longer to build than a small file to download.
+    /// Reads `haul get` without the tree of all commands, which takes longer to build than a small file to download. Help, and sentences
+    /// about wrong arguments, come from the tree.
+    ///
+    /// No cast to a protocol: each of those looks through all conformances of the program.
+    private static func get(_ arguments: [String]) -> Get? {
+        guard arguments.first == "get" else { return nil }
+        let runs = LongRuns(Array(arguments.dropFirst()))
+        // The tree says what is wrong.
+        guard var get = try? Get.parseAsRoot(runs.arguments) as? Get else { return nil }
+        get.urls = runs.unfolded(get.urls)
+        return get
+    }
+
     private static func parsed(_ arguments: [String]) async throws -> any ParsableCommand {
         guard let name = arguments.first else {
             // A script whose arguments got lost has not succeeded.
             Output.write(helpMessage() + "\n")
             throw ExitStatus.usage.code
         }
-        let runs = LongRuns(takesManyWords.contains(name) ? Array(arguments.dropFirst()) : [])
-        let rest = runs.arguments.isEmpty ? Array(arguments.dropFirst()) : runs.arguments
-        var command: any ParsableCommand
-        // Help, and what is wrong with arguments, come from the tree.
-        if name == "get", let get = try? Get.parseAsRoot(rest) {
-            command = get
-        } else {
-            command = try await asyncParseAsRoot([name] + rest)
-        }
-        if var many = command as? any TakesManyWords {
-            many.words = runs.unfolded(many.words)
-            command = many
-        }
-        return command
+        guard takesManyWords.contains(name) else { return try await asyncParseAsRoot(arguments) }
+        let runs = LongRuns(Array(arguments.dropFirst()))
+        let command = try await asyncParseAsRoot([name] + runs.arguments)
+        guard var many = command as? any TakesManyWords else { return command }
+        many.words = runs.unfolded(many.words)
+        return many
     }
 
     private static let takesManyWords: Set = ["get", "add", "pause", "resume", "cancel", "remove", "move"]
@@ -78,7 +86,7 @@ struct Haul: AsyncParsableCommand {
     /// Ends the process after its output has been written.
     private static func leave(with error: (any Error)?) -> Never {
         if !Output.finish() { Foundation.exit(ExitStatus.interrupted.rawValue) }
-        exit(withError: error)
+        exit(maskingSecretsOf: error)
     }
 }
 

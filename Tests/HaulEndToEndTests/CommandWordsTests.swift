@@ -83,6 +83,24 @@ struct CommandWordsTests {
         await server.stop()
     }
 
+    @Test(arguments: [
+        "\"$0\" \"$1\"", "\"$0\" gte \"$1\"", "\"$0\" get -c \"$1\"", "\"$0\" get -i \"$1\"",
+        "\"$0\" get --quiet=\"$1\"",
+        "\"$0\" get --timeout \"$1\" x", "\"$0\" get --checksum \"$1\" x", "\"$0\" get --trace \"$1\"",
+        "\"$0\" verify \"$1\" md5:00",
+        "\"$0\" verify x \"$1\"", "\"$0\" repair x \"$1\"", "\"$0\" aria2c -x \"$1\"", "\"$0\" aria2c -i \"$1\"",
+        "\"$0\" aria2c \"ftp${1#http}\"",
+        "\"$0\" get --header $'Authorization: Basic hunter2\\xe9' http://127.0.0.1:1/",
+        "\"$0\" aria2c $'--http-passwd=hunter2\\xff' http://127.0.0.1:1/",
+    ])
+    func printsNoSecretOfAMisplacedArgument(_ line: String) async throws {
+        let result = try await shell(line, "http://ada:hunter2@127.0.0.1:1/f?token=sesame")
+        #expect(result.status != 0 && !result.errors.isEmpty)
+        for secret in ["hunter2", "sesame"] {
+            #expect(!result.errors.contains(secret) && !result.output.contains(secret), "\(result)")
+        }
+    }
+
     @Test func escapesTheBytesOfAURL() async throws {
         let server = try await server()
         let result = try await shell("exec \"$0\" get -o file \"$1\"$'caf\\xe9'", server.url("/"))

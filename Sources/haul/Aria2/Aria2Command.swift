@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HaulKit
 import HaulServer
 
 /// `aria2c`: aria2's command line, for whoever calls that program.
@@ -27,7 +28,7 @@ struct Aria2Command {
     }
 
     private static func complain(_ sentence: String, option: String? = nil) {
-        Output.write(sentence + "\n")
+        Output.write(URL.maskedText(sentence, knowing: nil) + "\n")
         if let option = option.flatMap({ Aria2Option.named($0) }) {
             Output.write("Usage:\n\(Aria2Usage.text(option))\n")
         } else {
@@ -52,7 +53,7 @@ struct Aria2Command {
             if error.option != nil || error.isAboutUsage {
                 complain(error.sentence, option: error.option)
             } else {
-                Output.write("\(error.sentence)\n")
+                Output.write(URL.maskedText(error.sentence, knowing: nil) + "\n")
             }
             return error.status
         }

@@ -10,9 +10,13 @@ enum Output {
     static func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end) {
         (descriptor == STDOUT_FILENO ? writers.output : writers.error).put(text, to: descriptor, importance)
     }
-    static func error(_ sentence: String) { write("haul: \(VisibleText.line(sentence))\n") }
+    static func error(_ sentence: String) { write("haul: \(shown(sentence))\n") }
     static func note(_ line: String, _ importance: OutputQueue.Importance = .end) {
-        write(VisibleText.line(line) + "\n", importance)
+        write(shown(line) + "\n", importance)
+    }
+    /// What a message says in one line. A URL that stands in it, as the value of a misread argument does, loses its secrets.
+    private static func shown(_ sentence: String) -> String {
+        VisibleText.line(URL.maskedText(sentence, knowing: nil))
     }
 
     /// To standard error, as it stands.

@@ -1,0 +1,15 @@
+package import ArgumentParser
+internal import Foundation
+internal import HaulKit
+
+extension ParsableArguments {
+    /// Ends the process as `exit(withError:)` does. What is said of a wrong argument shows a URL in it without user info and query.
+    ///
+    /// - Parameter error: `nil` for success.
+    package static func exit(maskingSecretsOf error: (any Error)?) -> Never {
+        guard let error, exitCode(for: error) != .success else { exit(withError: error) }
+        let text = URL.maskedText(fullMessage(for: error), knowing: nil)
+        if !text.isEmpty { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+        Foundation.exit(exitCode(for: error).rawValue)
+    }
+}
