@@ -26,6 +26,25 @@ struct NamedFileTests {
         try await haul.start(["-c", line, HaulCommand.path] + arguments, as: "/bin/bash").result()
     }
 
+    /// A numbered name of an earlier run is not the file that `-o` names.
+    @Test func makesTheFileThatIsNamedAlsoAfterARunThatNumberedIt() async throws {
+        let server = try await server()
+        let path = folder("v")
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+        let url = server.url("/file.bin")
+        #expect(try await haul.run("get", "-o", "v", "--on-conflict", "rename", url).status == 0)
+        #expect(try Self.content.matches(fileAt: folder("v (1)")))
+        #expect(try await haul.run("get", "-o", "v", url).status == 6)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+        #expect(try await haul.run("get", "-o", "v", "--on-conflict", "rename", url).status == 0)
+        #expect(try await haul.run("get", "-o", "v", "--on-conflict", "overwrite", url).status == 0)
+        #expect(try Self.content.matches(fileAt: path))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try await haul.run("get", "-o", "v", url).status == 0)
+        #expect(try Self.content.matches(fileAt: path))
+        await server.stop()
+    }
+
     @Test(arguments: ["< /", "0> x"]) func saysThatStandardInputCannotBeRead(_ redirection: String) async throws {
         let result = try await shell("exec \"$0\" get -i - \(redirection)")
         #expect(result.status == 64 && !result.wasKilled, "\(result)")

@@ -28,6 +28,14 @@ extension DownloadRecord {
         }
     }
 
+    /// Whether the finished file is what a request for a destination means. A numbered name beside the one that a request names is it only
+    /// for a request that allows numbers.
+    func isComplete(for request: DownloadRequest) -> Bool {
+        guard isBound(for: request.destination) else { return false }
+        guard case .file(let path) = request.destination, request.conflictPolicy != .rename else { return true }
+        return finalPath == path
+    }
+
     /// From now on its file goes there, and so do the bytes that are here.
     mutating func move(to destination: DownloadRequest.Destination) {
         request.destination = destination

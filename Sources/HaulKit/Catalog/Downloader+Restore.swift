@@ -41,7 +41,7 @@ extension Downloader {
         }
         if saved.record.status == .completed {
             let isSame = saved.record.request.asksTheSame(as: request) || request.needsSource
-            let isThere = saved.record.isBound(for: request.destination)
+            let isThere = saved.record.isComplete(for: request)
             if isSame, isThere, await services.isUnchanged(saved.record) {
                 if try await services.satisfies(request, saved.record, until: isStopping) {
                     if saved.record.prove(by: request) { store.note(saved.record) }
@@ -54,6 +54,7 @@ extension Downloader {
             space.invalidateUsage()
             // The file is gone or has become another one: it is fetched again, and whatever stands in its place is left alone.
             saved.record.startOver()
+            if saved.record.file != nil { saved.record.finalPath = nil }
             saved.progress = nil
         }
         if !saved.record.isBound(for: request.destination) {

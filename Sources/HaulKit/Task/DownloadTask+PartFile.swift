@@ -36,6 +36,8 @@ extension DownloadTask {
         async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
+        // A file that is made before its record is written stays if the process is killed in between.
+        if services.store.hasMetOthers, let ending = try await endingWithTwin() { return .notNeeded(ending) }
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
             do throws(DownloadError) {
@@ -52,7 +54,10 @@ extension DownloadTask {
                 }
                 return .notNeeded(ending)
             }
-            if !hasAsked, let ending = try await endingWithTwin() { return .notNeeded(ending) }
+            // The name may have been waited for, while another process completed the download.
+            if !hasAsked || services.store.hasMetOthers, let ending = try await endingWithTwin() {
+                return .notNeeded(ending)
+            }
             hasAsked = true
         }
         throw FilePlacement.noFreeName(path)

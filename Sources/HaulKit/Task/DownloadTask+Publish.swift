@@ -67,10 +67,13 @@ extension DownloadTask {
     {
         guard let damaged = record.damagedFile else { return record.request.conflictPolicy }
         let disk = services.disk
-        let isThere = try await services.onDisk { () throws(DiskError) in
-            try disk.status(path)?.isUnchanged(since: damaged) == true
-        }
-        return isThere ? .overwrite : .fail
+        let present = try await services.onDisk { () throws(DiskError) in try disk.status(path) }
+        guard let present else { return .fail }
+        if present.isUnchanged(since: damaged) { return .overwrite }
+        throw DownloadError(
+            .fileExists,
+            "\(path) was changed while it was being repaired, and was left as it is. What was repaired is kept: repair it again."
+        )
     }
 
     /// Records each name durably before it is tried: a crash right after the renaming can then be understood.

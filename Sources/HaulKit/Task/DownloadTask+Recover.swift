@@ -14,8 +14,10 @@ extension DownloadTask {
             try await adopt()
             if let ending = try await taken() { return ending }
             let (file, stored) = try await reopenLatest()
+            // Another process was killed right after it gave the file its name, while this one waited for the partial file.
+            if file == nil, stored?.record.status == .publishing, let ending = try await published() { return ending }
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
-                await services.isUnchanged(record),
+                record.isComplete(for: self.record.request), await services.isUnchanged(record),
                 try await services.satisfies(self.record.request, record, until: environment.isStopping)
             {
                 // Another process completed it while we waited.

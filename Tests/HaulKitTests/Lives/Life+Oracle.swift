@@ -117,11 +117,12 @@ extension Life {
     func isRightRefusal(_ run: LifeProcess.Run) -> Bool {
         switch run.outcome {
         case .completed?: true
-        // The name is taken, and nothing may be overwritten. Where the user took the place of a partial file, the names that others
-        // share with it wait for that one.
+        // The name is taken, and nothing may be overwritten. Where the user took the place of a partial file, or a power cut left it with
+        // two names, the names that others share with it wait for that one.
         case .failed(let error)?:
             error.code == .fileExists
-                || error.code == .inUse && plan.policy == .fail && foreignCount > 0 && sites.count > 1
+                || error.code == .inUse && plan.policy == .fail && sites.count > 1
+                    && (foreignCount > 0 || plan.cutsPower)
         default: false
         }
     }

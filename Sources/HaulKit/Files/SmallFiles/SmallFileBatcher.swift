@@ -74,9 +74,15 @@ final class SmallFileBatcher {
         )
     }
 
-    private func publish(_ batch: [Batch], isolation: isolated (any Actor)? = #isolation) async {
+    private func publish(_ next: [Batch], isolation: isolated (any Actor)? = #isolation) async {
         let work = BufferedFilePlacement(disk: services.disk, placement: services.placement)
         var made: [(task: DownloadTask, file: BufferedFilePlacement.Made)] = []
+        let known = await withTwins(next.map(\.task))
+        for task in known {
+            leave(task)
+            task.step { task, _ in await task.publish() }
+        }
+        let batch = next.filter { next in !known.contains { $0 === next.task } }
         let jobs = batch.map(\.job)
         let creations = await services.runBlocking { work.create(jobs) }
         for (task, creation) in zip(batch.map(\.task), creations) {
@@ -128,17 +134,9 @@ final class SmallFileBatcher {
         _ work: BufferedFilePlacement,
         isolation: isolated (any Actor)? = #isolation
     ) async -> [(task: DownloadTask, file: BufferedFilePlacement.Made)] {
-        guard services.store.hasMetOthers else { return made }
-        let twins: [[DownloadRecord]]
-        do throws(DownloadError) { twins = try await services.store.completeTwins(of: made.map(\.task.record)) } catch {
-            // At worst a file is there twice. The next commit fails as well, and says so.
-            services.logger.debug("store: \(error)")
-            return made
-        }
-        let needless = zip(made, twins).filter { made, twins in
-            twins.contains { $0.status == .completed || $0.id < made.task.record.id }
-        }.map(\.0)
-        if needless.isEmpty { return made }
+        let tasks = await withTwins(made.map(\.task))
+        if tasks.isEmpty { return made }
+        let needless = made.filter { made in tasks.contains { $0 === made.task } }
         let files = needless.map(\.file)
         await services.runBlocking { work.discard(files) }
         for (task, file) in needless {
@@ -146,7 +144,24 @@ final class SmallFileBatcher {
             task.withdrawPublication(file)
             task.step { task, _ in await task.publish() }
         }
-        return made.filter { made in !needless.contains { $0.task === made.task } }
+        return made.filter { made in !tasks.contains { $0 === made.task } }
+    }
+
+    /// The downloads that another process has completed, or is about to complete before this one.
+    private func withTwins(_ tasks: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async
+        -> [DownloadTask]
+    {
+        guard services.store.hasMetOthers else { return [] }
+        do throws(DownloadError) {
+            let twins = try await services.store.completeTwins(of: tasks.map(\.record))
+            return zip(tasks, twins).filter { task, twins in
+                twins.contains { $0.status == .completed || $0.id < task.record.id }
+            }.map(\.0)
+        } catch {
+            // At worst a file is there twice. The next commit fails as well, and says so.
+            services.logger.debug("store: \(error)")
+            return []
+        }
     }
 
     private func leave(_ task: DownloadTask) {
