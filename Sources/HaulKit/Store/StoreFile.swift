@@ -151,9 +151,9 @@ struct StoreFile {
         }
     }
 
-    /// In microseconds; three seconds in all.
+    /// In microseconds; ten seconds in all. On a busy machine the last writes take longer than a moment.
     private static let wait: UInt32 = 10_000
-    private static let mostWaits = 300
+    private static let mostWaits = 1000
 
     private static func take(_ lock: NameLock, isExclusive: Bool) throws(DownloadError) -> Bool {
         do { return try lock.take(isExclusive: isExclusive) } catch { throw DownloadError(error) }

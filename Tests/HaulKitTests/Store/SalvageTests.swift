@@ -121,12 +121,14 @@ struct SalvageTests {
         await store.close()
     }
 
-    /// SQLite opens both without a complaint.
-    @Test func salvagesAStoreWithAnotherColumnOrAnotherEncoding() async throws {
+    /// SQLite opens each without a complaint.
+    @Test func salvagesAStoreWithAnotherColumnReferenceOrEncoding() async throws {
         let records = try await fill()
         let before = try bytes()
         let column = try #require(Data(before).range(of: Data("\"proof\"".utf8)))
-        for (place, byte) in [(column.lowerBound + 1, UInt8(ascii: "q")), (59, 0), (59, 0x81)] {
+        let reference = try #require(Data(before).range(of: Data("REFERENCES \"download\"".utf8)))
+        let changes = [(column.lowerBound + 1, UInt8(ascii: "q")), (reference.upperBound - 3, 0xAA), (59, 0), (59, 0x81)]
+        for (place, byte) in changes {
             var bytes = before
             bytes[place] = byte
             try put(bytes)

@@ -41,10 +41,13 @@ enum StoreCheck: Sendable, Equatable {
     /// - Throws: ``StoreDamage``, and whatever SQLite cannot do.
     func run(_ database: Database) throws {
         guard self != .none else { return }
-        // The names of columns too: another name is an error of SQL each time that the column is used.
+        // The names of columns and of what they refer to as well: another name is an error of SQL each time that the table is used.
         let tables = """
             SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' UNION ALL
             SELECT 'column ' || m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
+            UNION ALL
+            SELECT 'reference ' || m.name || '.' || r."from" || ' ' || r."table" || '.' || coalesce(r."to", 'id') || ' ' || r.on_delete
+            FROM sqlite_master m, pragma_foreign_key_list(m.name) r WHERE m.type = 'table'
             """
         let expected = try StoreFile.inMemory().queue.read { try String.fetchAll($0, sql: tables) }
         guard try Set(String.fetchAll(database, sql: tables)).isSuperset(of: expected) else { throw StoreDamage() }
