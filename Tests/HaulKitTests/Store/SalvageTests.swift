@@ -127,7 +127,9 @@ struct SalvageTests {
         let before = try bytes()
         let column = try #require(Data(before).range(of: Data("\"proof\"".utf8)))
         let reference = try #require(Data(before).range(of: Data("REFERENCES \"download\"".utf8)))
-        let changes = [(column.lowerBound + 1, UInt8(ascii: "q")), (reference.upperBound - 3, 0xAA), (59, 0), (59, 0x81)]
+        let changes = [
+            (column.lowerBound + 1, UInt8(ascii: "q")), (reference.upperBound - 3, 0xAA), (59, 0), (59, 0x81),
+        ]
         for (place, byte) in changes {
             var bytes = before
             bytes[place] = byte
