@@ -12,6 +12,22 @@ struct WriteAheadLog {
     private static let frameHeaderSize = 24
     private static let magic: UInt32 = 0x377F_0682
 
+    /// Frames that are looked at for the salts of a log whose header is damaged; the first of them may be damaged too.
+    private static let mostFramesForSalts: Int64 = 64
+
+    /// Returns the salts that two frames in a row have, else those of the first frame.
+    private static func salts(of file: PosixFile, _ count: Int64) throws(DiskError) -> [UInt8] {
+        let frameSize = Int64(frameHeaderSize + DatabasePages.pageSize)
+        var first: [UInt8]?
+        var before: [UInt8] = []
+        for number in 0..<min(count, mostFramesForSalts) {
+            let salts = try file.read(at: Int64(headerSize) + number * frameSize + 8, count: 8)
+            if salts == before { return salts }
+            (first, before) = (first ?? salts, salts)
+        }
+        return first ?? []
+    }
+
     init(_ file: PosixFile) throws(DiskError) {
         let size = try file.size()
         let header = try file.read(at: 0, count: Self.headerSize)
@@ -26,7 +42,7 @@ struct WriteAheadLog {
         let count = (size - Int64(Self.headerSize)) / frameSize
         guard count > 0 else { return }
         // Frames of earlier rounds have other salts.
-        let salts = isHeaderIntact ? header[16..<24] : try file.read(at: Int64(Self.headerSize) + 8, count: 8)[...]
+        let salts = isHeaderIntact ? Array(header[16..<24]) : try Self.salts(of: file, count)
         // Each frame continues the sum of the frame before it, and the first one that of the header.
         var before = LogSum(header, at: 24, isBigEndian: isBigEndian)
         var pending: [UInt32: Int64] = [:]
