@@ -9,7 +9,9 @@ extension ParsableArguments {
     package static func exit(maskingSecretsOf error: (any Error)?) -> Never {
         guard let error, exitCode(for: error) != .success else { exit(withError: error) }
         let text = URL.maskedText(fullMessage(for: error), knowing: nil)
-        if !text.isEmpty { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+        // FileHandle would trap where standard error takes nothing.
+        let bytes = Array((text + "\n").utf8)
+        if !text.isEmpty { _ = write(STDERR_FILENO, bytes, bytes.count) }
         Foundation.exit(exitCode(for: error).rawValue)
     }
 }

@@ -45,7 +45,7 @@ final class Life: @unchecked Sendable {
     private(set) var hadKill = false
     /// The disk may have refused to remove a file, or to set one aside that is wrong.
     private(set) var failedToRemove = false
-    /// A store was damaged: rows may be gone, and what they spoke of is nobody's.
+    /// A store was damaged: rows may be gone, and no download owns their files.
     private(set) var wasDamaged = false
     /// Chooses what is damaged, so that a life without damage is the same whatever others suffer.
     private var damages: SplitMix64

@@ -31,11 +31,10 @@ struct DatabasePages {
         guard first.starts(with: Array("SQLite format 3\0".utf8)) else { return }
         if first.count > 20, first[20] <= 32 { usable -= Int(first[20]) }
         readFreeList(first.integer(at: 32))
-        keepPagesOfTrees()
     }
 
-    /// Takes the pages that a tree leads to out of the list of free ones: a wrong number in the list would hide their rows.
-    private mutating func keepPagesOfTrees() {
+    /// Takes the pages that a tree leads to out of the list of free ones: a wrong number in the list would hide their rows. Reads all pages.
+    mutating func keepPagesOfTrees() {
         guard !free.isEmpty, count > 0 else { return }
         for number in 1...count where !free.contains(number) {
             let page = page(number)

@@ -14,7 +14,11 @@ struct StoreSalvage {
 
     private let pages: DatabasePages
 
-    init(_ pages: DatabasePages) { self.pages = pages }
+    init(_ pages: DatabasePages) {
+        var pages = pages
+        pages.keepPagesOfTrees()
+        self.pages = pages
+    }
 
     /// Most names that are kept of lost downloads.
     private static let mostNames = 100
