@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Why a call of Foundation about files failed, in the system's words: Foundation's own sentence names the file a second time, and
-/// on Linux it may be no more than the name of an error domain.
+/// Finds the system's reason for a failed file operation of Foundation. Foundation's own sentence repeats the file
+/// name, and on Linux may only name an error domain.
 package enum FileReason {
     package static func text(_ error: any Error) -> String {
         let error = error as NSError

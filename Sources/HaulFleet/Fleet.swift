@@ -1,20 +1,21 @@
 internal import Foundation
 internal import HaulKit
 
-/// A queue of a database: where commands begin.
+/// A queue in a database. Commands make their workers and connections from this type.
 package struct Fleet: Sendable {
     package let database: DatabaseSettings
     package let queue: QueueName
 
     package init(_ database: DatabaseSettings, _ queue: QueueName) { (self.database, self.queue) = (database, queue) }
 
-    /// Makes a worker of this process, which runs with ``FleetWorker/run()``.
+    /// Makes a worker of this process; ``FleetWorker/run()`` runs the worker.
     ///
     /// - Parameters:
-    ///   - destination: in place of the queue's.
-    ///   - s3: settings of the store before those of the queue and the environment.
-    ///   - onWait: called once where the database cannot be reached and is waited for.
-    /// - Throws: ``FleetError`` where the database refuses, or the destination cannot be used.
+    ///   - destination: overrides the destination of the queue.
+    ///   - s3: overrides the S3 settings of the queue and the environment.
+    ///   - onWait: called once if the database is unreachable and the call waits for it.
+    /// - Returns: the worker, and a function that closes its connection to the queue.
+    /// - Throws: ``FleetError`` if the database refuses or the destination cannot be used.
     package func worker(
         _ options: WorkerOptions,
         folder: WorkFolder,
@@ -67,7 +68,7 @@ package struct Fleet: Sendable {
             throw FleetError(.disk, "The folder \(staging) cannot be made: \(FileReason.text(error)).")
         }
         var settings = try DestinationText.s3(text, s3, environment: environment)
-        // Each has a file open too.
+        // Each S3 connection also has a staged file open.
         settings.connections = min(settings.connections, max(1, configuration.network.otherDescriptors / 4))
         return try S3Destination(
             settings,
@@ -77,7 +78,7 @@ package struct Fleet: Sendable {
         )
     }
 
-    /// Opens a connection of a command, for the duration of `body`.
+    /// Passes a new connection to `body` and closes the connection afterwards.
     package func withConnection<Value>(
         _ body: (DatabaseConnection) async throws -> Value
     ) async throws -> Value {
@@ -88,7 +89,8 @@ package struct Fleet: Sendable {
 }
 
 extension PostgresQueue {
-    /// Waits for a database that is away: a worker that is started while it restarts is not to end.
+    /// Returns the destination of the queue. Waits while the database is unreachable, so that a worker can start during
+    /// a restart of the database.
     ///
     /// - Parameter onWait: called once, with the first failure.
     func destinationWhenReachable(onWait: (FleetError) -> Void) async throws(FleetError) -> String {
@@ -105,7 +107,10 @@ extension PostgresQueue {
         }
     }
 
-    /// - Throws: ``FleetError/Code/destinationRefused`` where a folder is not the one that the queue's files went to so far.
+    /// Checks that the folder `root` has the mark that the queue keeps. The first check makes the mark.
+    ///
+    /// - Throws: ``FleetError/Code/destinationRefused`` if `root` is not the folder that received the queue's files so
+    ///   far.
     func checkMark(of root: String) async throws(FleetError) {
         let known = try await mark(proposing: nil)
         try await DestinationMark.check(root, known: known) { name throws(FleetError) in
@@ -120,7 +125,7 @@ extension PostgresQueue {
         try await work.run(function("destination_mark($1)"), [.text(name)]).first?.optionalText(0)
     }
 
-    /// Where files go, as ``DestinationText`` writes it.
+    /// Returns the destination of the queue in the form that ``DestinationText`` writes.
     func destination() async throws(FleetError) -> String {
         guard let text = try await work.run(function("destination()")).first?.optionalText(0) else {
             throw FleetError(.databaseRefused, "The queue has no destination: run haul-fleet init --to DESTINATION.")

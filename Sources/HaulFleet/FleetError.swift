@@ -1,36 +1,37 @@
-/// Why the queue or the destination cannot be used: a sentence, and whether a later attempt may succeed.
+/// An error of the queue, the destination or the local disk: a code and a sentence.
 package struct FleetError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The database cannot be reached now, or has ended the connection. Whether the last statement took effect is unknown.
+        /// The database is unreachable or has closed the connection. The last statement may or may not have taken
+        /// effect.
         case databaseUnreachable
-        /// The database refuses: credentials, rights, a missing schema, another version of it.
+        /// The database refuses: wrong credentials, missing rights, a missing schema or a schema of another version.
         case databaseRefused
-        /// A statement failed in a way that a repetition does not mend.
+        /// A statement failed, and a repetition would fail again.
         case statementFailed
-        /// The database does not know the worker any more, or holds it for dead: it must stop and register again.
+        /// The database does not know the worker or counts it as dead. The worker must stop and register again.
         case workerUnknown
-        /// A list or a value that cannot be read; the message names the line.
+        /// A list or a value is malformed. The message names the line.
         case invalidInput
-        /// The destination cannot be used now.
+        /// The destination cannot be used now; a later attempt may succeed.
         case destinationUnreachable
-        /// The destination refuses: credentials, rights, a full quota.
+        /// The destination refuses: wrong credentials, missing rights or an exhausted quota.
         case destinationRefused
-        /// The disk of this machine.
+        /// A file operation on this machine failed.
         case disk
-        /// The call was cancelled.
         case cancelled
     }
 
     package var code: Code
-    /// A sentence that names what was tried, without secrets.
+    /// A sentence that names the failed operation, without secrets.
     package var message: String
-    /// Whether no file is to blame, whatever file it was about: the store cannot be reached, a disk is full. An item keeps its attempt.
+    /// Whether the failure is not the fault of the item's file, for example an unreachable store or a full disk. The
+    /// item then keeps its attempt.
     package var blamesNoFile = false
-    /// Five characters of PostgreSQL (`SQLSTATE`), where the database said them.
+    /// The `SQLSTATE` of PostgreSQL (five characters); `nil` if the database sent none.
     package var sqlState: String?
 
     package var description: String { message }
-    /// Whether the same call may succeed later without anything being changed by hand.
+    /// Whether the same call may succeed later without a change by hand.
     package var isRetryable: Bool { code == .databaseUnreachable || code == .destinationUnreachable }
 
     package init(_ code: Code, _ message: String, sqlState: String? = nil) {

@@ -1,13 +1,14 @@
 package import Foundation
 
-/// The name by which the queue counts requests and connections: the host of a URL in lower case, with its port where that is not
-/// the scheme's default. The loader stores it with each item; workers find the limits of redirects by it.
+/// The host of a URL in lower case, with its port unless that is the default of the scheme. The queue counts requests
+/// and connections under this name. The loader stores the name with each item; workers look up the limits of redirect
+/// targets by it.
 package struct HostName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
     package var description: String { text }
 
-    /// - Returns: nil for a URL without a host, or with one that is longer than names are (RFC 1035 §2.3.4).
+    /// Returns `nil` for a URL without a host or with a host of more than 253 bytes (RFC 1035 §2.3.4).
     package init?(_ url: URL) {
         guard let host = url.host, !host.isEmpty, host.utf8.count <= 253, let scheme = url.scheme?.lowercased() else {
             return nil
@@ -18,9 +19,9 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
         self.text = url.port.map { $0 == standard ? text : "\(text):\($0)" } ?? text
     }
 
-    /// What a person typed: a name, with or without a port, or a URL.
+    /// Reads a host typed by a person: a name, a name with a port, or a URL.
     ///
-    /// - Returns: nil for what no URL of a list can have as its host.
+    /// - Returns: `nil` for text that cannot be the host of a URL in a list.
     package init?(typed text: String) {
         if text.contains("://") {
             self.init(url: text)
@@ -30,13 +31,13 @@ package struct HostName: Sendable, Hashable, CustomStringConvertible {
         guard !text.hasSuffix(":"), port.map({ (1...65_535).contains($0) }) ?? true, !text.contains("*") else {
             return nil
         }
-        // The port of one scheme is left out in its names, and is part of the other's.
+        // `http` omits port 80 and `https` omits port 443. Each keeps the port that the other omits.
         let names = ["http", "https"].compactMap { HostName(url: "\($0)://\(text)/") }
         guard let name = names.first(where: { $0.text == text.lowercased() }) else { return nil }
         self = name
     }
 
-    /// - Returns: nil for text that is no URL, or one without a host.
+    /// Returns `nil` for text that is not a URL and for a URL without a host.
     package init?(url: String) {
         guard let url = URL(string: url) else { return nil }
         self.init(url)

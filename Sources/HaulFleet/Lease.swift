@@ -1,8 +1,9 @@
-/// Number of a worker, given by the database when it registers and never given again: a restarted process is another worker.
+/// Number that the database gives to a worker at registration. The database never reuses it; a restarted process is
+/// another worker.
 package typealias WorkerID = Int64
 
-/// An item and the epoch of its lease, which every write of a worker carries. The epoch grows with each lease of the item, so that
-/// a worker whose lease has expired is told apart from the one that holds the item now.
+/// An item and the epoch of its lease. Every write of a worker names both. The epoch grows with each lease of the item,
+/// so the database can tell a worker with an expired lease from the current holder.
 package struct LeaseKey: Sendable, Hashable, Codable, Comparable {
     package var item: Int64
     package var epoch: Int32
@@ -21,26 +22,26 @@ package struct Lease: Sendable, Hashable, Codable {
     package var key: LeaseKey
     /// The `http` or `https` URL of the file.
     package var url: String
-    /// Path of the file below the destination: a relative path, or what follows the prefix of an S3 key.
+    /// Relative path of the file below the destination. In S3, the part of the key after the prefix.
     package var path: String
-    /// The digest that the file must have, as `sha-256:HEX`; nil where the list has none.
+    /// The digest that the file must have, as `sha256:HEX`; `nil` if the list has none.
     package var checksum: String?
-    /// Length in bytes, where the list has it.
+    /// Length in bytes; `nil` if the list has none.
     package var size: Int64?
-    /// Data of the list for this item; Haul does not interpret it.
+    /// Data from the list; Haul does not interpret it.
     package var metadata: String?
     /// Number of the host in the queue.
     package var hostID: Int32
-    /// Attempts so far, with this one; leases lost by a worker that died count apart.
+    /// Number of attempts including this one. The queue counts leases lost by dead workers separately.
     package var attempt: Int
-    /// Connections that the limit of the host leaves to this item; nil where the host has no limit.
+    /// Number of connections that the host's limit allows to this item; `nil` if the host has no limit.
     package var connections: Int?
-    /// Least time between requests to the host; zero where it has none.
+    /// Minimum time between requests to the host; zero if the host has none.
     package var gap: Duration
-    /// Delay from the answer until the first request may be sent, where the host has a least time between requests; negative where
-    /// that time has passed. nil where the lease has none: each request asks for one.
+    /// Delay from the database's answer to the first permitted request; negative if the time has passed. `nil` if the
+    /// lease has no start time: then each request asks for one.
     package var startsAfter: Duration?
-    /// Multipart upload that an earlier lease of the item began.
+    /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     package var uploadID: String?
 
     package init(

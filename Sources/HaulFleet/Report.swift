@@ -1,14 +1,13 @@
-/// What a worker reports of an item, under the epoch of its lease. A report of an epoch that is not the item's any more changes
-/// nothing.
+/// Result that a worker reports for an item. The queue ignores a report whose epoch is no longer that of the item.
 package struct Report: Sendable, Hashable, Codable {
     package enum Outcome: Sendable, Hashable, Codable {
         /// The file has its final name.
         case completed(CompletedFile)
-        /// The item ends without a file; it is tried again only by `haul-fleet retry`.
+        /// The item ends without a file. Only `haul-fleet retry` starts another attempt.
         case failed(Failure)
-        /// The item is tried again, no sooner than `delay` from now, if it has attempts left; otherwise it has failed.
+        /// The queue gives the item out again after at least `delay`. An item without attempts left fails instead.
         case retry(Failure, delay: Duration)
-        /// The worker gives the item back without having failed at it: the attempt does not count.
+        /// The worker gives the item back without a failure. The attempt does not count.
         case returned
     }
 
@@ -25,7 +24,7 @@ package struct CompletedFile: Sendable, Hashable, Codable {
     package var bytes: Int64
     /// SHA-256 of the content, 32 bytes.
     package var sha256: [UInt8]
-    /// Entity tag of the object, where the destination is an S3-compatible store.
+    /// Entity tag of the object in an S3-compatible store; `nil` for a folder.
     package var tag: String?
 
     package init(bytes: Int64, sha256: [UInt8], tag: String? = nil) {
@@ -33,12 +32,12 @@ package struct CompletedFile: Sendable, Hashable, Codable {
     }
 }
 
-/// Why an item was not downloaded.
+/// Reason why an item was not downloaded.
 package struct Failure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// A stable word to count by: a `DownloadError.Code` of HaulKit, or one of the fleet's own (`conflict`, `destination`,
-    /// `worker_lost`).
+    /// A stable identifier for counting: a `DownloadError.Code` of HaulKit, or one of the fleet (`conflict`,
+    /// `destination`, `worker_lost`).
     package var kind: String
-    /// A sentence.
+    /// Explains the failure in one sentence.
     package var message: String
 
     package var description: String { message }
