@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// A call on its way to the thread of a connection. It is answered once: by the thread, or by whatever cancels it before.
+/// A call that waits for the thread of a connection. The first answer counts: from the thread, or from a cancellation.
 final class DatabaseCall: Sendable {
     typealias Work = @Sendable (DatabaseSession) throws(FleetError) -> Void
 
     let deadline: ContinuousClock.Instant
-    /// Whether the work may be repeated where its transaction met another one.
+    /// Whether the thread may repeat `work` after a conflict with another transaction.
     let isRepeatable: Bool
-    /// Runs on the connection's thread; keeps its value for the answer.
+    /// Runs on the connection's thread and stores its own result.
     let work: Work
     private let state: Mutex<State>
 
@@ -21,10 +21,10 @@ final class DatabaseCall: Sendable {
         state = Mutex(State())
     }
 
-    /// Whether the call has its answer.
+    /// Whether the call is answered.
     var isOver: Bool { state.withLock { $0.answer != nil } }
 
-    /// Gives the call its answer; a later one is dropped.
+    /// Answers the call. Later answers are dropped.
     func finish(_ answer: Result<Void, FleetError>) {
         let continuation = state.withLock { state -> CheckedContinuation<Result<Void, FleetError>, Never>? in
             guard state.answer == nil else { return nil }
@@ -35,7 +35,7 @@ final class DatabaseCall: Sendable {
         continuation?.resume(returning: answer)
     }
 
-    /// Waits for the answer. Called once.
+    /// Waits for the answer. Must be called only once.
     func answer() async -> Result<Void, FleetError> {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Result<Void, FleetError>? in

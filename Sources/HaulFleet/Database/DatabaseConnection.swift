@@ -1,13 +1,15 @@
 internal import Synchronization
 
-/// A connection to PostgreSQL with a thread of its own: no call blocks a thread of the concurrency runtime. Calls are answered in
-/// the order in which they come.
+/// A connection to PostgreSQL with its own thread, so that no call blocks a thread of the concurrency runtime. The
+/// thread answers calls in the order of their arrival.
 ///
-/// It connects when the first call needs it, and again after it was lost, at random moments that lie up to 30 s apart. Until then
-/// calls fail at once with ``FleetError/Code/databaseUnreachable``: when to repeat them is the caller's decision. A call that was
-/// cancelled, or not answered by its deadline, ends together with the connection, for its answer would be taken for the next one's.
+/// The thread connects for the first call, and reconnects after a loss. Failed attempts are followed by random delays
+/// of up to 30 s. During a delay, calls fail at once with ``FleetError/Code/databaseUnreachable``; the caller decides
+/// when to repeat them. A call that is cancelled or exceeds its deadline closes the connection, because its late answer
+/// would be taken for that of the next call.
 ///
-/// Statements are unnamed and no setting outlives its transaction, so that PgBouncer in transaction mode may lie between.
+/// Statements are unnamed and settings end with their transaction, so the connection works through PgBouncer in
+/// transaction mode.
 package final class DatabaseConnection: Sendable {
     private let thread: DatabaseThread
 
@@ -15,12 +17,12 @@ package final class DatabaseConnection: Sendable {
 
     deinit { thread.close() }
 
-    /// Ends the thread and the connection. Calls fail from now on with ``FleetError/Code/cancelled``.
+    /// Ends the thread and the connection. Later calls fail with ``FleetError/Code/cancelled``.
     package func close() { thread.close() }
 
     /// Runs statements as one transaction in one round trip.
     ///
-    /// - Returns: the rows of each.
+    /// Returns the rows of each statement.
     func run(_ statements: [SQLStatement], _ limits: TransactionLimits = .standard) async throws(FleetError)
         -> [DatabaseRows]
     {
@@ -37,7 +39,8 @@ package final class DatabaseConnection: Sendable {
         try await run([SQLStatement(statement, parameters)], limits).first ?? .none
     }
 
-    /// Runs `body` on the connection's thread as one transaction, once more where it met another transaction.
+    /// Runs `body` on the connection's thread as one transaction. Repeats `body` after a conflict with another
+    /// transaction, up to six attempts in all.
     func transaction<Value: Sendable>(
         _ limits: TransactionLimits = .standard,
         _ body: @escaping @Sendable (DatabaseSession) throws(FleetError) -> Value
@@ -49,7 +52,7 @@ package final class DatabaseConnection: Sendable {
 
     /// Runs `body` on the connection's thread.
     ///
-    /// - Parameter timeout: for the whole call, with the time in which it waits for earlier ones.
+    /// - Parameter timeout: limit for the whole call, including the wait for earlier calls.
     func perform<Value: Sendable>(
         timeout: Duration,
         isRepeatable: Bool = false,
@@ -75,7 +78,8 @@ package final class DatabaseConnection: Sendable {
 }
 
 extension TransactionLimits {
-    /// How long a call waits for a server that does not keep its own limits: several statements, and the time to connect.
+    /// Limit for a call whose server does not enforce its own limits. Covers several statements and the time to
+    /// connect.
     fileprivate var callTimeout: Duration { statementTimeout * 2 + .seconds(10) }
 }
 

@@ -1,16 +1,16 @@
 internal import CLibPQ
 
-/// The rows of an answer, copied out of libpq's memory.
+/// The rows of a result, copied out of libpq's memory.
 struct DatabaseRows: Sendable {
     private struct Cell: Sendable {
         var start: Int
-        /// Below 0: NULL.
+        /// A negative length marks NULL.
         var length: Int
     }
 
     let columns: Int
     let count: Int
-    /// How many rows a statement changed, where it says so.
+    /// Number of rows from the command tag (`PQcmdTuples`); 0 if the tag has no number.
     let affected: Int
     private let bytes: [UInt8]
     private let cells: [Cell]
@@ -19,7 +19,7 @@ struct DatabaseRows: Sendable {
 
     private init() { (columns, count, affected, bytes, cells) = (0, 0, 0, [], []) }
 
-    /// - Parameter result: a result that is not null; it stays the caller's.
+    /// - Parameter result: must not be null; the caller keeps ownership.
     init(copying result: OpaquePointer) {
         let (rows, columns) = (Swift.max(0, PQntuples(result)), Swift.max(0, PQnfields(result)))
         var (bytes, cells): ([UInt8], [Cell]) = ([], [])
@@ -42,7 +42,7 @@ struct DatabaseRows: Sendable {
         (self.bytes, self.cells) = (bytes, cells)
     }
 
-    /// The bytes of a cell; nil for NULL and for a cell that is not there.
+    /// Returns the bytes of a cell; `nil` for NULL and for a missing cell.
     fileprivate func value(_ row: Int, _ column: Int) -> ArraySlice<UInt8>? {
         guard row >= 0, row < count, column >= 0, column < columns else { return nil }
         let cell = cells[row * columns + column]
@@ -58,7 +58,8 @@ extension DatabaseRows: Sequence {
     var first: DatabaseRow? { count > 0 ? DatabaseRow(rows: self, number: 0) : nil }
 }
 
-/// One row. A value of another form than asked for throws ``FleetError/Code/statementFailed``: the schema is not the one expected.
+/// One row. The accessors throw ``FleetError/Code/statementFailed`` if a value has an unexpected form, because the
+/// schema then is an unexpected one.
 struct DatabaseRow: Sendable {
     fileprivate let rows: DatabaseRows
     fileprivate let number: Int
@@ -99,7 +100,7 @@ struct DatabaseRow: Sendable {
         }
     }
 
-    /// A `bytea` in the form `\xHEX`.
+    /// Reads a `bytea` of the form `\xHEX`.
     func optionalBytes(_ column: Int) throws(FleetError) -> [UInt8]? {
         guard let text = rows.value(number, column) else { return nil }
         guard text.starts(with: "\\x".utf8), text.count.isMultiple(of: 2) else { throw unexpected(column) }
@@ -117,7 +118,7 @@ struct DatabaseRow: Sendable {
         return bytes
     }
 
-    /// Milliseconds; a negative number counts as zero.
+    /// Reads milliseconds; a negative number gives zero.
     func milliseconds(_ column: Int) throws(FleetError) -> Duration {
         .milliseconds(max(0, try int(column, as: Int64.self)))
     }

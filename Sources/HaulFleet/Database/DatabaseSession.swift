@@ -2,18 +2,17 @@ internal import CLibPQ
 internal import Foundation
 internal import HaulKit
 
-/// One connection of libpq, used by the thread that made it alone. Its calls block that thread, at most until the deadline of the
-/// call of ``DatabaseConnection`` that they are part of.
+/// One connection of libpq. Only the thread that made the session may use it. Calls block that thread until the
+/// deadline of the current ``DatabaseCall`` at most.
 ///
-/// An error of a statement leaves the session usable. Any other error breaks it: then ``isBroken`` is true.
+/// An error of a statement leaves the session usable. Any other error breaks it and sets ``isBroken``.
 final class DatabaseSession {
     let connection: OpaquePointer
     private let waiter: SocketWaiter
     private(set) var isBroken = false
-    /// Whether a transaction was begun with ``transaction(_:_:)``.
+    /// Whether ``transaction(_:_:)`` has begun a transaction.
     private var isInTransaction = false
 
-    /// Connects.
     init(_ settings: DatabaseSettings, waiter: SocketWaiter) throws(FleetError) {
         let parameters = settings.parameters.sorted { $0.key < $1.key }
         let started = CStrings.withPointers(parameters.map(\.key)) { keys in
@@ -29,9 +28,9 @@ final class DatabaseSession {
             throw FleetError(.databaseUnreachable, "There is no memory for a connection to the database.")
         }
         (self.connection, self.waiter) = (connection, waiter)
-        // Notices of the server would go to the standard error output.
+        // libpq would print notices of the server to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        // The errors of a failed connection have no fields: in this form the text has the SQLSTATE.
+        // A failed connection has no error fields. In verbose form, the text contains the SQLSTATE.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         try finishConnecting(until: .now + settings.connectTimeout)
         PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
@@ -44,7 +43,7 @@ final class DatabaseSession {
         var state = PGRES_POLLING_WRITING
         while PQstatus(connection) != CONNECTION_BAD, state != PGRES_POLLING_OK, state != PGRES_POLLING_FAILED {
             let isWriting = state == PGRES_POLLING_WRITING
-            // The socket may be another one after each step.
+            // PQconnectPoll may change the socket at each step.
             try waiting { () throws(FleetError) in
                 try waiter.wait(for: PQsocket(connection), reading: !isWriting, writing: isWriting, until: limit)
             }
@@ -59,18 +58,18 @@ final class DatabaseSession {
 
     // MARK: Statements
 
-    /// Runs one statement, in the transaction that was begun or in its own.
+    /// Runs one statement, in the open transaction or in a transaction of its own.
     func execute(_ text: String, _ parameters: [SQLParameter] = []) throws(FleetError) -> DatabaseRows {
         try send(SQLStatement(text, parameters))
         return try finish()
     }
 
-    /// Runs statements as one transaction in one round trip: nothing is locked while an answer is under way.
+    /// Runs statements as one transaction in one round trip, so that no lock is held during a round trip.
     ///
-    /// The server treats what is sent up to the synchronization as one transaction. A statement that fails ends it, and the rest is
-    /// not run.
+    /// The server runs all statements before the synchronization as one transaction. A failed statement ends the
+    /// transaction, and the server skips the rest.
     ///
-    /// - Returns: the rows of each.
+    /// - Returns: the rows of each statement.
     func pipeline(_ statements: [SQLStatement]) throws(FleetError) -> [DatabaseRows] {
         guard PQenterPipelineMode(connection) == 1 else { throw lost() }
         for statement in statements { try send(statement) }
@@ -94,7 +93,7 @@ final class DatabaseSession {
         }
     }
 
-    /// Runs `body` between BEGIN and COMMIT, with limits that end with the transaction.
+    /// Runs `body` between BEGIN and COMMIT, under limits that end with the transaction.
     func transaction<Value>(
         _ limits: TransactionLimits,
         _ body: (DatabaseSession) throws(FleetError) -> Value
@@ -105,7 +104,7 @@ final class DatabaseSession {
             _ = try execute(limits.statement.text, limits.statement.parameters)
             value = try body(self)
         } catch {
-            // The first error is the one to report; a session that cannot roll back is not used again.
+            // The caller needs the first error. A session whose ROLLBACK fails is not used again.
             if !isBroken { do { _ = try execute("ROLLBACK") } catch { isBroken = true } }
             throw error
         }
@@ -113,10 +112,10 @@ final class DatabaseSession {
         return value
     }
 
-    /// Sends rows of `COPY … FROM STDIN`, no faster than the server takes them.
+    /// Sends rows to `COPY … FROM STDIN`, no faster than the server reads them.
     ///
-    /// - Parameter next: the next bytes; nil after the last.
-    /// - Returns: how many rows the server took.
+    /// - Parameter next: returns the next bytes; `nil` after the last.
+    /// - Returns: the number of rows that the server accepted.
     func copyIn(
         _ text: String,
         _ next: () throws(FleetError) -> [UInt8]?
@@ -129,7 +128,7 @@ final class DatabaseSession {
                 try flush()
             }
         } catch {
-            // Tells the server that the rows are not complete; without that the connection could not be used again.
+            // Closing the broken connection tells the server that the rows are incomplete.
             isBroken = true
             throw error
         }
@@ -142,7 +141,7 @@ final class DatabaseSession {
         return try finish().affected
     }
 
-    /// Receives what `COPY … TO STDOUT` sends, a row at a time.
+    /// Passes the output of `COPY … TO STDOUT` to `consume`, row by row.
     func copyOut(_ text: String, _ consume: (UnsafeRawBufferPointer) throws(FleetError) -> Void) throws(FleetError) {
         try send(SQLStatement(text))
         try expect(PGRES_COPY_OUT)
@@ -169,9 +168,9 @@ final class DatabaseSession {
         }
     }
 
-    /// Reads what came while nothing was asked: whether the server has closed the connection.
+    /// Reads pending input between calls. Sets ``isBroken`` if the server has closed the connection.
     func checkIdle() {
-        // The server's last message and the end of the connection are read one after the other.
+        // libpq reads the server's last message and the end of the connection in separate steps.
         for _ in 0..<16 {
             var socket = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
             guard poll(&socket, 1, 0) > 0 else { break }
@@ -186,7 +185,7 @@ final class DatabaseSession {
     private func send(_ statement: SQLStatement) throws(FleetError) {
         let parameters = statement.parameters
         let sent: Int32 = statement.text.withCString { text in
-            // All values lie in one buffer, each ended by a NUL.
+            // All values share one buffer; a NUL ends each.
             var bytes: [UInt8] = []
             let starts = parameters.map { parameter -> Int? in
                 guard let value = parameter.text else { return nil }
@@ -205,7 +204,7 @@ final class DatabaseSession {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Reads results to the last.
+    /// Sends the statement and reads all of its results.
     private func finish() throws(FleetError) -> DatabaseRows {
         try flush()
         var rows = DatabaseRows.none
@@ -256,7 +255,8 @@ final class DatabaseSession {
         }
     }
 
-    /// Sends what libpq holds. Reads at the same time: a server that waits for its answers to be taken takes no more statements.
+    /// Sends the output buffer of libpq and reads input meanwhile. A server that cannot send its answers accepts no
+    /// further statements.
     private func flush() throws(FleetError) {
         while true {
             switch PQflush(connection) {
@@ -281,7 +281,7 @@ final class DatabaseSession {
         if PQconsumeInput(connection) == 0 { throw lost() }
     }
 
-    /// A wait that ends without the socket leaves an answer under way: the connection cannot be used for anything else.
+    /// Runs a wait for the socket. A failed wait breaks the session, because the answer of the server is still pending.
     @discardableResult
     private func waiting(_ body: () throws(FleetError) -> Bool) throws(FleetError) -> Bool {
         do throws(FleetError) { return try body() } catch {
@@ -297,19 +297,19 @@ final class DatabaseSession {
     }
 }
 
-/// Limits that the server keeps for one transaction. Set inside of it: PgBouncer in transaction mode would give a setting of the
-/// session to the next client.
+/// Limits that the server enforces for one transaction. Each transaction sets its own limits, because PgBouncer in
+/// transaction mode would pass a session setting to the next client.
 struct TransactionLimits: Sendable, Hashable {
-    /// How long one statement may take.
+    /// Limit for one statement.
     var statementTimeout: Duration
-    /// How long a statement may wait for a lock.
+    /// Limit for a statement's wait for one lock.
     var lockTimeout: Duration
 
     static let standard = TransactionLimits(statementTimeout: .seconds(10), lockTimeout: .seconds(2))
     static let loading = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
 
-    /// A transaction whose loss after a crash of the server would not be noticed is of no use: it is made durable even where the
-    /// database's setting would not.
+    /// Sets the limits. Also turns `synchronous_commit` on if the database has it off, because otherwise nobody would
+    /// notice a transaction lost in a crash of the server.
     var statement: SQLStatement {
         SQLStatement(
             """
@@ -323,7 +323,7 @@ struct TransactionLimits: Sendable, Hashable {
 }
 
 extension Duration {
-    /// Rounded up, and within what PostgreSQL's settings and intervals hold.
+    /// Milliseconds, rounded up and limited to the range of PostgreSQL's settings and intervals.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds < 1_000_000_000 else { return 1_000_000_000_000 }

@@ -1,14 +1,15 @@
 internal import CLibPQ
 internal import Foundation
 
-/// Where the database is: what `PGHOST` and the others, and a connection string or URL, say, with the fleet's defaults added.
+/// Connection parameters of the database, from a connection string or URL, the environment (`PGHOST`, …) and the
+/// fleet's defaults.
 package struct DatabaseSettings: Sendable, CustomStringConvertible {
-    /// Parameters of libpq, with the password among them.
+    /// Parameters of libpq, including the password.
     private(set) var parameters: [String: String]
-    /// How long one attempt to connect may take.
+    /// Limit for one attempt to connect.
     let connectTimeout: Duration
 
-    /// What a person reads; without the password.
+    /// A description for people, without the password.
     package var description: String {
         let shown = ["host", "hostaddr", "port", "dbname", "user", "service"]
         let words = shown.compactMap { name in parameters[name].map { "\(name)=\($0)" } }
@@ -16,9 +17,10 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - connectionString: a URL (`postgresql://…`) or the `key=value` form; empty: the environment alone.
-    ///   - environment: what is looked up for `PGHOST`, `PGSSLMODE` and the like; nil: that of this process, which libpq reads.
-    /// - Throws: ``FleetError/Code/invalidInput``, which does not repeat the text: it may hold a password.
+    ///   - connectionString: a URL (`postgresql://…`) or `key=value` pairs; empty to use the environment alone.
+    ///   - environment: the variables for `PGHOST`, `PGSSLMODE` and the like; `nil` for those of this process, which
+    ///     libpq reads.
+    /// - Throws: ``FleetError/Code/invalidInput`` without the text, because the text may hold a password.
     package init(
         _ connectionString: String,
         environment: [String: String]? = nil
@@ -31,7 +33,8 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
         func prefer(_ key: String, _ value: String) { if parameters[key] == nil { parameters[key] = value } }
 
         let hosts = (named("hostaddr", "PGHOSTADDR") ?? named("host", "PGHOST") ?? "").split(separator: ",")
-        // A password with a slash or an at sign that is not escaped ends up in one of these, and libpq would print it.
+        // An unescaped slash or at sign in a password puts a part of the password into the host or port, which libpq
+        // would print.
         let ports = (named("port", "PGPORT") ?? "").split(separator: ",")
         guard ports.allSatisfy({ (1...65_535).contains(Int($0) ?? 0) }),
             !hosts.contains(where: { $0.dropFirst().contains("@") })
@@ -41,12 +44,12 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
                 "The connection string names an impossible host or port. Write / @ : of a password as %2F %40 %3A."
             )
         }
-        // What a service file names is not known here: it is held for another machine.
+        // The hosts of a service file are unknown here, so the server counts as remote.
         let mayBeRemote =
             named("service", "PGSERVICE") != nil || hosts.contains { !Self.isOfThisMachine(String($0)) }
         if mayBeRemote, named("sslmode", "PGSSLMODE") == nil {
             parameters["sslmode"] = "verify-full"
-            // libpq trusts ~/.postgresql/root.crt only, unless it is told otherwise.
+            // libpq trusts only ~/.postgresql/root.crt by default.
             let own = (environment["HOME"] ?? "") + "/.postgresql/root.crt"
             let system = "/etc/ssl/certs/ca-certificates.crt"
             let files = FileManager.default
@@ -64,7 +67,7 @@ package struct DatabaseSettings: Sendable, CustomStringConvertible {
         prefer("tcp_user_timeout", "15000")
         parameters["client_encoding"] = "UTF8"
         self.parameters = parameters
-        // libpq reads connect_timeout only in the call that blocks, which is not the one that is used.
+        // libpq honours connect_timeout only in its blocking connect call, which this code does not use.
         let seconds = named("connect_timeout", "PGCONNECT_TIMEOUT").flatMap { Int($0) } ?? 0
         connectTimeout = .seconds((seconds > 0 ? min(seconds, 300) : 10) * max(1, hosts.count))
     }

@@ -2,7 +2,7 @@ internal import CLibPQ
 internal import HaulKit
 internal import Synchronization
 
-/// The thread of one connection. It answers calls one after another, connects when a call needs it, and ends when it is closed.
+/// The thread of one connection. It answers calls one after another, connects on demand and runs until ``close()``.
 final class DatabaseThread: Sendable {
     private struct State {
         var calls: [DatabaseCall] = []
@@ -43,10 +43,10 @@ final class DatabaseThread: Sendable {
         }
     }
 
-    /// Has the thread look at its call: it may be over.
+    /// Makes the thread check whether its current call is over.
     func wake() { state.withLock { $0.pipe }?.wake() }
 
-    /// Ends the thread. A call that is waiting or being answered ends with ``FleetError/Code/cancelled``.
+    /// Ends the thread. Waiting calls and the current call end with ``FleetError/Code/cancelled``.
     func close() {
         let (pipe, call) = state.withLock { state in
             state.isClosed = true
@@ -64,7 +64,8 @@ final class DatabaseThread: Sendable {
             state.current = state.calls.isEmpty ? nil : state.calls.removeFirst()
             return (state.current, last)
         }
-        // Outside of the lock: a call may hold the last reference to its connection, which is closed when it goes.
+        // Released outside the lock: `last` may hold the last reference to the connection, whose `deinit` calls
+        // ``close()``.
         _ = consume last
         return next
     }
@@ -106,7 +107,7 @@ final class DatabaseThread: Sendable {
                 guard call.isRepeatable, attempts < 6, let state = error.sqlState,
                     FleetError.conflictStates.contains(state), connector.session?.isBroken == false
                 else { return .failure(error) }
-                // Doubling limits, a random moment below each: two transactions that met do not meet again.
+                // The random delay below a doubling limit keeps two conflicting transactions from meeting again.
                 let limit = Duration.milliseconds(10 << attempts)
                 do throws(FleetError) { try waiter.sleep(for: limit * Double.random(in: 0.2...1)) } catch {
                     return .failure(error)
@@ -116,7 +117,7 @@ final class DatabaseThread: Sendable {
     }
 }
 
-/// The session of a thread, and when it may be made again.
+/// Holds the session of a thread and the earliest time of the next attempt to connect.
 private struct Connector {
     private let settings: DatabaseSettings
     private(set) var session: DatabaseSession?
@@ -127,9 +128,10 @@ private struct Connector {
 
     init(_ settings: DatabaseSettings) { self.settings = settings }
 
-    /// The session; connects if there is none. While the time for another attempt has not come, the last error is thrown at once.
+    /// Returns the session, and connects if there is none. Throws the last error at once before the time of the next
+    /// attempt.
     mutating func connected(_ waiter: SocketWaiter) throws(FleetError) -> DatabaseSession {
-        // What the server closed while nothing was asked has lost no statement.
+        // A connection that the server closed between calls has lost no statement, so it can be replaced.
         checkIdle()
         if let session { return session }
         if let nextAttempt, let lastError, nextAttempt > .now { throw lastError }

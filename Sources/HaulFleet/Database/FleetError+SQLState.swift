@@ -1,16 +1,17 @@
 internal import CLibPQ
 
 extension FleetError {
-    /// Raised by the queue's functions for a worker that does not count as alive.
+    /// The queue's functions raise this state for a worker that does not count as alive.
     static let workerUnknownState = "HF001"
-    /// Raised by the queue's functions where the schema has another version than the caller.
+    /// The queue's functions raise this state if the schema has another version than the caller.
     static let versionState = "HF002"
-    /// What is repeated inside of a call: the transaction met another one, and a repetition may not.
+    /// Conflicts between transactions: serialization failure, deadlock, lock not available. A call repeats its
+    /// transaction after these.
     static let conflictStates: Set = ["40001", "40P01", "55P03"]
 
-    /// The error of a statement.
+    /// Makes the error of a failed statement.
     ///
-    /// - Parameter message: the primary message of the server; its detail may hold values and is left out.
+    /// - Parameter message: the server's primary message. The detail is omitted because it may hold values.
     init(sqlState: String, message: String) {
         let message = message.isEmpty ? "no message" : message
         switch sqlState {
@@ -56,7 +57,7 @@ extension FleetError {
                 "The database is busy: a statement met others again and again (\(message)).",
                 sqlState: sqlState
             )
-        // 08 connection, 53 resources, 57 intervention of an operator, 58 error of the server's system.
+        // Classes: 08 connection, 53 resources, 57 operator intervention, 58 system error of the server.
         case _ where ["08", "53", "57", "58"].contains(sqlState.prefix(2)):
             self.init(.databaseUnreachable, "The database cannot be used now (\(message)).", sqlState: sqlState)
         default:
@@ -64,14 +65,14 @@ extension FleetError {
         }
     }
 
-    /// The error of a failed result.
+    /// Makes the error of a failed result.
     ///
-    /// - Parameter result: not null; it stays the caller's.
+    /// - Parameter result: must not be null; the caller keeps ownership.
     init(result: OpaquePointer) {
         let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
         let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
         guard let state else {
-            // An error of libpq itself has no SQLSTATE: it has lost the connection or does not understand the server.
+            // Errors of libpq itself have no SQLSTATE: a lost connection, or an answer that libpq does not understand.
             let text = PQresultErrorMessage(result).map { String(cString: $0) } ?? ""
             self.init(.databaseUnreachable, "The connection to the database was lost: \(text.firstLine).")
             return
@@ -79,11 +80,11 @@ extension FleetError {
         self.init(sqlState: state, message: message ?? "")
     }
 
-    /// The error of a connection that was not made.
+    /// Makes the error of a failed attempt to connect.
     ///
     /// - Parameters:
-    ///   - message: of libpq in verbose form, in which each line of the server bears its SQLSTATE.
-    ///   - needsPassword: whether the server asked for a password that was not given.
+    ///   - message: libpq's verbose message, in which each line of the server contains its SQLSTATE.
+    ///   - needsPassword: whether the server asked for a password and none was given.
     static func connecting(_ message: String, needsPassword: Bool) -> FleetError {
         let lines = message.split(whereSeparator: \.isNewline).map(String.init).filter { !$0.hasPrefix("LOCATION") }
         let states = lines.compactMap(sqlState(inLine:))
@@ -96,7 +97,7 @@ extension FleetError {
         }
         if let last = states.last { return FleetError(sqlState: last.state, message: last.message) }
         let text = lines.first ?? "no message"
-        // Messages of libpq itself are in English: this process never calls setlocale(3).
+        // libpq's own messages are in English, because this process never calls setlocale(3).
         let concernsTLS = ["SSL", "certificate", "root.crt"].contains { text.contains($0) }
         let wasClosed = text.contains("closed") || text.contains("SYSCALL")
         return concernsTLS && !wasClosed
@@ -104,7 +105,7 @@ extension FleetError {
             : FleetError(.databaseUnreachable, "The database cannot be reached: \(text).")
     }
 
-    /// Finds `:  28P01: text` in a line.
+    /// Finds the SQLSTATE and the message in a line like `FATAL:  28P01: text`.
     private static func sqlState(inLine line: String) -> (state: String, message: String)? {
         guard let found = line.firstMatch(of: /:  ([0-9A-Z]{5}): (.*)$/) else { return nil }
         return (String(found.1), String(found.2))

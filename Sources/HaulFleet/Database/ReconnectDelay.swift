@@ -1,12 +1,12 @@
-/// When a connection may be tried again: after each failure at a random moment up to a limit that doubles, so that a fleet does not
-/// return all at once.
+/// Computes random delays between attempts to connect. The bound doubles with each failure. The randomness keeps a
+/// fleet from reconnecting all at once.
 struct ReconnectDelay: Sendable {
     static let shortest = Duration.milliseconds(100)
     static let longest = Duration.seconds(30)
 
     private(set) var failures = 0
 
-    /// Delay until the next attempt, counted from now.
+    /// Records a failure and returns the delay until the next attempt.
     mutating func failed(using generator: inout some RandomNumberGenerator) -> Duration {
         failures += 1
         let limit = min(Self.longest, Self.shortest * (1 << min(failures, 9)))

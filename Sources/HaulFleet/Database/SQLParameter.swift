@@ -1,8 +1,8 @@
 internal import HaulKit
 
-/// A parameter of a statement in PostgreSQL's text format; the statement casts it.
+/// A statement parameter in PostgreSQL's text format. The statement casts it to its type.
 struct SQLParameter: Sendable, Hashable {
-    /// Without NUL bytes, which end a text for libpq; nil is NULL.
+    /// Contains no NUL bytes, because libpq ends a text at the first one; `nil` is NULL.
     let text: [UInt8]?
 
     static let null = SQLParameter(bytes: nil)
@@ -15,7 +15,7 @@ struct SQLParameter: Sendable, Hashable {
 
     static func bool(_ value: Bool) -> SQLParameter { SQLParameter(bytes: Array((value ? "t" : "f").utf8)) }
 
-    /// NUL characters, which PostgreSQL's texts cannot hold, become the replacement character.
+    /// Replaces NUL characters, which PostgreSQL cannot store in a text, with U+FFFD.
     static func text(_ value: String) -> SQLParameter { SQLParameter(bytes: Array(value.withoutNUL.utf8)) }
 
     static func text(_ value: String?) -> SQLParameter { value.map { text($0) } ?? .null }
@@ -28,7 +28,7 @@ struct SQLParameter: Sendable, Hashable {
 
     static func texts(_ values: [String?]) -> SQLParameter { array(values) { $0.map { quoted($0.withoutNUL.utf8) } } }
 
-    /// An array of `bytea`.
+    /// Makes an array of `bytea`.
     static func byteArrays(_ values: [[UInt8]?]) -> SQLParameter {
         array(values) { $0.map { quoted("\\x\($0.hexadecimalText)".utf8) } }
     }
@@ -54,7 +54,6 @@ struct SQLParameter: Sendable, Hashable {
     }
 }
 
-/// A statement with its parameters.
 struct SQLStatement: Sendable, Hashable {
     var text: String
     var parameters: [SQLParameter] = []
@@ -70,10 +69,10 @@ extension String {
             ? String(decoding: Array(utf8).flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] }, as: UTF8.self) : self
     }
 
-    /// A name as an identifier in SQL.
+    /// The string as a quoted SQL identifier.
     var quotedIdentifier: String { "\"\(withoutNUL.replacing("\"", with: "\"\""))\"" }
 
-    /// A text as a literal in SQL, for the commands that take no parameters.
+    /// The string as a quoted SQL literal, for commands that take no parameters.
     var quotedLiteral: String {
         let text = withoutNUL.replacing("'", with: "''")
         return text.contains("\\") ? "E'\(text.replacing("\\", with: "\\\\"))'" : "'\(text)'"
@@ -81,7 +80,7 @@ extension String {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits for each byte.
+    /// The bytes in hexadecimal: two lower-case digits per byte.
     var hexadecimalText: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,16 +1,18 @@
 internal import Foundation
 
-/// Waits of a connection's thread: for its socket, until the deadline of the call that is being answered, or until another thread
-/// wakes it because the call was cancelled.
+/// Blocks the thread of a connection until its socket is ready. A wait also ends at the deadline of the current call,
+/// or when another thread cancels that call and wakes this one.
 final class SocketWaiter {
     private let pipe: WakePipe
-    /// The call that is being answered.
+    /// The call that the thread is answering; `nil` between calls.
     var call: DatabaseCall?
 
     init(_ pipe: WakePipe) { self.pipe = pipe }
 
-    /// - Parameter limit: an earlier end than the call's deadline.
-    /// - Returns: whether there is something to read.
+    /// Waits for the socket. Throws if the call ends or the time is over.
+    ///
+    /// - Parameter limit: a limit in addition to the call's deadline; the earlier one counts.
+    /// - Returns: whether the socket is readable.
     func wait(
         for socket: Int32,
         reading: Bool,
@@ -28,7 +30,7 @@ final class SocketWaiter {
         }
     }
 
-    /// Waits for a time, or until the call is cancelled.
+    /// Sleeps for `duration`, until the call's deadline at most. Throws if the call is cancelled.
     func sleep(for duration: Duration) throws(FleetError) {
         let end = min(ContinuousClock.now + duration, call?.deadline ?? ContinuousClock.now + duration)
         while end > .now {
@@ -37,20 +39,20 @@ final class SocketWaiter {
         }
     }
 
-    /// Waits without a call for a new one, or for something on the socket.
+    /// Waits between calls for a new call or for input on the socket.
     ///
-    /// - Returns: whether something came on the socket.
+    /// - Returns: whether the socket has an event.
     func idle(_ socket: Int32) -> Bool { poll(socket, Int16(POLLIN), until: nil) != 0 }
 
-    /// - Returns: what happened on the socket; 0 when the time was over or the thread was woken.
+    /// Returns the events of the socket; 0 after a timeout or a wake-up.
     private func poll(_ socket: Int32, _ events: Int16, until end: ContinuousClock.Instant?) -> Int16 {
         var sockets = [
             pollfd(fd: pipe.readEnd, events: Int16(POLLIN), revents: 0),
-            // poll(2) passes over a descriptor below 0.
+            // poll(2) ignores negative descriptors.
             pollfd(fd: socket, events: events, revents: 0),
         ]
         let milliseconds = end.map { Int32(clamping: (max(.zero, $0 - .now)).wholeMilliseconds) } ?? -1
-        // A failure is an interruption by a signal, or a moment without memory: the callers look again.
+        // poll(2) fails if a signal interrupts it or memory is short. Callers check their condition again.
         guard Foundation.poll(&sockets, 2, milliseconds) > 0 else { return 0 }
         if sockets[0].revents != 0 { pipe.drain() }
         return sockets[1].revents

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// A pipe that ends another thread's `poll`: a byte is written to wake it, and the woken thread reads what is there.
+/// A pipe that interrupts another thread's `poll`. ``wake()`` writes one byte; the woken thread empties the pipe with
+/// ``drain()``.
 final class WakePipe: Sendable {
     let readEnd: Int32
     private let writeEnd: Int32
 
-    /// - Throws: ``FleetError/Code/databaseUnreachable`` where the process has no descriptors left.
+    /// - Throws: ``FleetError/Code/databaseUnreachable`` if the process has no descriptors left.
     init() throws(FleetError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -13,7 +14,7 @@ final class WakePipe: Sendable {
         }
         (readEnd, writeEnd) = (ends[0], ends[1])
         for end in ends {
-            // Neither fails for an open pipe.
+            // These calls do not fail for an open pipe.
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }
@@ -25,7 +26,7 @@ final class WakePipe: Sendable {
     }
 
     func wake() {
-        // A full pipe wakes as well.
+        // A failed write to a full pipe is harmless: the bytes in the pipe wake the thread.
         _ = withUnsafeBytes(of: UInt8(1)) { write(writeEnd, $0.baseAddress, 1) }
     }
 
