@@ -1,6 +1,6 @@
-/// The fields of a line of CSV or TSV. Kept from line to line, so that its memory is.
+/// The fields of a line of CSV or TSV. Reusing the row for each line reuses its memory.
 struct DelimitedRow {
-    /// More are refused: nothing that a person calls a list has them.
+    /// Maximum number of fields; no plausible list has more.
     static let mostFields = 1000
 
     private(set) var fields: [ArraySlice<UInt8>] = []
@@ -31,12 +31,12 @@ struct DelimitedRow {
                 start = end
             }
             guard start < bytes.endIndex else { return }
-            // A comma; behind the last one there is an empty field.
+            // Skips the comma. An empty field follows a comma at the end.
             start += 1
         }
     }
 
-    /// - Returns: the index behind the closing quote: a comma, or the end.
+    /// Returns the index after the closing quote, which is that of a comma or the end.
     private mutating func quoted(_ bytes: ArraySlice<UInt8>, _ open: Int, _ line: Int) throws(LineError) -> Int {
         let quote = UInt8(ascii: "\"")
         var start = open + 1
@@ -45,7 +45,7 @@ struct DelimitedRow {
             let piece = bytes[start..<close]
             let next = close + 1
             if next < bytes.endIndex, bytes[next] == quote {
-                // Two quotes are one.
+                // Two quotes stand for one.
                 joined = (joined ?? []) + piece + [quote]
                 start = next + 1
                 continue

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The lines of a list that are no items: how many, and the first of them in words.
+/// Counts the invalid lines of a list and keeps the first messages.
 package final class InvalidLines: Sendable {
-    /// Messages that are kept.
+    /// Number of messages to keep.
     package static let shown = 10
 
     private let state = Mutex<(count: Int, first: [String])>((0, []))

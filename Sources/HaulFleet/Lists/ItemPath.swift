@@ -1,11 +1,12 @@
 import Crypto
 import HaulKit
 
-/// The path of a file whose list names none: `HOST/PATH/NAME` of its URL.
+/// Makes the path of an item without a path in the list: `HOST/PATH/NAME` of its URL.
 ///
-/// It stays below the folder whatever the URL says. Where the URL has a query, or a part that no file system would take as it is,
-/// the name carries a hash of path and query, so that different URLs give different paths. What still coincides (`http` and
-/// `https`, letter case on some file systems) is a conflict when it is published, never a file that replaces another.
+/// The path stays below the folder for any URL. If the URL has a query or a part that is unsafe as a file name, the
+/// name contains a hash of path and query, so that different URLs give different paths. Some paths still coincide,
+/// because of `http` and `https` or because of letter case on some file systems. The second item then fails with a
+/// conflict and never replaces the first file.
 enum ItemPath {
     private static let longestPath = 1024
     private static let longestName = 240
@@ -37,7 +38,8 @@ enum ItemPath {
         return FileName.safe(text) ?? "host"
     }
 
-    /// - Returns: the segment as a name, nil where nothing is left of it, and whether it is what the URL says.
+    /// Returns the segment as a file name, or `nil` if nothing remains, and whether the name equals the decoded
+    /// segment.
     private static func safe(_ raw: Substring.UTF8View) -> (String?, isExact: Bool) {
         guard raw.contains(UInt8(ascii: "%")) else {
             let text = String(Substring(raw))
@@ -69,7 +71,7 @@ enum ItemPath {
         return bytes
     }
 
-    /// `name` with 16 hexadecimal digits of the hash before its extension.
+    /// Inserts 16 hexadecimal digits of the hash before the extension of `name`.
     private static func mark(_ name: String, _ parts: URLParts) -> String {
         var hash = SHA256()
         hash.update(data: Array(parts.path))
@@ -89,7 +91,7 @@ enum ItemPath {
 }
 
 extension UInt8 {
-    /// What this ASCII character counts as a hexadecimal digit; nil for any other.
+    /// The value of this ASCII character as a hexadecimal digit; `nil` for any other character.
     var hexadecimal: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -1,5 +1,5 @@
-/// A line that is a JSON object (RFC 8259), read in one pass without a tree: what Haul does not interpret is checked and kept as it
-/// stands.
+/// Reads a line that is a JSON object (RFC 8259) in one pass without a tree. Values that Haul does not interpret are
+/// checked and kept unchanged.
 struct JSONRecord {
     private static let deepest = 64
 
@@ -71,7 +71,7 @@ struct JSONRecord {
         return item
     }
 
-    /// - Parameter raw: a value that was found to be JSON.
+    /// - Parameter raw: a valid JSON value.
     private func set(_ field: RawItem.Field, _ raw: ArraySlice<UInt8>, _ item: inout RawItem) throws(LineError) {
         guard !raw.elementsEqual("null".utf8) else { return }
         let isString = raw.first == UInt8(ascii: "\"")
@@ -122,7 +122,7 @@ struct JSONRecord {
         throw malformed
     }
 
-    /// What follows a backslash.
+    /// Skips the rest of an escape after its backslash.
     private mutating func skipEscape() throws(LineError) {
         guard let byte else { throw malformed }
         guard #""\/bfnrtu"#.utf8.contains(byte) else { throw LineError(line, "has an escape that is none of JSON") }
@@ -134,7 +134,7 @@ struct JSONRecord {
         }
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any type.
     private mutating func value(depth: Int) throws(LineError) {
         guard depth <= Self.deepest else { throw LineError(line, "is nested deeper than \(Self.deepest) levels") }
         switch byte {

@@ -1,4 +1,4 @@
-/// Strings of JSON (RFC 8259).
+/// Encodes and decodes JSON strings (RFC 8259).
 enum JSONText {
     static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
@@ -19,10 +19,10 @@ enum JSONText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What stands between two quotes, with its escapes resolved.
+    /// Resolves the escapes of the text between two quotes.
     ///
-    /// - Returns: nil for half a surrogate pair or an escape that there is none. The caller has seen that each backslash is followed
-    ///   by a character.
+    /// - Precondition: a character follows each backslash.
+    /// - Returns: `nil` for an unpaired surrogate or an unknown escape.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

@@ -1,9 +1,9 @@
-/// Why a line is no item: the end of a sentence that begins with its number.
+/// Reason why a line is invalid.
 struct LineError: Error {
     var line: Int
-    /// For example ``has no URL``.
+    /// The rest of a sentence that begins with the line number, for example `has no URL`.
     var text: String
-    /// The whole list cannot be read because of it.
+    /// Whether the error makes the rest of the list unreadable.
     var endsList = false
 
     init(_ line: Int, _ text: String, endsList: Bool = false) {

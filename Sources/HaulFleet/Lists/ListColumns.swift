@@ -1,14 +1,14 @@
-/// What the columns of CSV and TSV mean, by the names in the first line.
+/// Maps the columns of CSV and TSV to fields by the names in the first line.
 struct ListColumns {
     private enum Meaning {
         case known(RawItem.Field)
-        /// A member of the metadata, as it begins there: `"name":`.
+        /// A member of the metadata, as its encoded beginning: `"name":`.
         case other(String)
     }
 
     private let meanings: [Meaning]
 
-    /// - Throws: an error that ends the list: without the names nothing after them can be read.
+    /// - Throws: an error that ends the list, because the rest cannot be read without the names.
     init(_ row: DelimitedRow, _ line: Int) throws(LineError) {
         var meanings: [Meaning] = []
         var seen: Set<String> = []

@@ -1,15 +1,15 @@
-/// How a list is written.
+/// The syntax of a list.
 package enum ListFormat: String, Sendable, Hashable, CaseIterable {
-    /// A URL a line; empty lines and those that begin with `#` do not count.
+    /// One URL per line. Empty lines and lines that begin with `#` are ignored.
     case text
-    /// RFC 4180, with a line of column names.
+    /// CSV (RFC 4180) with a line of column names.
     case csv
-    /// Columns that tabs separate, without quoting, with a line of column names.
+    /// Columns separated by tabs, without quoting, with a line of column names.
     case tsv
-    /// A JSON object a line.
+    /// One JSON object per line.
     case jsonLines = "jsonl"
 
-    /// The format by the ending of a file name; text where it says nothing.
+    /// Chooses the format by the file name extension; `text` if the extension is unknown.
     package init(path: String) {
         let name = path.lowercased()
         self =

@@ -1,4 +1,4 @@
-/// The items of a list, as a value: bytes go in, items come out.
+/// Parses the items of a list from bytes, without input or output.
 struct ListParser {
     private let format: ListFormat
     private let name: String
@@ -17,7 +17,7 @@ struct ListParser {
     mutating func append(_ bytes: [UInt8]) { records.append(bytes) }
     mutating func finish() { records.finish() }
 
-    /// - Returns: nil where more bytes are needed, or at the end.
+    /// Returns `nil` if more bytes are needed, and at the end.
     mutating func next() throws(FleetError) -> NewItem? {
         while true {
             do throws(LineError) {
@@ -31,7 +31,7 @@ struct ListParser {
         }
     }
 
-    /// - Returns: nil for a line that is none: an empty one, a comment, the names of the columns.
+    /// Returns `nil` for an empty line, a comment and the line of column names.
     private mutating func item(_ record: RecordBuffer.Record) throws(LineError) -> NewItem? {
         let line = record.line
         let bytes = records.bytes[record.range]
@@ -57,11 +57,11 @@ struct ListParser {
         }
     }
 
-    /// A line of tabs alone is a row of empty columns.
+    /// In TSV, a line of tabs is a row of empty columns.
     private func isRow(_ bytes: ArraySlice<UInt8>) -> Bool { format == .tsv && !bytes.isEmpty }
 }
 
-/// Text of a list: UTF-8 without NUL, which no text of the database holds.
+/// Decodes a text of a list. Throws unless the text is UTF-8 without NUL, because PostgreSQL stores no NUL in a text.
 func text(_ bytes: ArraySlice<UInt8>, _ line: Int) throws(LineError) -> String {
     let text: String? = bytes.withUnsafeBufferPointer { String(validating: $0, as: UTF8.self) }
     guard let text else { throw LineError(line, "is not UTF-8") }
@@ -70,7 +70,7 @@ func text(_ bytes: ArraySlice<UInt8>, _ line: Int) throws(LineError) -> String {
 }
 
 extension ArraySlice<UInt8> {
-    /// Without blanks at both ends.
+    /// The slice without blanks and carriage returns at both ends.
     var trimmed: ArraySlice<UInt8> {
         var rest = self
         while let byte = rest.first, byte == 0x20 || byte == 0x09 || byte == 0x0D { rest.removeFirst() }

@@ -1,24 +1,25 @@
-/// The items of a list, read from a descriptor piece by piece: at most a record and a read of the list are in memory.
+/// Reads the items of a list from a descriptor. Memory holds at most one record and one read of the list.
 ///
-/// One iteration reads it once. A line that is no item ends the reading with ``FleetError/Code/invalidInput`` and a sentence that
-/// names the line, or is counted in ``invalidLines`` and skipped.
+/// The list can be iterated only once. An invalid line ends the iteration with ``FleetError/Code/invalidInput`` and
+/// names the line. With `skipsInvalid`, the reader counts invalid lines in ``invalidLines`` and skips them.
 package struct ListReader: AsyncSequence, Sendable {
     package typealias Element = NewItem
     package typealias Failure = FleetError
 
-    /// Bytes of a line, or of a record with quoted line ends, at most.
+    /// Maximum length in bytes of a line, or of a record with quoted line ends.
     package static let longestRecord = 1 << 20
 
-    /// What was skipped so far.
+    /// The lines skipped so far; `nil` if invalid lines end the iteration.
     package let invalidLines: InvalidLines?
     let descriptor: Int32
     let format: ListFormat
     let name: String
 
     /// - Parameters:
-    ///   - descriptor: open for reading, a pipe or a terminal too; the caller closes it, after the last use of the iterator.
-    ///   - name: what messages call the list.
-    ///   - skipsInvalid: whether lines that are no items are skipped.
+    ///   - descriptor: open for reading; may be a pipe or a terminal. The caller closes it after the last use of the
+    ///     iterator.
+    ///   - name: the name of the list in messages.
+    ///   - skipsInvalid: whether the reader skips invalid lines.
     package init(descriptor: Int32, format: ListFormat, name: String, skipsInvalid: Bool = false) {
         (self.descriptor, self.format, self.name) = (descriptor, format, name)
         invalidLines = skipsInvalid ? InvalidLines() : nil

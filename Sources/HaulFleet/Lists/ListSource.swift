@@ -5,13 +5,13 @@ import Synchronization
 /// Reads a descriptor on a thread that may block.
 struct ListSource: Sendable {
     static let pieceLength = 1 << 18
-    /// How long a wait for a pipe or a terminal lasts before it is looked whether the task was cancelled.
+    /// Interval between checks for cancellation while a pipe or a terminal has no data.
     private static let pollMilliseconds: Int32 = 200
 
     let descriptor: Int32
     let name: String
 
-    /// - Returns: nil at the end.
+    /// Returns the next bytes; `nil` at the end.
     func read() async throws(FleetError) -> [UInt8]? {
         let isCancelled = CancellationMark()
         let result: Result<[UInt8]?, FleetError> = await withTaskCancellationHandler {

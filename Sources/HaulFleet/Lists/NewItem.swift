@@ -1,18 +1,18 @@
-/// An item of a list, as it is added to the queue.
+/// An item of a list before it is added to the queue.
 package struct NewItem: Sendable, Hashable {
-    /// What makes the item the same as one that the queue has already; nil: its URL.
+    /// Identifies the item in the queue; `nil` to use the URL.
     package var key: String?
     /// An `http` or `https` URL.
     package var url: String
-    /// Path below the destination; nil: one made of the URL.
+    /// Path below the destination; `nil` to derive the path from the URL.
     package var path: String?
     /// The digest that the file must have, as `sha256:HEX`.
     package var checksum: String?
-    /// Length in bytes.
+    /// Length in bytes; `nil` if the list has none.
     package var size: Int64?
-    /// Data of the list that Haul does not interpret: text, or JSON where it comes from columns or members of its own.
+    /// Data that Haul does not interpret: text, or JSON if the data comes from a JSON member or from unknown columns.
     package var metadata: String?
-    /// Items with a lower number are given out first.
+    /// The queue gives out items with a lower number first.
     package var priority: Int16
 
     package init(
@@ -31,6 +31,7 @@ package struct NewItem: Sendable, Hashable {
     package static let defaultPriority: Int16 = 100
 
     package var resolvedKey: String { key ?? url }
-    /// A relative path without empty, `.` and `..` segments where it is made of the URL; else what the list has.
+    /// The path of the list, unchanged. Without one, a relative path from the URL, with no empty, `.` and `..`
+    /// segments.
     package var resolvedPath: String { path ?? ItemPath.from(url: url) }
 }

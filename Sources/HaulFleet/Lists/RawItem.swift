@@ -1,6 +1,6 @@
 import HaulKit
 
-/// A line of a list before it is known to be an item.
+/// The fields of a line before validation.
 struct RawItem {
     enum Field: String, CaseIterable {
         case url, path, key, checksum, size, metadata, priority
@@ -15,10 +15,10 @@ struct RawItem {
     var checksum: String?
     var size: Int64?
     var priority: Int64?
-    /// As it stands in the list; JSON if ``isMetadataJSON``.
+    /// The text from the list; JSON if ``isMetadataJSON``.
     var metadata: String?
     var isMetadataJSON = false
-    /// Columns and members that mean nothing to Haul, as members of a JSON object.
+    /// Unknown columns and members, each as a member of a JSON object.
     var others: [String] = []
 
     func checked(_ line: Int) throws(LineError) -> NewItem {
@@ -68,7 +68,7 @@ struct RawItem {
         }
     }
 
-    /// Most are written like this: `sha256:` and 64 lower-case digits.
+    /// Whether `checksum` is `sha256:` and 64 lower-case digits, the most frequent form.
     private static func isNormalized(_ checksum: String) -> Bool {
         let bytes = checksum.utf8
         let prefix = "sha256:".utf8

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Cuts what was read into records: lines, or, in CSV, lines whose line ends are not within quotes.
+/// Splits input into records: lines, or in CSV, lines that may contain quoted line ends.
 ///
-/// Incomplete records wait for more bytes; of one that is too long nothing is kept.
+/// An incomplete record waits for more bytes. The buffer drops a record that exceeds the limit.
 struct RecordBuffer {
     struct Record {
-        /// Number of its first line, from 1.
+        /// Number of the record's first line, from 1.
         var line: Int
-        /// In ``RecordBuffer/bytes``, without the line end.
+        /// Position in ``RecordBuffer/bytes``, without the line end.
         var range: Range<Int>
     }
 
@@ -16,9 +16,9 @@ struct RecordBuffer {
     private let limit: Int
     private var position = 0
     private var line = 1
-    /// The rest of a line that was too long is still to come.
+    /// Whether the buffer is skipping the rest of an overlong line.
     private var isSkipping = false
-    /// What was looked through of the record at ``position`` and has no line end.
+    /// Number of bytes from ``position`` on that contain no line end.
     private var scanned = 0
     private var hasBegun = false
     private(set) var hasEnded = false
@@ -43,7 +43,7 @@ struct RecordBuffer {
 
     mutating func finish() { hasEnded = true }
 
-    /// - Returns: nil where more bytes are needed.
+    /// Returns `nil` if more bytes are needed.
     mutating func next() throws(LineError) -> Record? {
         if !hasBegun {
             guard bytes.count >= 3 || hasEnded else { return nil }
@@ -82,11 +82,11 @@ struct RecordBuffer {
         throw LineError(number, "is longer than \(limit) bytes")
     }
 
-    /// - Returns: whether the end of the line was found.
+    /// Returns whether the end of the line was found.
     private mutating func skipRest() -> Bool {
         guard let end = lineEnd(from: position) else {
             position = bytes.count
-            // Nothing follows the last line.
+            // The last line may have no line end.
             if hasEnded { isSkipping = false }
             return hasEnded
         }
@@ -115,15 +115,15 @@ struct RecordBuffer {
         return Record(line: number, range: start..<(isCRLF ? end - 1 : end))
     }
 
-    /// Where in a field of CSV a byte stands.
+    /// The position of a byte in a CSV field.
     private enum Place {
         case fieldStart, plain, inQuotes
-        /// Behind a quote within quotes: the first of two that stand for one, or the closing one.
+        /// After a quote inside quotes. The quote is either the closing one or the first of an escaped pair.
         case behindQuote
     }
 
-    /// A record of CSV that has quotes: its end is the first line end outside them. Only a quote at the beginning of a field opens
-    /// it, so that a stray one costs its own line alone.
+    /// Reads a CSV record with quotes, which ends at the first line end outside them. A quote opens a field only at its
+    /// beginning, so that a stray quote spoils only its own line.
     private mutating func quoted(_ start: Int) throws(LineError) -> Record? {
         var place = Place.fieldStart
         var lines = 1
@@ -142,8 +142,9 @@ struct RecordBuffer {
         }
         let isInside = place == .inQuotes
         if index - start > limit || hasEnded && isInside {
-            // Resumed at the next line, so that a quote too many does not cost the rest of the list.
-            // Each costs a look at what follows; a list that is full of them must not stall the reader.
+            // Reading resumes at the next line, so that one unclosed quote does not cost the rest of the list. Each
+            // unclosed quote costs a scan of up to `limit` bytes; their number is limited so that the reader does not
+            // stall.
             let number = line
             unclosedQuotes += 1
             _ = take(start, lineEnd(from: start) ?? bytes.count, lines: 1)

@@ -1,15 +1,15 @@
-/// The parts of an absolute URL as they are written (RFC 3986, 3), without decoding. It splits anything; whether it is a URL that can
-/// be requested says ``isPlain``, or Foundation where that is in doubt.
+/// Splits an absolute URL into its parts (RFC 3986 §3) without decoding. Splitting succeeds for any text. ``isPlain``
+/// tells whether the text is a usable URL; if it is false, Foundation decides.
 struct URLParts {
     private(set) var isSecure = false
-    /// `http://` or `https://` is at the beginning, in letters of either case.
+    /// Whether the text begins with `http://` or `https://` in either case.
     private(set) var hasWebScheme = false
     private(set) var hasUserInformation = false
     var host: Substring.UTF8View
     var port: Substring.UTF8View
-    /// From the first slash on; empty where there is none.
+    /// The path from the first slash on; empty if there is none.
     var path: Substring.UTF8View
-    /// What follows the question mark.
+    /// The query after the question mark; `nil` if there is none.
     var query: Substring.UTF8View?
 
     init(_ url: String) {
@@ -53,8 +53,8 @@ struct URLParts {
         return true
     }
 
-    /// Whether it consists of nothing but what every parser of URLs reads alike: a host of letters, digits, dots and dashes, a port
-    /// of digits, and a path and a query of the characters that RFC 3986 allows.
+    /// Whether every URL parser reads this URL alike. The host consists of letters, digits, dots and dashes, the port
+    /// of digits, and path and query of characters that RFC 3986 allows.
     var isPlain: Bool {
         hasWebScheme && !hasUserInformation && !host.isEmpty && host.count <= 253
             && host.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
@@ -95,7 +95,8 @@ extension UInt8 {
         }
     }
 
-    /// `pchar`, slash and question mark of RFC 3986, without the percent sign.
+    /// Whether RFC 3986 allows this byte in a path or a query: `pchar`, slash or question mark, without the percent
+    /// sign.
     fileprivate var isURLCharacter: Bool {
         if isAlphanumeric { return true }
         return switch self {
