@@ -1,46 +1,48 @@
-/// What a worker needs of the queue. `PostgresQueue` is the queue; the simulation has one in memory with the same rules.
+/// The operations of the queue that a worker needs. ``PostgresQueue`` implements them; the simulation has an
+/// implementation in memory with the same rules.
 ///
-/// Each call is one transaction. A call that throws ``FleetError/Code/databaseUnreachable`` may have taken effect: each may be
-/// repeated, and its repetition answers what the first would have.
+/// Each call is one transaction. A call that throws ``FleetError/Code/databaseUnreachable`` may have taken effect. The
+/// caller may repeat any call; the repetition returns the result of the first call.
 protocol LeaseQueue: Sendable {
-    /// Registers a worker. With `predecessor`, the worker that used the same work folder before, which is known to be dead: its
-    /// leases become the new worker's, with new epochs, and are returned.
+    /// Registers a worker. `predecessor` is the worker that used the same work folder before and is known to be dead.
+    /// Its leases move to the new worker under new epochs and are returned.
     func register(label: String, predecessor: WorkerID?) async throws(FleetError) -> Registration
-    /// Takes at most `limit` items. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as alive.
+    /// Leases at most `limit` items. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as alive.
     func claim(_ worker: WorkerID, limit: Int) async throws(FleetError) -> Claim
-    /// Prolongs every lease of the worker. Throws ``FleetError/Code/workerUnknown`` if it does not count as alive: it stops, and
-    /// publishes nothing.
+    /// Prolongs all leases of the worker. Throws ``FleetError/Code/workerUnknown`` if the worker does not count as
+    /// alive; the worker must then stop and publish nothing.
     func beat(_ worker: WorkerID) async throws(FleetError) -> Beat
-    /// Marks leases as about to be published. Returns those that the worker still holds: only these may be published.
+    /// Marks leases as about to be published. Returns the leases that the worker still holds and may publish.
     func gate(_ worker: WorkerID, _ keys: [LeaseKey]) async throws(FleetError) -> Set<LeaseKey>
-    /// Records the multipart upload of an item before its first part is sent. Returns whether the worker still holds it.
+    /// Records the multipart upload of an item before its first part is sent. Returns whether the worker still holds
+    /// the item.
     func recordUpload(_ worker: WorkerID, _ key: LeaseKey, uploadID: String) async throws(FleetError) -> Bool
-    /// Ends leases. Returns those whose report was accepted, now or by an earlier call; the others are no longer the worker's.
+    /// Ends leases. Returns the leases whose report was accepted, now or by an earlier call. The worker has lost the
+    /// others.
     func report(_ worker: WorkerID, _ reports: [Report]) async throws(FleetError) -> Set<LeaseKey>
-    /// Requires further requests to a host that has a least time between requests: when the first may be sent, and the time
-    /// between them.
+    /// Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first and
+    /// the gap.
     func reserve(hostID: Int32, requests: Int) async throws(FleetError) -> RequestSlice
-    /// The limits of a host, by its name; nil where the queue does not know it.
+    /// Returns the limits of the host `name`; `nil` if the queue does not know the host.
     func hostLimits(_ name: String) async throws(FleetError) -> HostLimits?
-    /// Keeps the fleet from a host for `duration`, because it answered `Retry-After`. A shorter time than one that holds already
-    /// changes nothing.
+    /// Blocks a host for the whole fleet after an answer with `Retry-After`. A longer block that exists already stays.
     func block(hostID: Int32, for duration: Duration) async throws(FleetError)
-    /// Work that any worker does now and then: returns the items of dead workers to the queue, retries that are due, and the next
-    /// items of lists.
+    /// Does the regular work that any worker may do: moves items of dead workers back to the queue, makes due retries
+    /// ready, and feeds the next items of lists.
     func maintain() async throws(FleetError) -> Maintenance
-    /// Which of these items have a result.
+    /// Returns those of `items` that have a result.
     func finished(_ items: [Int64]) async throws(FleetError) -> Set<Int64>
-    /// Takes uploads whose item is no longer theirs, to abort them at the store.
+    /// Takes uploads that belong to no lease any more. The caller aborts them at the store.
     func orphanUploads(limit: Int) async throws(FleetError) -> [OrphanUpload]
-    /// Removes aborted uploads from the list.
+    /// Removes aborted uploads from the queue's list of orphans.
     func forget(_ uploads: [OrphanUpload]) async throws(FleetError)
-    /// Signs the worker off: what it still holds is returned, due at once.
+    /// Ends the registration of the worker. Its remaining leases return to the queue, due at once.
     func leave(_ worker: WorkerID) async throws(FleetError)
 }
 
 struct Registration: Sendable, Hashable {
     var worker: WorkerID
-    /// How long the leases hold after a beat, by the database's clock.
+    /// Duration of a lease from the last beat, by the database's clock.
     var leaseTime: Duration
     /// Leases taken over from the predecessor.
     var leases: [Lease] = []
@@ -48,30 +50,30 @@ struct Registration: Sendable, Hashable {
 
 struct Claim: Sendable, Hashable {
     var leases: [Lease] = []
-    /// Nothing waits or runs in the whole queue.
+    /// Whether nothing waits or runs in the whole queue.
     var isDrained = false
-    /// The queue is paused or being drained: nothing is given out.
+    /// Whether the queue is paused or draining, and therefore gives nothing out.
     var isPaused = false
-    /// When something may be due that is not now; nil where nothing waits.
+    /// Delay until an item may become due; `nil` if no item waits for a time.
     var nextDue: Duration?
 }
 
 struct Beat: Sendable, Hashable {
     var leaseTime: Duration
-    /// Hosts of the worker's leases that must not be asked, and for how long.
+    /// Hosts of the worker's leases that accept no requests now, with the remaining time.
     var blockedHosts: [Int32: Duration] = [:]
     var isPaused = false
-    /// The worker takes nothing new, finishes what it holds, and ends.
+    /// Whether the worker takes no new items, finishes its leases and ends.
     var isDraining = false
 }
 
-/// What holds for a host that no lease of the worker is of: a redirect leads there.
+/// The limits of a host without a lease of the worker, such as the target of a redirect.
 struct HostLimits: Sendable, Hashable {
     var hostID: Int32
     var gap = Duration.zero
-    /// Its connections are limited: none is kept open.
+    /// Whether the host has a connection limit. No connection to it is kept open then.
     var isLimited = false
-    /// How long it is still to be left alone.
+    /// Remaining time of a block; zero if there is none.
     var blocked = Duration.zero
 }
 
@@ -81,7 +83,7 @@ struct RequestSlice: Sendable, Hashable {
 }
 
 struct Maintenance: Sendable, Hashable {
-    /// Workers that were found dead.
+    /// Workers found dead by this call.
     var lostWorkers: [WorkerID] = []
     var returnedItems = 0
     var promotedItems = 0

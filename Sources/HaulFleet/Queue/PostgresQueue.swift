@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The queue in a schema of PostgreSQL. Workers call its functions, and need no other right.
+/// The queue in a PostgreSQL schema. Workers call the functions of the schema and need no other rights.
 ///
-/// Two connections: a beat never waits behind a large report.
+/// Beats have a connection of their own, so that a beat never waits behind a large report.
 package final class PostgresQueue: LeaseQueue {
     let work: DatabaseConnection
     let beats: DatabaseConnection
@@ -15,7 +15,7 @@ package final class PostgresQueue: LeaseQueue {
         self.name = name
     }
 
-    /// Ends both connections.
+    /// Closes both connections.
     package func close() {
         work.close()
         beats.close()
@@ -46,8 +46,9 @@ package final class PostgresQueue: LeaseQueue {
         return beat
     }
 
-    /// The server's log only grows. One that is shorter than it was at an earlier beat was restored from a copy, and results that
-    /// were accepted since are lost: the worker must register again, so that its items return to the queue.
+    /// Throws if the write-ahead log is shorter than at an earlier beat. Such a server was restored from an older copy
+    /// and has lost results that it accepted since. The worker must register again, so that its items return to the
+    /// queue.
     private func checkHistory(_ worker: WorkerID, flushed position: Int64) throws(FleetError) {
         let isOlder = flushed.withLock { flushed in
             defer { flushed[worker] = max(position, flushed[worker] ?? position) }
@@ -70,7 +71,7 @@ package final class PostgresQueue: LeaseQueue {
         do throws(FleetError) {
             rows = try await work.run(function("claim($1, $2, $3)"), [.int(worker), .int(number), .int(limit)])
         } catch {
-            // Whether it took effect is not known: the next claim asks under the same number.
+            // The claim may have taken effect, so the next claim reuses its number.
             claims.withLock { $0.failed(worker, number) }
             throw error
         }
@@ -132,7 +133,7 @@ package final class PostgresQueue: LeaseQueue {
 
     func maintain() async throws(FleetError) -> Maintenance {
         var done = Maintenance()
-        // Each step is a transaction: what one of them locks is free again before the next.
+        // Each step is a transaction of its own, so that its locks end before the next step.
         for row in try await work.run(function("reap()")) {
             done.lostWorkers.append(try row.int(0))
             done.returnedItems += try row.int(1, as: Int.self)
@@ -182,14 +183,14 @@ package final class PostgresQueue: LeaseQueue {
     }
 }
 
-/// Numbers of each worker's claims. One whose answer was lost is used again: then the database gives that answer.
+/// Numbers the claims of each worker. A number whose answer was lost is reused, and the database repeats that answer.
 private struct ClaimNumbers: Sendable {
     private var last: [WorkerID: Int32] = [:]
     private var unanswered: [WorkerID: [Int32]] = [:]
 
     mutating func next(_ worker: WorkerID) -> Int32 {
         if let number = unanswered[worker]?.popLast() { return number }
-        // 0 is the number of leases that came with the registration.
+        // Leases taken over at registration have the number 0.
         last[worker, default: 0] += 1
         return last[worker, default: 1]
     }
@@ -203,7 +204,7 @@ private struct ClaimNumbers: Sendable {
 }
 
 extension Lease {
-    /// A row of the type `granted`.
+    /// Reads a row of the type `granted`.
     fileprivate init(_ row: DatabaseRow) throws(FleetError) {
         self.init(
             key: LeaseKey(item: try row.int(0), epoch: try row.int(1)),
@@ -222,7 +223,7 @@ extension Lease {
     }
 }
 
-/// Reports as one array for each parameter of the function.
+/// Collects reports into one array per parameter of the SQL function.
 private struct ReportColumns {
     private var (outcomes, bytes, delays): ([Int16], [Int64?], [Int64?]) = ([], [], [])
     private var digests: [[UInt8]?] = []
@@ -252,7 +253,7 @@ private struct ReportColumns {
         digests.append(file?.sha256)
         tags.append(file?.tag)
         kinds.append(failure?.kind)
-        // A reason is kept a row: a page that a server sent as one is not.
+        // Limits the stored reason, because a server may send a whole page as its reason.
         messages.append(failure.map { String($0.message.prefix(500)) })
         delays.append(delay?.wholeMilliseconds)
     }

@@ -1,16 +1,17 @@
 internal import Crypto
 
-/// Adds items to a queue. Any number of loaders at once; what is there already, by its key, is not added again.
+/// Adds items to a queue. Any number of loaders may run at once. Items whose key is in the queue already are not added
+/// again.
 ///
-/// Items go by COPY into a temporary table and from there in one transaction for each chunk: a loader that ends in the middle leaves
-/// whole chunks, and the same list again adds the rest.
+/// A loader copies each chunk into a temporary table and adds it to the queue in one transaction. A loader that ends
+/// early leaves whole chunks; loading the same list again adds the rest.
 package struct QueueLoader: Sendable {
-    /// How many items a transaction adds.
+    /// Number of items that one transaction adds.
     package static let standardChunk = 50_000
 
     package struct Result: Sendable, Hashable, Codable {
         package var added: Int64 = 0
-        /// In the queue already, or earlier in the list.
+        /// Number of items that were in the queue already or earlier in the list.
         package var present: Int64 = 0
 
         package init(added: Int64 = 0, present: Int64 = 0) {
@@ -26,17 +27,17 @@ package struct QueueLoader: Sendable {
         (self.connection, self.queue, self.chunk) = (connection, queue, max(1, chunk))
     }
 
-    /// Adds items. Reads the next chunk while the database takes the one before.
+    /// Adds items. Reads the next chunk while the database processes the previous one.
     ///
     /// - Parameter progress: called after each chunk with the counts so far.
-    /// - Throws: also what `items` throws. Then the chunks before are in the queue.
+    /// - Throws: ``FleetError`` and the errors of `items`. The completed chunks stay in the queue.
     package func add<Items: AsyncSequence & Sendable>(
         _ items: Items,
         progress: @Sendable (Result) -> Void = { _ in }
     ) async throws -> Result where Items.Element == NewItem {
         var result = Result()
         var rows = LoadRows()
-        // At most one chunk is under way, so that two are in memory.
+        // At most one chunk is being loaded while another is read, so that two are in memory.
         var underWay: Task<Result, any Error>?
         defer { underWay?.cancel() }
 
@@ -88,7 +89,7 @@ package struct QueueLoader: Sendable {
         return Result(added: added, present: Int64(rows.count) - added)
     }
 
-    /// Makes the next partitions well before they are needed.
+    /// Makes partitions half a partition ahead of the next item number.
     private func makePartitions() async throws(FleetError) {
         let name = queue.quoted
         let ahead = SchemaFunctions.partitionSize / 2
@@ -100,7 +101,7 @@ package struct QueueLoader: Sendable {
     }
 }
 
-/// Rows for COPY in text format.
+/// Encodes rows for COPY in text format.
 struct LoadRows: Sendable {
     static let table = """
         CREATE TEMPORARY TABLE staged (place integer NOT NULL, url_key uuid NOT NULL, host text NOT NULL,
@@ -108,14 +109,14 @@ struct LoadRows: Sendable {
             metadata text) ON COMMIT DROP
         """
 
-    /// In the order of the list; each of about 256 KiB.
+    /// Encoded rows in the order of the list, in pieces of about 256 KiB.
     private(set) var pieces: [[UInt8]] = []
     private(set) var count = 0
     private var hosts = HostCache()
 
     private static let pieceSize = 256 * 1024
 
-    /// - Throws: ``FleetError/Code/invalidInput`` for what the queue cannot hold.
+    /// - Throws: ``FleetError/Code/invalidInput`` for an item that the queue cannot store.
     mutating func append(_ item: NewItem) throws(FleetError) {
         guard let host = hosts.name(of: item.url) else {
             throw FleetError(.invalidInput, "This is not an http or https URL: \(item.url.prefix(200))")
@@ -123,7 +124,7 @@ struct LoadRows: Sendable {
         let (key, path) = (item.resolvedKey, item.resolvedPath)
         var row: [UInt8] = []
         if let last = pieces.last, last.count < Self.pieceSize {
-            // Taken out of the list for as long as it is written to, so that it is not copied.
+            // Moved out of the array during the write, so that Swift does not copy the bytes.
             swap(&row, &pieces[pieces.count - 1])
             pieces.removeLast()
         } else {
@@ -145,7 +146,7 @@ struct LoadRows: Sendable {
         count += 1
     }
 
-    /// The first half of the key's SHA-256, as a `uuid`.
+    /// Writes the first half of the key's SHA-256 as a `uuid`.
     private static func writeKey(_ key: String, _ row: inout [UInt8]) {
         var key = key
         let digest = key.withUTF8 { SHA256.hash(data: UnsafeRawBufferPointer($0)) }
@@ -195,13 +196,13 @@ private enum StaticHexadecimal {
     static let digits = Array("0123456789abcdef".utf8)
 }
 
-/// Host names of a list. Most neighbours in a list have the same host, and reading a URL costs more than all the rest.
+/// Remembers the last host of a list. Neighbours usually share a host, and parsing the URL is the most expensive step.
 private struct HostCache: Sendable {
     private var origin = ""
     private var host: String?
 
     mutating func name(of url: String) -> String? {
-        // Up to the third slash, where a host ends; other forms are read each time.
+        // The origin ends at the third slash. URLs without that slash are parsed each time.
         if !origin.isEmpty, url.utf8.starts(with: origin.utf8) { return host }
         guard let scheme = url.firstRange(of: "://"),
             ["http", "https"].contains(url[..<scheme.lowerBound].lowercased())
@@ -218,6 +219,6 @@ private struct HostCache: Sendable {
         return host
     }
 
-    /// What may end a host or stand before one.
+    /// Characters that may end a host or precede one.
     private static let special = Set("?#@\\".utf8)
 }

@@ -5,12 +5,14 @@ package struct QueueName: Sendable, Hashable, CustomStringConvertible {
     package static let standard = QueueName(checked: "haul")
 
     package var description: String { text }
-    /// As an identifier in SQL.
+    /// The name as a quoted SQL identifier.
     var quoted: String { text.quotedIdentifier }
 
     private init(checked text: String) { self.text = text }
 
-    /// - Throws: ``FleetError/Code/invalidInput``.
+    /// Checks the name.
+    ///
+    /// - Throws: ``FleetError/Code/invalidInput`` for a reserved or malformed name.
     package init(_ text: String) throws(FleetError) {
         let isTaken = text.hasPrefix("pg_") || ["public", "information_schema"].contains(text)
         guard text.wholeMatch(of: /[a-z][a-z0-9_-]{0,47}/) != nil, !isTaken else {

@@ -1,18 +1,18 @@
-/// A function of the schema: what workers call, so that their role needs no right to a table.
+/// A function of the schema. Workers call functions, so their role needs no rights on tables.
 struct SchemaFunction: Sendable {
     enum Caller: Sendable { case worker, loader, administrator, internals }
 
     var name: String
-    /// Names with types, without the parentheses.
+    /// Parameter names with types, without the parentheses.
     var parameters: String
     var result: String
     var caller: Caller
-    /// Whether it has the rights of the schema's owner; otherwise those of its caller.
+    /// Whether the function runs with the rights of the schema's owner. Otherwise it has those of its caller.
     var runsAsOwner = true
     /// Variables and the body in PL/pgSQL.
     var body: String
 
-    /// Types of the parameters, as GRANT and DROP name a function by.
+    /// The name with the parameter types, as GRANT and DROP expect it.
     var signature: String {
         let types = parameters.split(separator: ",").map { parameter in
             parameter.trimmingPrefix(while: \.isWhitespace).split(separator: " ").dropFirst().joined(separator: " ")
@@ -20,10 +20,10 @@ struct SchemaFunction: Sendable {
         return "\(name)(\(types.joined(separator: ", ")))"
     }
 
-    /// The statement that makes it.
+    /// Returns the CREATE statement of the function.
     ///
-    /// Its settings fix the plan: tables that are empty now and hold a hundred thousand rows a second later are read through
-    /// their indices, whatever the statistics say.
+    /// The settings force the same plan for every call. A table that is empty now may hold 100,000 rows a second later,
+    /// so it is read through its indexes whatever the statistics say.
     func definition(in queue: QueueName) -> String {
         """
         CREATE FUNCTION \(name)(\(parameters)) RETURNS \(result) LANGUAGE plpgsql \(runsAsOwner ? "SECURITY DEFINER" : "")

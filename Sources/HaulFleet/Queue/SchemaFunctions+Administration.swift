@@ -1,7 +1,7 @@
 extension SchemaFunctions {
     static let administration = [retryFailed]
 
-    /// Has failed items tried again: their result is removed, the epoch stays, attempts and losses begin at none.
+    /// Makes failed items due again. Removes their results, keeps their epochs, and resets attempts and losses to zero.
     private static let retryFailed = SchemaFunction(
         name: "retry_failed",
         parameters: "p_kind text, p_host text, p_item bigint, p_limit integer",

@@ -1,8 +1,8 @@
 extension SchemaFunctions {
     static let claiming = [current, alive, held, takeFromHost, claim, emptyClaim]
 
-    /// The server's timeline, which changes when a standby takes over: commits may be lost then, and with them results that a
-    /// worker has been told were accepted. Workers of another timeline must register again.
+    /// Returns the server's timeline, which changes when a standby takes over. A takeover may lose commits, and with
+    /// them results that the queue had accepted. Workers of another timeline must therefore register again.
     private static let current = SchemaFunction(
         name: "current_timeline",
         parameters: "",
@@ -15,7 +15,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// Holds the worker's row, so that the worker is not found dead in the middle of the caller's transaction.
+    /// Locks the worker's row, so that no other transaction declares the worker dead during the caller's transaction.
     private static let alive = SchemaFunction(
         name: "require_alive",
         parameters: "p_worker bigint",
@@ -32,8 +32,8 @@ extension SchemaFunctions {
             """
     )
 
-    /// What a claim of a worker holds; every claim where `p_claim` is null. A start time that has passed is told as it is, so that
-    /// those of an answer that is repeated are not all "now".
+    /// Returns the leases of one claim of a worker, or of all claims if `p_claim` is null. Start times in the past stay
+    /// negative delays, so that the requests of a repeated answer do not all start now.
     private static let held = SchemaFunction(
         name: "held",
         parameters: "p_worker bigint, p_claim integer",
@@ -55,10 +55,10 @@ extension SchemaFunctions {
             """
     )
 
-    /// Moves at most `p_limit` items of a host into leases. `p_room` connections are shared among them if nothing else waits;
-    /// null: the host has no limit.
+    /// Leases at most `p_limit` items of a host. The leases share `p_room` connections if no further items wait;
+    /// otherwise each gets one connection. A null `p_room` means that the host has no limit.
     ///
-    /// The pick is materialized: a nested loop would otherwise run it again, and claim more than the limit.
+    /// The pick is materialized, because a nested loop would otherwise run it again and lease more than the limit.
     private static let takeFromHost = SchemaFunction(
         name: "take_from_host",
         parameters: "p_worker bigint, p_claim integer, p_host integer, p_limit integer, p_room integer, "
@@ -99,11 +99,12 @@ extension SchemaFunctions {
             """
     )
 
-    /// Takes items: first of hosts with a limit, each of them locked by one claim at a time, then of the others, from which any
-    /// number of workers take at once. No claim waits for another one.
+    /// Leases items, first of hosts with a limit and then of the others. One claim at a time locks a host with a limit;
+    /// any number of claims take from the others at once. No claim waits for another one.
     ///
-    /// `p_claim` numbers the worker's claims. A number that was used is a claim whose answer was lost, or one that arrives late: it
-    /// gets what it had and takes nothing, or the items would be held for good by a worker that does not know of them.
+    /// `p_claim` numbers the claims of a worker. A used number belongs to a claim whose answer was lost, or to one that
+    /// arrives late. Such a claim gets its former leases and no new ones. New ones would stay with a worker that does
+    /// not know of them.
     private static let claim = SchemaFunction(
         name: "claim",
         parameters: "p_worker bigint, p_claim integer, p_limit integer",
@@ -226,7 +227,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// The one row of a claim that took nothing.
+    /// Returns the single row of a claim without leases.
     private static let emptyClaim = SchemaFunction(
         name: "empty_claim",
         parameters: "p_now timestamptz, p_paused boolean",

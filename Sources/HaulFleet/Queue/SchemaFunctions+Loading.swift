@@ -1,11 +1,11 @@
 extension SchemaFunctions {
     static let loading = [makePartitions, load]
 
-    /// How many items a partition of `item` and of `done` holds.
+    /// Number of items in a partition of `item` and of `done`.
     static let partitionSize: Int64 = 10_000_000
 
-    /// Makes partitions up to an item number. In a transaction of its own: attached, not created in place, which would lock out
-    /// every claim.
+    /// Makes partitions up to an item number, in a transaction of its own. Each partition is attached, because creating
+    /// it in place would lock out every claim.
     private static let makePartitions = SchemaFunction(
         name: "make_partitions",
         parameters: "p_to bigint",
@@ -36,8 +36,9 @@ extension SchemaFunctions {
             """
     )
 
-    /// Adds the rows of the temporary table `staged`, which the loader has filled by COPY, without those that are in the queue.
-    /// Hosts and keys are written in their order, so that loaders that add the same at once wait for each other in one direction.
+    /// Adds the rows of the temporary table `staged`, which the loader filled by COPY, unless the queue has their keys
+    /// already. Inserts hosts and keys in sorted order, so that concurrent loaders wait for each other without a
+    /// deadlock.
     private static let load = SchemaFunction(
         name: "load",
         parameters: "",

@@ -1,8 +1,8 @@
 extension SchemaFunctions {
     static let maintenance = [writableSince, reap, promote, feed, tidy, finished, takeOrphans, forgetOrphans]
 
-    /// Since when workers could have beaten: the server's start and, where the role may see it, the start of the process that
-    /// writes the log, which begins after each recovery and when a standby takes over.
+    /// Returns the time since which workers could send beats: the start of the server or, if the role may see it, of
+    /// the WAL writer process. The WAL writer starts after each recovery and when a standby takes over.
     private static let writableSince = SchemaFunction(
         name: "writable_since",
         parameters: "",
@@ -16,8 +16,8 @@ extension SchemaFunctions {
             """
     )
 
-    /// Returns the items of workers whose leases have expired, by the database's clock alone. A server that was not up for as long
-    /// as a lease lasts has given no worker the time to beat.
+    /// Returns the items of workers whose leases have expired by the database's clock. Finds no worker dead before the
+    /// server has been up for a lease time, because workers could not send beats earlier.
     private static let reap = SchemaFunction(
         name: "reap",
         parameters: "",
@@ -47,7 +47,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// Makes retries ready that are due.
+    /// Makes due retries ready.
     private static let promote = SchemaFunction(
         name: "promote",
         parameters: "p_limit integer",
@@ -74,9 +74,9 @@ extension SchemaFunctions {
             """
     )
 
-    /// Makes the next items of lists ready: up to fifty thousand where fewer than that are, so that `ready` stays in memory
-    /// however long the lists are. Where claims find too little, because what is ready belongs to hosts that are busy, it feeds on,
-    /// up to five million. One caller at a time; the others return at once.
+    /// Makes up to 50,000 next items of lists ready if fewer than 50,000 are. The bound keeps `ready` in memory however
+    /// long the lists are. If claims find too little because the ready items belong to busy hosts, feeding continues up
+    /// to five million ready items. One caller feeds at a time; others return at once.
     private static let feed = SchemaFunction(
         name: "feed",
         parameters: "",
@@ -134,7 +134,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// Removes rows of workers that ended a week ago, and adds old slices of the counters up.
+    /// Removes the rows of workers that ended a week ago and sums up old slices of the counters.
     private static let tidy = SchemaFunction(
         name: "tidy",
         parameters: "",
@@ -178,7 +178,7 @@ extension SchemaFunctions {
         body: "BEGIN RETURN QUERY SELECT item_id FROM done WHERE item_id = ANY (p_items); END"
     )
 
-    /// Uploads to abort. One that was taken is given out again after ten minutes, unless it was forgotten.
+    /// Returns uploads to abort. A taken upload is returned again after ten minutes unless a worker has forgotten it.
     private static let takeOrphans = SchemaFunction(
         name: "take_orphans",
         parameters: "p_limit integer",

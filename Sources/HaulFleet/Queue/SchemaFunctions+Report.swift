@@ -1,8 +1,9 @@
 extension SchemaFunctions {
     static let reporting = [markHosts, count, countFailures, report, gate, recordUpload, reserve, hostLimits, block]
 
-    /// Notes that hosts have items to take. Called last in a transaction, after the rows of `ready` are written: a claim clears the
-    /// mark only under the same lock, by a look that comes after it. Locks in the order of numbers, as every caller does.
+    /// Marks hosts as having ready items. A caller must call this function last in its transaction, after its inserts
+    /// into `ready`. A claim clears the mark only under the same row lock, after a new look at `ready`. All callers
+    /// lock the hosts in the order of their numbers.
     private static let markHosts = SchemaFunction(
         name: "mark_hosts",
         parameters: "p_hosts integer[]",
@@ -52,10 +53,10 @@ extension SchemaFunctions {
             """
     )
 
-    /// Ends leases. Outcomes: 0 completed, 1 failed, 2 try again, 3 returned.
+    /// Ends leases. Outcomes: 0 completed, 1 failed, 2 retry, 3 returned.
     ///
-    /// A report counts if the lease is there under its epoch and its worker. It also counts as accepted if an earlier call has had
-    /// that effect: then `done`, or the row that the item returned as, bears the epoch and the worker.
+    /// A report counts if the lease exists with the given epoch and worker. A repeated report counts as accepted too:
+    /// `done`, `later` or `ready` then has the item under that epoch and worker.
     private static let report = SchemaFunction(
         name: "report",
         parameters: "p_worker bigint, p_items bigint[], p_epochs integer[], p_outcomes smallint[], p_bytes bigint[], "
@@ -140,7 +141,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// Marks leases as about to be published, and returns those that the worker holds.
+    /// Marks leases as about to be published. Returns the leases that the worker still holds.
     private static let gate = SchemaFunction(
         name: "gate",
         parameters: "p_worker bigint, p_items bigint[], p_epochs integer[]",
@@ -158,7 +159,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// An upload that takes the place of another one leaves that to be aborted.
+    /// Records the multipart upload of an item. A replaced upload becomes an orphan, which a worker aborts later.
     private static let recordUpload = SchemaFunction(
         name: "record_upload",
         parameters: "p_worker bigint, p_item bigint, p_epoch integer, p_upload text",
@@ -181,7 +182,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// Further requests to a host with a gap: when the first may be sent.
+    /// Reserves start times for further requests to a host with a minimum gap. Returns the delay until the first one.
     private static let reserve = SchemaFunction(
         name: "reserve",
         parameters: "p_host integer, p_requests integer",

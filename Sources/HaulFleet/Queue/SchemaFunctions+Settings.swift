@@ -1,7 +1,7 @@
 extension SchemaFunctions {
     static let settings = [destination, destinationMark]
 
-    /// Where files go: all that a worker, which may see no table, needs of the settings before it registers.
+    /// Returns the destination, the only setting that a worker needs before it registers. Workers may read no table.
     private static let destination = SchemaFunction(
         name: "destination",
         parameters: "",
@@ -10,7 +10,7 @@ extension SchemaFunctions {
         body: "BEGIN RETURN (SELECT destination FROM setting); END"
     )
 
-    /// The mark of the destination; takes `p_new` where there is none yet. Null asks only.
+    /// Returns the mark of the destination. If there is none yet, stores `p_new` first, unless `p_new` is null.
     private static let destinationMark = SchemaFunction(
         name: "destination_mark",
         parameters: "p_new text",

@@ -1,8 +1,8 @@
 extension SchemaFunctions {
     static let workers = [register, beat, leave, giveBack, endLost]
 
-    /// Ends leases of `p_workers` whose items have been lost by as many workers as the settings allow: such a file may be what
-    /// kills them. Called with the workers' rows locked.
+    /// Fails the items of `p_workers` that have lost as many workers as the settings allow, because such a file may be
+    /// what kills them. The caller must hold locks on the workers' rows.
     private static let endLost = SchemaFunction(
         name: "end_lost",
         parameters: "p_workers bigint[]",
@@ -38,8 +38,8 @@ extension SchemaFunctions {
             """
     )
 
-    /// Returns leases of workers to the queue. With `p_lost`, as those of dead workers: in a while, and counted; otherwise at
-    /// once, as if they had not been taken.
+    /// Returns the leases of workers to the queue. With `p_lost`, the items wait before their next lease and the loss
+    /// is counted. Otherwise they are ready at once, as if never leased.
     private static let giveBack = SchemaFunction(
         name: "give_back",
         parameters: "p_workers bigint[], p_lost boolean",
@@ -79,8 +79,8 @@ extension SchemaFunctions {
             """
     )
 
-    /// Registers a worker, and gives it the leases of its predecessor and of that one's successors: an earlier call whose answer
-    /// was lost has made one.
+    /// Registers a worker and gives it the leases of its predecessor. The worker also gets the leases of other
+    /// successors of the predecessor, because an earlier call whose answer was lost has registered one.
     private static let register = SchemaFunction(
         name: "register",
         parameters: "p_version integer, p_label text, p_predecessor bigint",
@@ -130,7 +130,7 @@ extension SchemaFunctions {
             """
     )
 
-    /// The first row has no host; the others are hosts of the worker's leases that must not be asked.
+    /// Returns a first row without a host. Each further row is a blocked host of the worker's leases.
     private static let beat = SchemaFunction(
         name: "beat",
         parameters: "p_worker bigint",

@@ -1,4 +1,4 @@
-/// All functions of the schema, in the order in which they are made.
+/// All functions of the schema, in the order of their creation.
 enum SchemaFunctions {
     static let all = claiming + reporting + workers + maintenance + loading + administration + settings
 }

@@ -1,13 +1,13 @@
-/// Makes the schema of a queue, and brings one of an older version up to date.
+/// Makes the schema of a queue and upgrades an older one.
 package struct SchemaInstaller: Sendable {
-    /// Version of the schema that this program works with: the number of its migrations.
+    /// Version of the schema that this program requires: the number of migrations.
     static let version = Int32(migrations.count)
 
-    /// What changes the tables from one version to the next, in order. A migration that was released is never edited.
+    /// The statements that lead from each version to the next, in order. A released migration must never change.
     private static let migrations: [[String]] = [
         SchemaTables.statements,
         ["ALTER TABLE setting ADD COLUMN destination_mark text"],
-        // The functions alone: start times of leases that were taken over.
+        // Only the functions changed: they set the start times of leases that a worker took over.
         [],
     ]
 
@@ -18,23 +18,23 @@ package struct SchemaInstaller: Sendable {
         (self.connection, self.queue) = (connection, queue)
     }
 
-    /// What a role may do in a queue.
+    /// A role's rights in a queue.
     package enum Right: String, Sendable, CaseIterable {
-        /// Takes items and reports them: may call functions, and see no table.
+        /// May call the functions that take and report items; may read no table.
         case worker
-        /// Adds items.
+        /// May add items.
         case loader
-        /// Reads everything and changes nothing: status, lists, export.
+        /// May read everything and change nothing: status, lists, export.
         case reader
     }
 
-    /// Makes or upgrades the schema. Any number of callers at once, and again: only what is missing is done.
+    /// Makes or upgrades the schema. Concurrent and repeated calls are safe: each does only what is missing.
     ///
-    /// - Returns: whether anything was changed.
+    /// - Returns: whether the call made or upgraded the schema.
     @discardableResult
     package func install() async throws(FleetError) -> Bool { try await install(upTo: Self.version) }
 
-    /// - Parameter version: of the tables, at least; the functions are those of this program.
+    /// - Parameter version: minimum version of the tables. The functions are always those of this program.
     func install(upTo version: Int32) async throws(FleetError) -> Bool {
         let queue = queue
         let limits = TransactionLimits(statementTimeout: .seconds(600), lockTimeout: .seconds(60))
@@ -74,7 +74,8 @@ package struct SchemaInstaller: Sendable {
         return changed
     }
 
-    /// The roles that may call functions: their rights go with the functions, and are given again with the new ones.
+    /// Returns the roles with rights on functions. Dropping the functions removes these rights, so the caller grants
+    /// them again.
     private static func callers(_ session: DatabaseSession, _ queue: QueueName) throws(FleetError) -> [(Right, String)]
     {
         let text = """
@@ -96,7 +97,7 @@ package struct SchemaInstaller: Sendable {
         for row in names { _ = try session.execute("DROP FUNCTION \(try row.text(0)) CASCADE") }
     }
 
-    /// Gives a database role that exists a right in the queue. Repeating it changes nothing.
+    /// Grants a right in the queue to an existing database role. Repeated grants change nothing.
     package func grant(_ right: Right, to role: String) async throws(FleetError) {
         let granted = grants(right, to: role)
         _ = try await connection.transaction { session throws(FleetError) in
@@ -116,7 +117,8 @@ package struct SchemaInstaller: Sendable {
         case .worker: grantFunctions(.worker)
         case .loader:
             grantFunctions(.loader)
-            // The loader's temporary tables are its own, so the function that reads them runs with its rights.
+            // The function that reads the loader's temporary tables runs with the loader's rights, because those tables
+            // belong to the loader.
             statements.append("GRANT SELECT, INSERT ON \(tables("host", "url_seen", "item", "batch")) TO \(role)")
             statements.append("GRANT SELECT, UPDATE ON \(tables("numbering")) TO \(role)")
             statements.append("GRANT SELECT ON \(tables("setting", "version")) TO \(role)")

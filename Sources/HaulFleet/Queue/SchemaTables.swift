@@ -1,9 +1,11 @@
-/// The tables of a queue. Names are without a schema: it is the first of the search path where this runs.
+/// The tables of a queue. Names have no schema; the caller sets the search path to the queue's schema.
 ///
-/// An item's facts are written once, in `item`. What changes is a small row that moves from table to table: an item is in exactly
-/// one of `ready`, `later`, `lease` and `done`, or its batch has not been fed up to it. Small rows keep small what vacuum must do.
+/// `item` holds the facts of an item, written once. A small row per item moves between tables: an item is in exactly
+/// one of `ready`, `later`, `lease` and `done`, or has not been fed from its batch yet. Small rows reduce the work of
+/// vacuum.
 enum SchemaTables {
-    /// Vacuum as soon as ten thousand rows are dead, whatever the size, and without pauses: each claim walks over what is left.
+    /// Makes vacuum run after ten thousand dead rows, whatever the table size, and without pauses, because each claim
+    /// scans dead rows.
     private static let hot = """
         autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
         autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
@@ -26,7 +28,7 @@ enum SchemaTables {
         )
         """,
         "INSERT INTO setting DEFAULT VALUES",
-        // Locked by a loader from giving out numbers to its commit: numbers become visible in their order.
+        // A loader locks the row from taking numbers until its commit, so that numbers become visible in order.
         """
         CREATE TABLE numbering (
             single boolean PRIMARY KEY DEFAULT true CHECK (single),
@@ -44,7 +46,8 @@ enum SchemaTables {
         ) WITH (fillfactor = 50)
         """,
         "INSERT INTO feed DEFAULT VALUES",
-        // When a claim found less than it asked for. Apart from feed, which a feeder holds for long.
+        // Time of the last claim that found less than it asked for. Not a column of `feed`, because a feeder locks that
+        // row for long.
         """
         CREATE TABLE starvation (
             single boolean PRIMARY KEY DEFAULT true CHECK (single),
@@ -69,7 +72,7 @@ enum SchemaTables {
             WHERE has_ready AND (gap_ms > 0 OR max_connections IS NOT NULL)
         """,
         "CREATE INDEX host_free ON host (host_id) WHERE has_ready AND gap_ms = 0 AND max_connections IS NULL",
-        // The number is random, so that a server that lost commits gives none a second time.
+        // The number is random, so that a server that lost commits does not give a number twice.
         """
         CREATE TABLE worker (
             worker_id bigint PRIMARY KEY,
@@ -195,8 +198,8 @@ enum SchemaTables {
             PRIMARY KEY (item_id, upload_id)
         )
         """,
-        // Counters in slices of time, so that totals and the rate of the last minute cost no look at the items. Several rows a
-        // slice, so that workers seldom wait for each other's.
+        // Counters per slice of time, so that totals and the rate of the last minute need no scan of the items. Each
+        // slice has several rows, so that workers seldom wait for each other's locks.
         """
         CREATE TABLE progress (
             bucket timestamptz NOT NULL,
