@@ -1,40 +1,41 @@
-/// What a queue and its workers are at. All numbers are of one moment, but that each part is read for itself.
+/// The state of a queue and its workers. Each part has a snapshot of its own; the parts are read in quick succession.
 package struct FleetStatus: Sendable, Hashable, Codable {
     package var settings: QueueSettings
     package var totals: Totals
     package var rate: Rate
     package var workers: [Worker]
-    /// Those with the most items waiting or running.
+    /// The hosts with the most ready and leased items.
     package var hosts: [Host]
     package var failures: [FailureCount]
-    /// Multipart uploads that wait to be aborted.
+    /// Number of multipart uploads that wait to be aborted.
     package var orphanUploads: Int64
-    /// The oldest open transaction of the server that keeps vacuum from removing rows; nil where there is none.
+    /// The oldest open transaction of the server that keeps vacuum from removing rows; `nil` if there is none.
     package var oldestTransaction: OpenTransaction?
 
-    /// How many items are in each place; they add up to `items`.
+    /// Number of items per state. The numbers add up to `items`.
     package struct Totals: Sendable, Hashable, Codable {
-        /// Exact, as are `unfed`, `leased`, `completed`, `failed` and `bytes`: counted as they change.
+        /// Exact, like all other totals except `ready` and `later`: see ``isEstimate``.
         package var items: Int64
-        /// In the list behind what is ready.
+        /// Items of lists that are not ready yet.
         package var unfed: Int64
         package var ready: Int64
-        /// Waiting for their next attempt.
+        /// Items that wait for their next attempt.
         package var later: Int64
         package var leased: Int64
         package var completed: Int64
         package var failed: Int64
-        /// Attempts that failed and were repeated.
+        /// Number of failed attempts that were repeated.
         package var retried: Int64
-        /// Length of the completed files.
+        /// Total length of the completed files.
         package var bytes: Int64
-        /// Whether `ready` and `later` are estimates: they are counted up to a million.
+        /// Whether `ready` or `later` is an estimate. Rows are counted up to a million; above that, the estimate of
+        /// vacuum is used.
         package var isEstimate: Bool
 
         package var isDrained: Bool { unfed + ready + later + leased == 0 }
     }
 
-    /// Means of the last minute.
+    /// Averages over the last minute.
     package struct Rate: Sendable, Hashable, Codable {
         package var itemsPerSecond: Double
         package var bytesPerSecond: Double
@@ -44,10 +45,10 @@ package struct FleetStatus: Sendable, Hashable, Codable {
     package struct Worker: Sendable, Hashable, Codable {
         package var id: WorkerID
         package var label: String
-        /// `live`, `left` (has signed off) or `dead`.
+        /// `live`, `left` (signed off) or `dead`.
         package var state: String
         package var heldItems: Int64
-        /// Those of them that are being published.
+        /// Held items that are being published.
         package var publishing: Int64
         package var secondsSinceBeat: Double
         package var secondsSinceStart: Double
@@ -60,11 +61,11 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var maxConnections: Int?
         package var ready: Int64
         package var leased: Int64
-        /// Connections that leases hold.
+        /// Number of connections that the leases of the host may use.
         package var connections: Int64
-        /// How long the host must not be asked.
+        /// Time until the host accepts requests again; zero if it is not blocked.
         package var blockedSeconds: Double
-        /// How often a worker was told to wait by the host.
+        /// Number of times that the host told a worker to wait.
         package var strikes: Int64
     }
 
@@ -72,31 +73,31 @@ package struct FleetStatus: Sendable, Hashable, Codable {
         package var kind: String
         package var failed: Int64
         package var retried: Int64
-        /// The item that failed last.
+        /// The item of the latest failure of this kind.
         package var exampleItem: Int64
         package var exampleMessage: String
     }
 
     package struct OpenTransaction: Sendable, Hashable, Codable {
         package var seconds: Double
-        /// What holds it: the process and its application.
+        /// The process and the application that hold the transaction.
         package var holder: String
-        /// Old enough that tables grow and claims become slow.
+        /// Whether the transaction is old enough to make tables grow and claims slow.
         package var isAlarming: Bool { seconds > 60 }
     }
 }
 
-/// What holds for a whole queue.
+/// The settings of a queue.
 package struct QueueSettings: Sendable, Hashable, Codable {
-    /// As the command was given it: a path or `s3://…`.
+    /// The destination as passed to `haul-fleet init`: a path or `s3://…`.
     package var destination: String?
     package var leaseSeconds: Int32 = 60
     package var maxAttempts: Int16 = 5
-    /// How many workers may end with an item before it counts as failed.
+    /// Number of workers that may be lost with an item before the item fails.
     package var maxLostWorkers: Int16 = 3
     package var isPaused = false
     package var isDraining = false
-    /// Of hosts that are new to the queue.
+    /// Default for hosts that are new to the queue.
     package var defaultGapMilliseconds: Int32 = 0
     package var defaultMaxConnections: Int32?
 

@@ -1,16 +1,16 @@
-/// Where an item is.
+/// The state of an item.
 package enum ItemState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// In the list behind what is ready.
+    /// In a list but not ready yet.
     case unfed
     case ready
-    /// Waiting for its next attempt.
+    /// Waits for its next attempt.
     case later
     case leased
     case completed
     case failed
 }
 
-/// An item as a list shows it.
+/// An item in the output of `haul-fleet list`.
 package struct ListedItem: Sendable, Hashable, Codable {
     package var item: Int64
     package var state: ItemState
@@ -23,12 +23,12 @@ package struct ListedItem: Sendable, Hashable, Codable {
     package var attempt: Int?
     package var failureKind: String?
     package var failureMessage: String?
-    /// The worker that holds it or ended it.
+    /// The worker that holds or ended the item.
     package var worker: WorkerID?
-    /// Of the completed file, as its digest is.
+    /// Length of the completed file; `nil` for other items.
     package var bytes: Int64?
     package var sha256: String?
-    /// Until its next attempt; negative: it is due.
+    /// Seconds until the next attempt; negative if it is due. `nil` for items that wait for no attempt.
     package var secondsUntilDue: Double?
 }
 
@@ -36,7 +36,7 @@ extension QueueAdministration {
     package struct ItemFilter: Sendable, Hashable {
         package var state: ItemState
         package var host: String?
-        /// Of failed items and of those that wait for their next attempt.
+        /// Selects failed items and items that wait for their next attempt by the kind of their failure.
         package var failureKind: String?
 
         package init(_ state: ItemState, host: String? = nil, failureKind: String? = nil) {
@@ -44,9 +44,9 @@ extension QueueAdministration {
         }
     }
 
-    /// Items in the order of their numbers.
+    /// Lists items in the order of their numbers.
     ///
-    /// - Parameter after: the number of the last item of the page before.
+    /// - Parameter after: the last item number of the previous page.
     package func list(_ filter: ItemFilter, limit: Int = 100, after: Int64 = 0) async throws(FleetError) -> [ListedItem]
     {
         let place = Self.place(filter.state, table)
@@ -87,7 +87,7 @@ extension QueueAdministration {
         var join = "i.item_id = p.item_id"
         var condition = "true"
         var kind = "NULL"
-        /// Attempt, kind and message of the failure, worker, bytes, digest, time until due.
+        /// Columns: attempt, failure kind, failure message, worker, bytes, digest, seconds until due.
         var columns: String
     }
 

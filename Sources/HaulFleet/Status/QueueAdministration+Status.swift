@@ -1,8 +1,10 @@
 extension QueueAdministration {
-    /// Counts up to this; above it `ready` and `later` are the estimates of vacuum.
+    /// Limit for counting rows. Above it, `ready` and `later` are estimates of vacuum.
     private static let mostCounted = 1_000_000
 
-    /// - Parameter hosts: how many hosts to name at most.
+    /// Reads the status of the queue.
+    ///
+    /// - Parameter hosts: maximum number of hosts in the result.
     package func status(hosts: Int = 20) async throws(FleetError) -> FleetStatus {
         let limits = TransactionLimits(statementTimeout: .seconds(30), lockTimeout: .seconds(2))
         let statements = [
@@ -110,8 +112,8 @@ extension QueueAdministration {
         )
     }
 
-    /// Every transaction that may still see rows which are dead by now: backends, and transactions that were prepared. Backends of
-    /// other roles show their times only to a role that may see them (`pg_read_all_stats`).
+    /// Finds the oldest transaction that may still see dead rows, among backends and prepared transactions. Backends of
+    /// other roles show their times only to a role with `pg_read_all_stats`.
     private var oldestTransactionStatement: SQLStatement {
         SQLStatement(
             """

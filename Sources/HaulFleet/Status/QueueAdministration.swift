@@ -1,4 +1,4 @@
-/// What a person does with a queue: settings, limits of hosts, repeating what failed.
+/// Changes a queue for a person: its settings, the limits of hosts, and failed items.
 package struct QueueAdministration: Sendable {
     let connection: DatabaseConnection
     let queue: QueueName
@@ -7,7 +7,7 @@ package struct QueueAdministration: Sendable {
         (self.connection, self.queue) = (connection, queue)
     }
 
-    /// A table of the queue.
+    /// Returns the quoted name of a table of the queue, with its schema.
     func table(_ name: String) -> String { "\(queue.quoted).\(name)" }
 
     // MARK: Settings
@@ -23,7 +23,7 @@ package struct QueueAdministration: Sendable {
         """
     }
 
-    /// Writes all settings. A shorter lease time holds for a worker from its next beat on.
+    /// Writes all settings. A shorter lease time applies to a worker from its next beat on.
     ///
     /// - Throws: ``FleetError/Code/invalidInput`` for a value out of range.
     package func update(_ settings: QueueSettings) async throws(FleetError) {
@@ -51,13 +51,13 @@ package struct QueueAdministration: Sendable {
         )
     }
 
-    /// Gives out nothing more; what is held is finished.
+    /// Stops giving out items. Workers finish the items that they hold.
     package func pause() async throws(FleetError) { try await setState(paused: true, draining: false) }
 
-    /// Gives out nothing more, and has the workers end when they have finished what they hold.
+    /// Stops giving out items. Workers finish the items that they hold and then end.
     package func drain() async throws(FleetError) { try await setState(paused: false, draining: true) }
 
-    /// Ends a pause, and the draining.
+    /// Ends a pause or a drain.
     package func resume() async throws(FleetError) { try await setState(paused: false, draining: false) }
 
     private func setState(paused: Bool, draining: Bool) async throws(FleetError) {
@@ -67,12 +67,12 @@ package struct QueueAdministration: Sendable {
 
     // MARK: Hosts
 
-    /// Sets the limits of a host, which may have no item yet. What is nil stays as it is, and is the queue's default for a new host.
-    /// Limits hold for claims that begin after it.
+    /// Sets the limits of a host, which may have no item yet. A `nil` limit stays unchanged; a new host gets the
+    /// queue's default. The limits apply to later claims.
     ///
     /// - Parameters:
-    ///   - gap: least time between requests of the whole fleet; zero: none.
-    ///   - maxConnections: connections of the whole fleet at a time; 0: no limit.
+    ///   - gap: minimum time between requests of the whole fleet; zero for none.
+    ///   - maxConnections: maximum number of simultaneous connections of the whole fleet; 0 for no limit.
     package func setLimits(host: String, gap: Duration?, maxConnections: Int32?) async throws(FleetError) {
         guard let name = HostName(typed: host)?.text else {
             throw FleetError(
@@ -97,7 +97,7 @@ package struct QueueAdministration: Sendable {
 
     // MARK: Failed items
 
-    /// Which failed items.
+    /// Selects failed items. A `nil` member selects all.
     package struct FailureFilter: Sendable, Hashable {
         package var kind: String?
         package var host: String?
@@ -108,10 +108,10 @@ package struct QueueAdministration: Sendable {
         }
     }
 
-    /// Has failed items tried again, with all their attempts. Those that wait for their next attempt already are not failed: a second
-    /// call changes nothing.
+    /// Makes failed items due again with all of their attempts. Items that already wait for an attempt are not failed,
+    /// so a second call changes nothing.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of items.
     package func retry(_ filter: FailureFilter = FailureFilter()) async throws(FleetError) -> Int64 {
         let chunk = 20_000
         let parameters: [SQLParameter] = [.text(filter.kind), .text(filter.host), .int(filter.item), .int(chunk)]

@@ -1,19 +1,21 @@
-/// Results of a queue as text, in the order of the items' numbers.
+/// Exports the results of a queue as text, in the order of the item numbers.
 ///
-/// Each page is a transaction of its own: one that lasted as long as the export would keep vacuum from the tables that workers use.
-/// What ends while the export is running is in it if the export has not come to its number yet.
+/// Each page has a transaction of its own, because a transaction as long as the export would keep vacuum from cleaning
+/// the tables of the workers. The export includes an item that ends meanwhile if it has not passed the item's number
+/// yet.
 package struct QueueExport: AsyncSequence, Sendable {
     package enum Format: String, Sendable, Hashable, CaseIterable {
-        /// An object a line; members without a value are left out.
+        /// One object per line; members without a value are omitted.
         case jsonLines = "jsonl"
-        /// RFC 4180 with a line of names. Columns have one type each and an empty field is null, as Parquet writers need it.
+        /// RFC 4180 with a line of column names. Each column has one type and an empty field is null, as Parquet
+        /// writers need.
         case csv
     }
 
     package struct Page: Sendable, Hashable {
-        /// Whole lines.
+        /// Complete lines.
         package var bytes: [UInt8]
-        /// Number of the last item in it: an export that was interrupted is taken up after it.
+        /// Number of the last item on the page. An interrupted export continues after it.
         package var lastItem: Int64
     }
 
@@ -23,7 +25,9 @@ package struct QueueExport: AsyncSequence, Sendable {
     private let after: Int64
     private let pageSize: Int
 
-    /// - Parameter after: the last item that is there already; with 0 CSV begins with the line of names.
+    /// Makes an export of the items after `after`.
+    ///
+    /// - Parameter after: the last item already exported; 0 for all items, with a line of column names in CSV.
     package init(
         _ connection: DatabaseConnection,
         _ queue: QueueName,
@@ -71,7 +75,7 @@ package struct QueueExport: AsyncSequence, Sendable {
         ("metadata", "i.metadata"),
     ]
 
-    /// The statement of a page. COPY takes no parameters; the bounds are numbers.
+    /// Returns the statement of a page. COPY accepts no parameters, so the statement contains the bounds as numbers.
     private func statement(after: Int64, to last: Int64) -> String {
         let (schema, columns) = (queue.quoted, Self.columns)
         let source = """
@@ -84,7 +88,8 @@ package struct QueueExport: AsyncSequence, Sendable {
             return "COPY (SELECT \(values) \(source)) TO STDOUT WITH (FORMAT csv)"
         case .jsonLines:
             let members = columns.map { "'\($0.name)', \($0.value)" }.joined(separator: ", ")
-            // CSV with characters that JSON never holds as they are: the text format would double every backslash.
+            // CSV with a delimiter and a quote character that JSON always escapes. COPY's text format would double
+            // every backslash.
             return """
                 COPY (SELECT json_strip_nulls(json_build_object(\(members)))::text \(source)) TO STDOUT
                 WITH (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')
