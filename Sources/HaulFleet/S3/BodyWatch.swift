@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Ends a request whose body the peer has stopped reading.
+/// Ends a request whose peer has stopped reading the body.
 ///
-/// AsyncHTTPClient watches the silence before and within an answer, but has no timer while a body that is streamed waits for room in a
-/// connection: the deadline of the whole request, which is long for a long body, would be the only end.
+/// AsyncHTTPClient limits the silence before and within a response. It has no timer while a streamed body waits for the
+/// connection to accept more bytes. Only the deadline of the whole request would apply, which is long for a long body.
 final class BodyWatch: Sendable {
     struct Silence: Error {}
 
     private enum State {
-        /// The body was asked for more at this time last.
+        /// The client last asked for more of the body at this time.
         case sending(ContinuousClock.Instant)
         case sent
     }
@@ -18,7 +18,9 @@ final class BodyWatch: Sendable {
     fileprivate func moved() { state.withLock { $0 = .sending(.now) } }
     fileprivate func ended() { state.withLock { $0 = .sent } }
 
-    /// - Throws: ``Silence`` where the body was asked for nothing for so long.
+    /// Runs `request` and cancels it if the connection stops asking for the body.
+    ///
+    /// - Throws: ``Silence`` if the client asks for no more of the body within `limit`.
     func ending<Answer: Sendable>(
         afterSilenceOf limit: Duration,
         _ request: @escaping @Sendable () async throws -> Answer
@@ -37,7 +39,7 @@ final class BodyWatch: Sendable {
         }
     }
 
-    /// Returns when all has been sent.
+    /// Returns when the whole body is sent.
     private func silence(of limit: Duration) async throws {
         while case .sending(let last) = state.withLock(\.self) {
             guard last.duration(to: .now) < limit else { throw Silence() }
@@ -46,7 +48,7 @@ final class BodyWatch: Sendable {
     }
 }
 
-/// A region of a file as a body that is watched.
+/// A file region as a request body that reports its progress to a ``BodyWatch``.
 struct WatchedBody: AsyncSequence, Sendable {
     private let region: FileRegion
     private let watch: BodyWatch

@@ -2,14 +2,14 @@ internal import Foundation
 internal import HaulKit
 internal import NIOCore
 
-/// Bytes of a file as the body of a request, read block by block on threads that may block. Each iteration reads them from the start,
+/// A file region as a request body, read in blocks on threads that may block. Each iteration starts at the beginning,
 /// so that a request can be repeated.
 struct FileRegion: AsyncSequence, Sendable, Hashable {
     typealias Element = ByteBuffer
 
-    /// Read at once. Memory of a request: about two of them.
+    /// Bytes per read. A request needs about twice as much memory.
     static let block = 512 << 10
-    /// Sent at once: a connection that takes one in a minute is alive.
+    /// Bytes per write. A connection that sends one slice per minute counts as alive.
     private static let slice = 64 << 10
 
     var path: String
@@ -55,7 +55,7 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
         }
     }
 
-    /// SHA-256 and, on demand, MD5 of the region.
+    /// Computes the SHA-256 and, if asked, the MD5 of the region.
     func digests(withMD5: Bool) async throws(FleetError) -> PartDigest {
         let digest = try await BlockingExecutor.system.run { [self] () throws(FleetError) -> PartDigest? in
             do throws(SystemCalls.Errno) {
@@ -70,7 +70,7 @@ struct FileRegion: AsyncSequence, Sendable, Hashable {
         return digest
     }
 
-    /// The whole region in memory.
+    /// Reads the whole region into memory.
     func bytes() async throws(FleetError) -> [UInt8] {
         let bytes = try await BlockingExecutor.system.run { [self] () throws(FleetError) in
             do throws(SystemCalls.Errno) {

@@ -2,10 +2,10 @@ internal import Crypto
 internal import Foundation
 internal import HaulKit
 
-/// Digests of a part, in the forms of S3.
+/// The digests of a part in the forms that S3 uses.
 struct PartDigest: Sendable, Hashable {
     var sha256: [UInt8]
-    /// In hexadecimal digits, as an entity tag has it.
+    /// Hexadecimal, as in an entity tag; `nil` if it was not computed.
     var md5: String?
 
     var hexadecimal: String { sha256.hexadecimal }

@@ -1,11 +1,11 @@
-/// Requests of a client to a store: how many at once, and when after the store has asked for fewer.
+/// Limits the simultaneous requests of a client, and delays all requests after the store has asked for fewer.
 actor RequestPacer {
     private let retryDelay: Duration
     private let longest: Duration
     private var free: Int
     private var waiting: [(id: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     private var lastID = 0
-    /// How often in a row the store has asked for fewer requests.
+    /// Number of times in a row that the store has asked for fewer requests. A success lowers it by one.
     private var strikes = 0
     private var notBefore = ContinuousClock.now
 
@@ -14,7 +14,7 @@ actor RequestPacer {
         (self.retryDelay, self.longest) = (retryDelay, longest)
     }
 
-    /// Waits until a request may be sent. Each success is followed by one ``leave()``.
+    /// Waits until a request may be sent. The caller must call ``leave()`` once after each success.
     func enter() async throws(CancellationError) {
         guard !Task.isCancelled else { throw CancellationError() }
         if free > 0 {
@@ -25,12 +25,12 @@ actor RequestPacer {
             let isMine = await withTaskCancellationHandler {
                 await withCheckedContinuation { waiting.append((id, $0)) }
             } onCancel: {
-                // It runs on the actor, hence after the request has taken its place.
+                // `cancel` runs on the actor, so the request is already in `waiting`.
                 Task { await self.cancel(id) }
             }
             guard isMine else { throw CancellationError() }
         }
-        // The whole client waits, since the store counts the requests of all connections.
+        // All requests of the client wait, because the store counts those of all connections.
         while ContinuousClock.now < notBefore {
             do { try await Task.sleep(until: notBefore) } catch {
                 leave()
@@ -43,9 +43,9 @@ actor RequestPacer {
         if waiting.isEmpty { free += 1 } else { waiting.removeFirst().continuation.resume(returning: true) }
     }
 
-    /// The store asks for fewer requests.
+    /// Delays all requests because the store asked for fewer.
     func slowDown() {
-        // Answers to requests of the same moment are one sign.
+        // Several responses of the same moment count as one.
         guard ContinuousClock.now >= notBefore else { return }
         strikes += 1
         let most = RetryDelay.most(retryDelay, attempt: strikes, longest: longest)
@@ -55,14 +55,16 @@ actor RequestPacer {
     func succeeded() { strikes = max(0, strikes - 1) }
 
     private func cancel(_ id: Int) {
-        // Not there any more: its turn has come, and it finds out by itself.
+        // The request has left the queue: its turn has come, and it notices the cancellation itself.
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
         waiting.remove(at: index).continuation.resume(returning: false)
     }
 }
 
-/// Exponential delays with full jitter.
+/// Computes exponential delays with full jitter.
 enum RetryDelay {
+    /// Returns the bound of the delay.
+    ///
     /// - Parameter attempt: counted from 1.
     static func most(_ first: Duration, attempt: Int, longest: Duration) -> Duration {
         min(longest, first * (1 << min(max(attempt - 1, 0), 20)))

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 internal import HaulKit
 
-/// The key of a day, a region and a service (AWS Signature Version 4).
+/// The signing key for a day, a region and a service (AWS Signature Version 4).
 struct SigningKey: Sendable {
     private let key: SymmetricKey
 
@@ -19,16 +19,16 @@ struct SigningKey: Sendable {
     }
 }
 
-/// What is signed of a request, in the form of AWS Signature Version 4.
+/// The signed content of a request (AWS Signature Version 4).
 struct CanonicalRequest: Sendable {
     let text: String
-    /// Names in lower case, joined by semicolons.
+    /// Lower-case names, joined by semicolons.
     let signedHeaders: String
 
     /// - Parameters:
-    ///   - path: as it is sent: S3 neither normalizes nor encodes it once more.
+    ///   - path: exactly as sent. S3 neither normalizes nor encodes the path again.
     ///   - query: encoded and sorted.
-    ///   - headers: all that are signed, `Host` among them.
+    ///   - headers: all signed fields, including `Host`.
     init(method: String, path: String, query: String, headers: [(String, String)], payloadHash: String) {
         let fields = headers.map { ($0.0.lowercased(), Self.trimmed($0.1)) }.sorted { $0.0 < $1.0 }
         signedHeaders = fields.map(\.0).joined(separator: ";")
@@ -36,13 +36,13 @@ struct CanonicalRequest: Sendable {
         text = "\(method)\n\(path)\n\(query)\n\(lines)\n\(signedHeaders)\n\(payloadHash)"
     }
 
-    /// Without spaces around it, and with one in place of several.
+    /// Removes spaces and tabs at both ends and joins inner runs into one space.
     private static func trimmed(_ value: String) -> String {
         value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
     }
 }
 
-/// Adds the header fields that prove to a store who sends a request.
+/// Adds the header fields that authenticate a request to a store.
 struct RequestSigner: Sendable {
     static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -50,8 +50,11 @@ struct RequestSigner: Sendable {
     var region: String
     var service = "s3"
 
-    /// - Parameter headers: all are signed but `Content-Length` and `User-Agent`, which others on the way may set.
-    /// - Returns: the fields to send.
+    /// Signs a request.
+    ///
+    /// - Parameter headers: further fields. All are signed except `Content-Length` and `User-Agent`, which
+    ///   intermediaries may set.
+    /// - Returns: all fields to send.
     func sign(
         method: String,
         path: String,
@@ -88,7 +91,7 @@ struct RequestSigner: Sendable {
         return fields
     }
 
-    /// `YYYYMMDDThhmmssZ` of the Gregorian calendar in UTC.
+    /// Formats `date` as `YYYYMMDDThhmmssZ` in the Gregorian calendar and UTC.
     static func timestamp(_ date: Date) -> String {
         let text = date.ISO8601Format(.init(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
         return String(text.prefix(15)) + "Z"

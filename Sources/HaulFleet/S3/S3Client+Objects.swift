@@ -1,14 +1,14 @@
-/// Whole objects.
+/// Requests for whole objects.
 extension S3Client {
-    /// Header field with the SHA-256 of an object's content in hexadecimal digits. S3 itself keeps none of a whole object that was
+    /// Header field with the hexadecimal SHA-256 of an object. S3 itself keeps no SHA-256 of a whole object that was
     /// sent in parts.
     static let digestField = "x-amz-meta-haul-sha256"
-    /// Header field with the number of the queue's item.
+    /// Header field with the item number in the queue.
     static let itemField = "x-amz-meta-haul-item"
 
     struct ObjectStatus: Sendable, Hashable {
         var bytes: Int64?
-        /// What ``digestField`` says, in lower case.
+        /// The value of ``S3Client/digestField`` in lower case.
         var digest: String?
         var tag: String?
     }
@@ -17,7 +17,7 @@ extension S3Client {
         _ = try await send(S3Request(method: "HEAD"))
     }
 
-    /// - Returns: nil where there is no such object.
+    /// Returns the status of the object; `nil` if it does not exist.
     func status(of key: String) async throws(S3Failure) -> ObjectStatus? {
         do throws(S3Failure) {
             let response = try await send(S3Request(method: "HEAD", key: key))
@@ -32,9 +32,10 @@ extension S3Client {
         }
     }
 
-    /// Makes an object in one request.
+    /// Creates an object with one request.
     ///
-    /// - Parameter replaces: false: fails with status 412 where the key is taken, if the store knows that.
+    /// - Parameter replaces: if false, an existing object makes the request fail with status 412, provided that the
+    ///   store supports `If-None-Match`.
     /// - Returns: the entity tag.
     func put(
         _ key: String,
@@ -44,7 +45,8 @@ extension S3Client {
     ) async throws(S3Failure) -> String? {
         var headers = [("Content-Type", "application/octet-stream")] + metadata
         if !replaces { headers.append(("If-None-Match", "*")) }
-        // Every store names the object that it has made. One that says 200 and names none has made none, or does not speak S3.
+        // Every store returns the tag of a created object. A store that answers 200 without a tag has created none or
+        // does not speak S3.
         let request = S3Request(method: "PUT", key: key, headers: headers, payload: payload) {
             $0.tag == nil ? "it answered the upload of \(RelativePath.quoted(key)) without an entity tag" : nil
         }
@@ -53,7 +55,7 @@ extension S3Client {
 
     func delete(_ key: String) async throws(S3Failure) {
         do throws(S3Failure) { _ = try await send(S3Request(method: "DELETE", key: key)) } catch {
-            // Of a repetition after a lost answer.
+            // The object is already gone if this request repeats one whose response was lost.
             if error.status != 404 { throw error }
         }
     }

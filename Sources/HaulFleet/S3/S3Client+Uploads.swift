@@ -1,14 +1,14 @@
-/// Multipart uploads.
+/// Requests for multipart uploads.
 extension S3Client {
     static let mostParts = 10_000
     private static let partsOfPage = 1000
 
-    /// A part that the store has.
+    /// A part that the store has received.
     struct ListedPart: Sendable, Hashable {
         var number: Int
         var bytes: Int64
         var tag: String
-        /// Base64; nil where the store keeps none.
+        /// Base64; `nil` if the store keeps no checksum.
         var sha256: String?
     }
 
@@ -17,7 +17,9 @@ extension S3Client {
         var id: String
     }
 
-    /// - Parameter checksums: has the store keep a SHA-256 of each part.
+    /// Starts a multipart upload.
+    ///
+    /// - Parameter checksums: whether the store is to keep a SHA-256 of each part.
     /// - Returns: the upload's identifier.
     func createUpload(
         _ key: String,
@@ -54,12 +56,12 @@ extension S3Client {
             payload: .region(region, digest: digest)
         ) { $0.tag == nil ? "it took a part without an entity tag" : nil }
         let response = try await send(request)
-        // A store that keeps checksums answers with them; where none is kept, none may be asked for at the end.
+        // A store that keeps a checksum returns it here. Otherwise the completion must not name one.
         let kept = response.headers["x-amz-checksum-sha256"]
         return PreparedFile.Part(number: number, tag: response.tag ?? "", sha256: kept == digest.base64 ? kept : nil)
     }
 
-    /// All parts of an upload; fails with code `NoSuchUpload` where there is none.
+    /// Returns all parts of an upload by number. Fails with code `NoSuchUpload` if the upload does not exist.
     func parts(_ key: String, upload: String) async throws(S3Failure) -> [Int: ListedPart] {
         var parts: [Int: ListedPart] = [:]
         var marker = 0
@@ -77,7 +79,7 @@ extension S3Client {
             let listed = page.children.filter { $0.name == "Part" }.compactMap(Self.part)
             for part in listed { parts[part.number] = part }
             guard page.text("IsTruncated") == "true" else { return parts }
-            // A page that does not lead further would be asked for without end.
+            // A page whose marker does not grow would cause an endless loop.
             let next = page.text("NextPartNumberMarker").flatMap { Int($0) } ?? listed.map(\.number).max() ?? 0
             guard next > marker, next <= Self.mostParts else { throw broken("its list of parts does not end") }
             marker = next
@@ -96,9 +98,9 @@ extension S3Client {
         )
     }
 
-    /// Makes the object of the parts.
+    /// Completes an upload, which creates the object.
     ///
-    /// - Returns: its entity tag.
+    /// - Returns: the object's entity tag.
     func complete(
         _ key: String,
         _ upload: PreparedFile.Upload,
@@ -124,7 +126,8 @@ extension S3Client {
         return S3XML(try await send(request).body)?.text("ETag").map(S3Response.unquoted)
     }
 
-    /// Ends an upload and frees its parts. A part that is on its way may still come: see ``S3Destination/abort(_:)``.
+    /// Aborts an upload and frees its parts. A part under way may still arrive afterwards: see
+    /// ``S3Destination/abort(_:)``.
     func abortUpload(_ key: String, upload: String) async throws(S3Failure) {
         do throws(S3Failure) {
             _ = try await send(S3Request(method: "DELETE", key: key, query: [("uploadId", upload)]))
@@ -133,7 +136,7 @@ extension S3Client {
         }
     }
 
-    /// Uploads of exactly this key that are not complete: one page of them.
+    /// Returns the incomplete uploads of exactly this key, at most one page.
     func uploads(of key: String) async throws(S3Failure) -> [ListedUpload] {
         let request = S3Request(method: "GET", query: [("uploads", ""), ("prefix", key)], canFailLate: true)
         guard let page = S3XML(try await send(request).body) else { throw broken("its list of uploads cannot be read") }

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import Logging
 
-/// Requests to one bucket of an S3-compatible store: signed, repeated where that may help, within the limits of the whole client.
+/// Sends signed requests to one bucket of an S3-compatible store. Repeats failed requests if that may help, and limits
+/// the requests of the whole client.
 ///
-/// Each attempt is signed again: temporary keys and the time of the last attempt may not hold any more.
+/// Each attempt has a new signature, because temporary keys and the time of the previous attempt may have expired.
 final class S3Client: Sendable {
     let settings: S3Settings
     let endpoint: S3Endpoint
@@ -14,10 +15,10 @@ final class S3Client: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// What the store has told of itself.
+    /// Facts that the store has reported about itself.
     private actor State {
         var region: String
-        /// What the store's clock shows more than this machine's, in seconds.
+        /// Seconds by which the store's clock is ahead of this machine's.
         var clockOffset: TimeInterval = 0
 
         init(region: String) { self.region = region }
@@ -26,7 +27,7 @@ final class S3Client: Sendable {
         func set(clockOffset: TimeInterval) { self.clockOffset = clockOffset }
     }
 
-    /// - Throws: ``FleetError/Code/invalidInput`` for an endpoint that is no URL or a region that is none.
+    /// - Throws: ``FleetError/Code/invalidInput`` for a malformed endpoint or region.
     init(
         _ settings: S3Settings,
         credentials: S3CredentialCache,
@@ -50,7 +51,7 @@ final class S3Client: Sendable {
         )
     }
 
-    /// Whether the request may be sent once more at once because something was set right.
+    /// Remedies already used for a request. Each permits an immediate repetition only once or twice.
     private struct Remedies {
         var redirects = 0
         var target: S3Endpoint.Target?
@@ -59,7 +60,7 @@ final class S3Client: Sendable {
         var hasRenewedKeys = false
     }
 
-    /// Sends a request until it has an answer of the 200s or nothing is left to try.
+    /// Sends a request until a 2xx response arrives or nothing is left to try.
     func send(_ request: S3Request) async throws(S3Failure) -> S3Response {
         var (attempt, remedies) = (1, Remedies())
         while true {
@@ -142,7 +143,7 @@ final class S3Client: Sendable {
         }
         guard (200..<300).contains(response.status) else { throw failure(response) }
         if request.canFailLate {
-            // Cut off, it is as good as no answer.
+            // A truncated document counts as no response.
             guard let document = S3XML(response.body) else { throw broken("its answer breaks off") }
             if document.name == "Error" { throw failure(response) }
         }
@@ -154,7 +155,7 @@ final class S3Client: Sendable {
         S3Failure(response, store: endpoint.name, bucket: settings.bucket)
     }
 
-    /// The store is not there, or its answer is unusable; a repetition may help.
+    /// Makes the failure for an unreachable store or an unusable response. A repetition may help.
     func broken(_ reason: String) -> S3Failure {
         var failure = S3Failure(
             FleetError(.destinationUnreachable, "\(endpoint.name) cannot be used now: \(reason).")
@@ -163,8 +164,8 @@ final class S3Client: Sendable {
         return failure
     }
 
-    /// A refusal of HEAD comes without a document that would say whether it is for the keys, the clock or the region: the same keys ask
-    /// for something that has one.
+    /// Finds the reason of a refused HEAD request, whose response has no document. Sends a GET with the same keys,
+    /// whose error document names the keys, the clock or the region as the reason.
     private func explanation(
         of refusal: S3Failure,
         _ keys: S3Credentials,
@@ -179,10 +180,11 @@ final class S3Client: Sendable {
         }
     }
 
-    /// Sets right what the store complains of.
+    /// Corrects the cause of a failure: the clock, the keys, the region or the redirect target.
     ///
-    /// - Parameter region: the one that the request was signed for; another request may have set it right meanwhile.
-    /// - Returns: whether the request is to be sent again at once.
+    /// - Parameter region: the region of the failed request's signature. Another request may have corrected it
+    ///   meanwhile.
+    /// - Returns: whether the request may be repeated at once.
     private func remedy(
         _ failure: S3Failure,
         _ request: S3Request,
@@ -208,7 +210,8 @@ final class S3Client: Sendable {
         default: break
         }
         guard remedies.redirects < 2 else { return false }
-        // 403 and 400 also say the region where the one that was signed is another (HEAD without a code among them).
+        // Responses with 403 or 400 also name the bucket's region if the signature has another one, even for HEAD
+        // without a code.
         if let right = failure.region, right != region, [301, 307, 400, 403].contains(failure.status) {
             remedies.redirects += 1
             remedies.target = nil
@@ -225,7 +228,7 @@ final class S3Client: Sendable {
 
     static let cancellation = FleetError(.cancelled, "The request to the store was cancelled.")
 
-    /// Date of a header field (RFC 9110 §5.6.7), in the form that is still sent.
+    /// Parses an HTTP date (RFC 9110 §5.6.7) in the preferred format, IMF-fixdate.
     private static func date(_ text: String) -> Date? {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -1,12 +1,13 @@
-/// The percent encoding of AWS Signature Version 4, which is also what goes over the wire: a path is signed as it is sent.
+/// Percent encoding of AWS Signature Version 4. Requests are sent in the same encoding, because S3 checks the path as
+/// sent.
 enum S3Encoding {
-    /// A part of a query.
+    /// Encodes a name or a value of a query.
     static func value(_ text: String) -> String { encode(text.utf8, keeping: nil) }
 
-    /// A key in a path: its slashes stay, as do empty segments and dots.
+    /// Encodes a key for a path. Slashes, empty segments and dots stay.
     static func key(_ text: String) -> String { encode(text.utf8, keeping: UInt8(ascii: "/")) }
 
-    /// Sorted by encoded name, then by encoded value; an empty value keeps its `=`.
+    /// Encodes a query, sorted by encoded name and then by encoded value. An empty value keeps its `=`.
     static func query(_ items: [(String, String)]) -> String {
         items.map { (value($0.0), value($0.1)) }
             .sorted { $0 < $1 }

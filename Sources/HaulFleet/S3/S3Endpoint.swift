@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// Where a store is: Amazon's, or another.
+/// The address of Amazon S3 or of another store.
 struct S3Endpoint: Sendable, Hashable {
-    /// Of a request: where it is sent, and its path without a query.
+    /// The address of a request, with its path but without a query.
     struct Target: Sendable, Hashable {
         var scheme: String
         var host: String
         var port: Int
         var path: String
 
-        /// As it stands in the `Host` field.
+        /// The value of the `Host` field.
         var authority: String { port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)" }
-        /// The connection; the path travels apart from it.
+        /// URL for the connection. The path is passed separately.
         var origin: String { "\(scheme)://\(host):\(port)/" }
     }
 
@@ -47,15 +47,15 @@ struct S3Endpoint: Sendable, Hashable {
             switch settings.addressing {
             case .path: false
             case .virtualHost: true
-            // A certificate for *.s3.REGION.amazonaws.com does not cover a name with further dots.
+            // A certificate for *.s3.REGION.amazonaws.com does not cover a bucket name with dots.
             case .automatic: settings.endpoint == nil && settings.bucket.utf8.allSatisfy(Self.isOfHost)
             }
     }
 
-    /// What a person reads in a message.
+    /// The name of the store in messages.
     var name: String { custom?.authority ?? "Amazon S3" }
 
-    /// - Parameter key: nil for the bucket itself.
+    /// - Parameter key: the object's key; `nil` for the bucket itself.
     func target(region: String, key: String?) -> Target {
         var target = custom ?? Target(scheme: "https", host: Self.host(region), port: 443, path: "")
         if isVirtual {
@@ -68,7 +68,8 @@ struct S3Endpoint: Sendable, Hashable {
         return target
     }
 
-    /// The target of a temporary redirect (307), or nil where it leads out of the store: no signed request is sent there.
+    /// Returns the target of a temporary redirect (307). Returns `nil` if the target is outside the store, because
+    /// signed requests must not leave it.
     func redirected(from target: Target, to location: String) -> Target? {
         guard let url = URLComponents(string: location) else { return nil }
         var next = target
@@ -90,7 +91,7 @@ struct S3Endpoint: Sendable, Hashable {
         return host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")
     }
 
-    /// A region comes from settings or from the store: what cannot be part of a host name is not made part of one.
+    /// Whether `text` can be a region. The text comes from settings or the store and becomes a part of a host name.
     static func isRegion(_ text: String) -> Bool {
         (1...40).contains(text.utf8.count) && text.utf8.allSatisfy(isOfHost)
     }

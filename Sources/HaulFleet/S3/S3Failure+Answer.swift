@@ -1,7 +1,7 @@
-/// Failures by status and code: which are repeated, and what is said of them.
+/// Classifies error responses by status and code and describes them.
 extension S3Failure {
-    /// Servers and proxies answer so for reasons that pass (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2); of those of the 500s all but 501
-    /// (not implemented), 505 (version), 507 (space), 510 and 511 (a network that wants a login).
+    /// Whether the status has a temporary cause (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2). Of the 5xx codes, all count
+    /// except 501 (not implemented), 505 (version), 507 (space), 510, and 511 (a network that wants a login).
     private static func passes(_ status: Int) -> Bool {
         switch status {
         case 408, 425, 429, 499: true
@@ -20,7 +20,9 @@ extension S3Failure {
         "RequestLimitExceeded",
     ]
 
-    /// - Parameter store: how the store is called in a message.
+    /// Makes the failure of an error response.
+    ///
+    /// - Parameter store: the name of the store in messages.
     init(_ response: S3Response, store: String, bucket: String) {
         let document = S3XML(response.body).flatMap { $0.name == "Error" ? $0 : nil }
         let code = document?.text("Code") ?? ""
@@ -38,7 +40,7 @@ extension S3Failure {
         error = sentence(store: store, bucket: RelativePath.quoted(bucket))
     }
 
-    /// Of a failure without a document, as of every answer to HEAD.
+    /// Derives a code from the status for a response without a document, such as every response to HEAD.
     private static func code(of status: Int) -> String {
         switch status {
         case 301: "PermanentRedirect"

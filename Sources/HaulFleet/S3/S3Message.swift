@@ -1,6 +1,6 @@
 internal import HaulKit
 
-/// A request to a store, before it is signed.
+/// An unsigned request to a store.
 struct S3Request: Sendable {
     enum Payload: Sendable {
         case none
@@ -24,25 +24,25 @@ struct S3Request: Sendable {
     }
 
     var method: String
-    /// Nil for the bucket itself.
+    /// The object's key; `nil` for the bucket itself.
     var key: String?
     var query: [(String, String)] = []
     var headers: [(String, String)] = []
     var payload = Payload.none
-    /// The store may begin a success, work for minutes, and end it with an error.
+    /// Whether the store may begin a success response, work for minutes and end the body with an error.
     var canFailLate = false
-    /// What an answer of the 200s lacks, as a clause; nil for one that can be used.
+    /// Returns what a 2xx response lacks, as a clause; `nil` for a usable response.
     var lack: @Sendable (S3Response) -> String? = { _ in nil }
 }
 
-/// A store's answer.
+/// The response of a store.
 struct S3Response: Sendable {
     var status: Int
-    /// Names in lower case; of several with one name the first.
+    /// Names are in lower case. Of several fields with one name, the first counts.
     var headers: [String: String]
     var body: [UInt8]
 
-    /// The object's entity tag, without quotation marks; nil also where it is empty.
+    /// The object's entity tag without quotation marks; `nil` if it is missing or empty.
     var tag: String? { headers["etag"].map(Self.unquoted).flatMap { $0.isEmpty ? nil : $0 } }
 
     static func unquoted(_ tag: String) -> String {
@@ -50,27 +50,27 @@ struct S3Response: Sendable {
     }
 }
 
-/// What a store answers in place of what was asked for, or that it does not answer.
+/// An error response of a store, or a request without a response.
 struct S3Failure: Error, Sendable {
-    /// 0 where there was no answer.
+    /// HTTP status; 0 without a response.
     var status = 0
-    /// A code of S3 such as `NoSuchUpload`; of an answer without a body, one made of the status.
+    /// An S3 code such as `NoSuchUpload`. Derived from the status if the response has no error document.
     var code: String
     var message = ""
-    /// The region that the bucket is in, where the answer says it.
+    /// The bucket's region; `nil` if the response does not name it.
     var region: String?
     /// Header field `Location`.
     var location: String?
     /// Header field `Date`.
     var date: String?
-    /// What is told of it.
+    /// The error for the caller.
     var error: FleetError
-    /// Whether an attempt of the same request may succeed.
+    /// Whether a repetition of the request may succeed.
     var isTransient = false
-    /// The store, or something before it, asks for fewer requests.
+    /// Whether the store or an intermediary asks for fewer requests.
     var asksForLess = false
 
-    /// Not of the store: the disk, cancellation, or no keys.
+    /// Makes a failure that did not come from the store: of the disk, by cancellation, or for lack of keys.
     init(_ error: FleetError) {
         (code, self.error) = ("", error)
     }

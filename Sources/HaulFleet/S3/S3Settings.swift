@@ -1,35 +1,35 @@
 internal import Foundation
 
-/// A bucket of an S3-compatible store, and how it is reached.
+/// Settings for one bucket of an S3-compatible store.
 package struct S3Settings: Sendable, Hashable {
     package enum Addressing: String, Sendable, Hashable, Codable, CaseIterable {
-        /// The bucket in the host name at Amazon, where its name allows that, and in the path elsewhere.
+        /// At Amazon, puts the bucket into the host name if its name allows that. Elsewhere puts it into the path.
         case automatic
         case path
         case virtualHost = "virtual-host"
     }
 
     package var bucket: String
-    /// What every key begins with, without the slash behind it; empty for keys that are the paths of the list.
+    /// The beginning of every key, without the following slash. Empty if keys are the paths of the list.
     package var prefix: String
     package var region: String
-    /// `http` or `https` URL of another store than Amazon's.
+    /// `http` or `https` URL of the store; `nil` for Amazon S3.
     package var endpoint: String?
     package var addressing = Addressing.automatic
-    /// Least size of a part; objects of at most this size are sent in one request.
+    /// Minimum size of a part in bytes. One request sends an object up to this size.
     package var partSize: Int64 = 8 << 20
-    /// Parts of one object sent at once.
+    /// Number of parts of one object that are sent at once.
     package var partsAtOnce = 4
-    /// Requests at once, of all objects.
+    /// Maximum number of simultaneous requests for all objects.
     package var connections = 16
-    /// Sends a SHA-256 with each part that the store keeps; switched off by itself where the store refuses.
+    /// Sends a SHA-256 with each part, which the store keeps. Turned off automatically if the store refuses.
     package var sendsChecksums = true
-    /// Attempts of a request.
+    /// Maximum number of attempts per request.
     package var attempts = 6
-    /// The wait after the first failed attempt is random below this, and doubles with each.
+    /// Bound of the random delay after the first failed attempt. The bound doubles with each failure.
     package var retryDelay = Duration.milliseconds(250)
     package var longestRetryDelay = Duration.seconds(20)
-    /// Longest silence of the store, while it is sent something as well as before and within its answer.
+    /// Maximum silence of the store while it receives the request, before its response and within it.
     package var idleTimeout = Duration.seconds(60)
     package var connectTimeout = Duration.seconds(10)
 
@@ -39,8 +39,10 @@ package struct S3Settings: Sendable, Hashable {
 }
 
 extension S3Settings {
-    /// The settings for `s3://BUCKET/PREFIX` and what the environment says of region and endpoint (`AWS_REGION`,
+    /// Makes the settings for `s3://BUCKET/PREFIX`. Region and endpoint come from the environment (`AWS_REGION`,
     /// `AWS_DEFAULT_REGION`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`).
+    ///
+    /// - Throws: ``FleetError/Code/invalidInput`` for another form or an impossible bucket name.
     package init(_ text: String, environment: [String: String]) throws(FleetError) {
         guard text.hasPrefix("s3://") else {
             throw FleetError(.invalidInput, "\(RelativePath.quoted(text)) is not of the form s3://BUCKET/PREFIX.")

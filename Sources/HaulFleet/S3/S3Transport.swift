@@ -6,11 +6,11 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// Sends signed requests as they are, and reads bounded answers.
+/// Sends signed requests unchanged and reads responses of limited size.
 final class S3Transport: Sendable {
-    /// A page of ListParts has 1,000 parts of some 400 bytes.
+    /// Maximum length of a response body. A page of ListParts has 1,000 parts of about 400 bytes.
     static let mostBytes = 4 << 20
-    /// Within this, an answer of any length must be complete.
+    /// Maximum time for reading a response body.
     static let answerTime = Duration.seconds(300)
 
     private let client: HTTPClient
@@ -32,7 +32,7 @@ final class S3Transport: Sendable {
         )
         configuration.httpVersion = .http1Only
         configuration.tracing.tracer = nil
-        // The pacer counts connections.
+        // ``RequestPacer`` limits the connections.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(8, settings.connections)
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { RequestTargetHandler.add(to: $0) }
@@ -40,14 +40,16 @@ final class S3Transport: Sendable {
     }
 
     deinit {
-        // It keeps itself until its connections are closed, and there is nothing to tell anybody of a failure.
+        // The client keeps itself alive until its connections are closed. Nobody needs a failure of the shutdown.
         client.shutdown { _ in }
     }
 
+    /// Sends a request and reads its response.
+    ///
     /// - Parameters:
-    ///   - path: with its query, as it is signed.
-    ///   - headers: signed, `Host` and `Authorization` among them.
-    /// - Throws: what broke, as a sentence without a subject; cancellation.
+    ///   - path: with its query, exactly as signed.
+    ///   - headers: the signed fields, including `Host` and `Authorization`.
+    /// - Throws: ``Fault`` for cancellation, or with a clause that describes the failure.
     func send(
         _ request: S3Request,
         to target: S3Endpoint.Target,
@@ -65,7 +67,7 @@ final class S3Transport: Sendable {
         case .region(let region, _): message.body = .stream(WatchedBody(region, watch), length: .known(region.count))
         }
         do {
-            // Silence ends a request sooner; this is for a store that takes a byte now and then for ever.
+            // Silence ends a request sooner. This limit stops a store that sends a byte now and then forever.
             let longest = TimeAmount.minutes(10) + .seconds(request.payload.count / (32 << 10))
             let deadline = NIODeadline.now() + longest
             guard case .region = request.payload else {
@@ -95,14 +97,14 @@ final class S3Transport: Sendable {
         return S3Response(status: Int(response.status.code), headers: headers, body: body)
     }
 
-    /// Why there is no answer.
+    /// Reason why there is no response.
     struct Fault: Error {
         enum Kind {
-            /// As a clause: "it closed the connection".
+            /// The exchange failed. The text is a clause, for example "it closed the connection".
             case broken(String)
-            /// The same, and nothing was sent: there is no connection.
+            /// No connection was made, so nothing was sent. The text is a clause.
             case unreachable(String)
-            /// The file that was to be sent.
+            /// Reading the file to send failed.
             case local(FleetError)
             case cancelled
         }

@@ -5,27 +5,27 @@ internal import HaulKit
     internal import FoundationXML
 #endif
 
-/// An XML document of a store, as a tree.
+/// An XML document of a store as a tree.
 struct S3XML: Sendable, Hashable {
     var name: String
     var text = ""
     var children: [S3XML] = []
 
-    /// The first child of this name.
+    /// Returns the first child named `name`.
     subscript(name: String) -> S3XML? { children.first { $0.name == name } }
 
     func text(_ name: String) -> String? { self[name]?.text }
 
-    /// - Returns: nil for what is no complete document in UTF-8, or a suspicious one: with a document type, more than 16 deep, or of more
-    ///   than 100,000 elements.
+    /// Parses a document. Returns `nil` if the document is incomplete or not UTF-8, has a document type, is nested more
+    /// than 16 deep, or has more than 100,000 elements.
     init?(_ bytes: [UInt8]) {
-        // A store keeps a connection alive with spaces before a document that takes long.
+        // A store sends spaces before a slow document to keep the connection alive.
         let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
         guard start < bytes.endIndex, let text = XMLText(utf8: bytes[start...]) else { return nil }
         let parser = XMLParser.confined(text)
         let reader = Reader()
         parser.delegate = reader
-        // The answer says little: on Linux it is true for documents that break off in the middle.
+        // The result is unreliable: on Linux it is true for truncated documents.
         _ = parser.parse()
         guard !reader.isRefused, let root = reader.root else { return nil }
         self = root
@@ -33,7 +33,7 @@ struct S3XML: Sendable, Hashable {
 
     private init(name: String) { self.name = name }
 
-    /// Text for a document that is sent.
+    /// Escapes text for a document to send.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text.unicodeScalars {
@@ -86,8 +86,8 @@ struct S3XML: Sendable, Hashable {
         }
 
         func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
-            // Warnings of libxml2 come the same way: XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE. Stores use a relative
-            // namespace now and then.
+            // libxml2 reports warnings here too (XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE). Some stores use a
+            // relative namespace.
             if !(97...100).contains((error as NSError).code) { refuse(parser) }
         }
 

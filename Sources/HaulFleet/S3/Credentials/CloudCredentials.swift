@@ -2,7 +2,8 @@ internal import Foundation
 internal import HaulKit
 internal import NIOHTTP1
 
-/// The keys of a container: `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `AWS_CONTAINER_CREDENTIALS_FULL_URI`.
+/// Keys of a container, from the URL in `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or
+/// `AWS_CONTAINER_CREDENTIALS_FULL_URI`.
 struct ContainerCredentials: S3CredentialSource {
     private static let service = "The container's credentials service"
 
@@ -62,7 +63,7 @@ struct ContainerCredentials: S3CredentialSource {
     }
 }
 
-/// The keys of a machine's role, by the instance metadata service of Amazon, version 2.
+/// Keys of a machine's role, from version 2 of Amazon's instance metadata service.
 struct InstanceCredentials: S3CredentialSource {
     private static let service = "The instance metadata service"
 
@@ -84,7 +85,7 @@ struct InstanceCredentials: S3CredentialSource {
         let headers = [("x-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
         let roles = base + "/latest/meta-data/iam/security-credentials/"
         guard let answer = await service.ask(.GET, roles, headers: headers) else { throw Self.silent }
-        // 404: the machine has no role.
+        // 404 means that the machine has no role.
         guard answer.status == 200 else { return nil }
         let role = String(decoding: answer.body, as: UTF8.self).split(whereSeparator: \.isNewline).first
         guard let role else { return nil }
@@ -101,7 +102,7 @@ struct InstanceCredentials: S3CredentialSource {
 }
 
 extension S3CredentialCache {
-    /// The usual order: environment, shared file, container, machine.
+    /// Asks the sources in the usual order: environment, shared file, container, machine.
     init(environment: [String: String]) {
         self.init([
             EnvironmentCredentials(environment: environment), SharedCredentialsFile(environment: environment),

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HaulKit
 
-/// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+/// Keys from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
 struct EnvironmentCredentials: S3CredentialSource {
     let environment: [String: String]
 
@@ -19,7 +19,7 @@ struct EnvironmentCredentials: S3CredentialSource {
         }
     }
 
-    /// A variable that was set from a file often ends with the line break of the file.
+    /// Removes line breaks at both ends, because a variable set from a file often ends with one.
     private func value(_ name: String) throws(FleetError) -> String? {
         let text = environment[name]?.trimmingCharacters(in: .newlines)
         guard let text, !text.isEmpty else { return nil }
@@ -30,13 +30,14 @@ struct EnvironmentCredentials: S3CredentialSource {
     }
 }
 
-/// The shared credentials file, `~/.aws/credentials`. It is read again when keys expire: other programs renew it.
+/// Keys from the shared credentials file, `~/.aws/credentials`. Read again when keys expire, because other programs
+/// renew the file.
 struct SharedCredentialsFile: S3CredentialSource {
     private static let mostBytes = 1 << 20
 
     let path: String
     let profile: String
-    /// The profile was asked for by name, so that it must be there.
+    /// Whether `AWS_PROFILE` names the profile, which must then exist.
     let isRequired: Bool
 
     init(environment: [String: String]) {
@@ -101,7 +102,7 @@ struct SharedCredentialsFile: S3CredentialSource {
         }
     }
 
-    /// The keys and values of a section; nil where the file has no such section.
+    /// Returns the keys and values of a section; `nil` if the file has no such section.
     static func values(_ text: String, profile: String) -> [String: String]? {
         var (found, isInside): ([String: String]?, Bool) = (nil, false)
         for line in text.split(whereSeparator: \.isNewline) {

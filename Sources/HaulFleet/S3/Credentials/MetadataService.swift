@@ -3,9 +3,10 @@ internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Short requests to the services of a cloud machine that give out keys.
+/// Sends short requests to the credential services of a cloud machine.
 ///
-/// These answer within milliseconds or, where there are none, not at all: hence a second for each, and one attempt.
+/// These services answer within milliseconds, or not at all where they do not exist. Each request therefore gets one
+/// second and one attempt.
 final class MetadataService: Sendable {
     struct Answer {
         var status: Int
@@ -30,11 +31,11 @@ final class MetadataService: Sendable {
     }
 
     deinit {
-        // It keeps itself until its connections are closed, and there is nothing to tell anybody of a failure.
+        // The client keeps itself alive until its connections are closed. Nobody needs a failure of the shutdown.
         client.shutdown { _ in }
     }
 
-    /// - Returns: nil where nothing answers in time.
+    /// Returns `nil` if no complete answer arrives in time.
     func ask(_ method: HTTPMethod, _ url: String, headers: [(String, String)] = []) async -> Answer? {
         var request = HTTPClientRequest(url: url)
         request.method = method
@@ -49,12 +50,12 @@ final class MetadataService: Sendable {
             }
             return Answer(status: Int(response.status.code), body: body)
         } catch {
-            // On most machines there is no such service: that is no failure, and the next source is asked.
+            // Most machines have no such service. That is no failure; the next source follows.
             return nil
         }
     }
 
-    /// Keys as these services write them.
+    /// Parses the JSON document of these services.
     static func credentials(_ body: [UInt8], from service: String) throws(FleetError) -> S3Credentials {
         do {
             let keys = try JSONDecoder().decode(Keys.self, from: Data(body))
@@ -65,14 +66,14 @@ final class MetadataService: Sendable {
                 expires: keys.Expiration.flatMap(Self.date)
             )
         } catch {
-            // What was read must not be quoted: it may hold half of the keys.
+            // The message must not quote the document, which may hold a part of the keys.
             throw FleetError(.destinationRefused, "\(service) gave an answer that holds no keys.")
         }
     }
 
-    /// ISO 8601, with or without fractions of a second.
+    /// Parses an ISO 8601 date with or without fractions of a second.
     private static func date(_ text: String) -> Date? {
-        // Without a date that can be read the keys are used until they are refused.
+        // Keys with an unreadable date are used until the store refuses them.
         (try? Date(text, strategy: .iso8601))
             ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Keys to a store. Nothing of them but the access key's beginning is ever printed.
+/// Keys for a store. Descriptions contain only the beginning of the access key.
 struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     var accessKey: String
     var secretKey: String
-    /// Of temporary keys.
+    /// Session token of temporary keys; `nil` for permanent keys.
     var sessionToken: String?
-    /// When temporary keys end; nil where that is not known.
+    /// Time when temporary keys expire; `nil` if unknown.
     var expires: Date?
 
-    /// Whether a key or a token can be so: they go into header fields.
+    /// Whether `text` can be a key or a token, which must be valid in a header field.
     static func isPossible(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 
     var description: String { "S3Credentials(\(accessKey.prefix(4))…)" }
@@ -17,15 +17,16 @@ struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     var customMirror: Mirror { Mirror(self, children: ["accessKey": "\(accessKey.prefix(4))…"]) }
 }
 
-/// Where keys come from.
+/// A source of keys.
 protocol S3CredentialSource: Sendable {
-    /// - Returns: nil where this source has none: another is asked.
+    /// Loads the keys; returns `nil` if this source has none and the next one is to be asked.
     func load() async throws(FleetError) -> S3Credentials?
 }
 
-/// The keys for the requests of a worker: the first source that has some, asked again before they end.
+/// Caches the keys for a worker's requests. The first source that has keys provides them, and is asked again before
+/// they expire.
 actor S3CredentialCache {
-    /// Keys are replaced this long before their end, so that no long request outlives them.
+    /// Keys are replaced this many seconds before they expire, so that no long request outlives them.
     static let margin: TimeInterval = 300
 
     private let sources: [any S3CredentialSource]
@@ -40,15 +41,15 @@ actor S3CredentialCache {
     func credentials() async throws(FleetError) -> S3Credentials {
         if let current, !isEnding(current) { return current }
         do throws(FleetError) { return try await reload() } catch {
-            // The service that gives out keys may fail for minutes while the old ones still hold.
+            // The credentials service may fail for minutes while the old keys are still valid.
             if let current, let end = current.expires, end > now() { return current }
             throw error
         }
     }
 
-    /// Keys in place of some that the store has refused as expired.
+    /// Returns keys to replace `refused`, which the store refused as expired.
     ///
-    /// - Returns: nil where there are no others.
+    /// - Returns: `nil` if there are no other keys.
     func replacement(for refused: S3Credentials) async throws(FleetError) -> S3Credentials? {
         if let current, current != refused { return current }
         let fresh = try await reload()
@@ -59,7 +60,7 @@ actor S3CredentialCache {
         credentials.expires.map { $0.timeIntervalSince(now()) < Self.margin } ?? false
     }
 
-    /// One load at a time, however many requests wait for it.
+    /// Loads keys once, however many requests wait for them.
     private func reload() async throws(FleetError) -> S3Credentials {
         let task =
             load
