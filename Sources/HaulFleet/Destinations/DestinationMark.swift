@@ -1,25 +1,27 @@
 internal import Foundation
 internal import HaulKit
 
-/// An empty file that the first worker makes at a destination, and whose name the queue keeps. A folder without it is not where the
-/// queue's files are: a mount point, say, whose file system is not mounted.
+/// An empty file that the first worker makes at a destination. The queue keeps its name. A folder without the file is
+/// not the folder of the queue's files, for example a mount point whose file system is not mounted.
 enum DestinationMark {
-    /// How a name is kept: returns the one that the queue has, which is `name` where it had none.
+    /// Stores `name` in the queue unless the queue has a name, and returns the queue's name.
     typealias Keep = (_ name: String) async throws(FleetError) -> String
 
+    /// Checks that the folder has the mark of the queue. Makes the mark if the queue has none.
+    ///
     /// - Parameters:
-    ///   - root: path of the folder. One that cannot be opened is not looked at: ``FolderProbe`` says why.
-    ///   - known: the mark of the queue; nil where it has none yet.
-    /// - Throws: ``FleetError/Code/destinationRefused`` where the folder has no mark and should.
+    ///   - root: path of the folder. A folder that cannot be opened passes; ``FolderProbe`` reports the reason.
+    ///   - known: the mark of the queue; `nil` if there is none yet.
+    /// - Throws: ``FleetError/Code/destinationRefused`` if the folder lacks the mark.
     static func check(_ root: String, known: String?, keep: Keep) async throws(FleetError) {
         guard await BlockingExecutor.system.run({ SystemCalls.isFolder(root) }) else { return }
         if let known { return try await require(known, root) }
         let name = String(UInt64.random(in: .min ... .max), radix: 36)
-        // The file comes first: who finds a name with the queue finds the file.
+        // The file is made before the queue stores its name, so that a stored name always has a file.
         try await BlockingExecutor.system.run { () throws(FleetError) in try make(name, root) }
         let kept = try await keep(name)
         guard kept != name else { return }
-        // Another worker was first.
+        // Another worker stored its name first.
         await BlockingExecutor.system.run { remove(name, root) }
         try await require(kept, root)
     }
@@ -72,7 +74,7 @@ enum DestinationMark {
             defer { SystemCalls.close(folder) }
             try SystemCalls.removeFile(fileName(name), in: folder)
         } catch {
-            // An empty file stays that no queue names.
+            // An empty file remains that no queue names.
         }
     }
 
@@ -85,7 +87,7 @@ enum DestinationMark {
         )
     }
 
-    /// The reserved folder below the root.
+    /// Opens the reserved folder below the root.
     private static func open(_ root: String, makes: Bool) throws(SystemCalls.Errno) -> Int32 {
         let rootFolder = try SystemCalls.openFolder(root)
         defer { SystemCalls.close(rootFolder) }

@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// A destination as the queue keeps it: an absolute path of a folder, or `s3://BUCKET/PREFIX`, behind which the settings of the store
-/// follow as a query: `?endpoint=…&region=…&addressing=path`. Credentials are never in it.
+/// Reads and writes a destination as the queue stores it: an absolute folder path or `s3://BUCKET/PREFIX`. S3 settings
+/// follow as a query: `?endpoint=…&region=…&addressing=path`. The text never contains credentials.
 package enum DestinationText {
-    /// - Parameter text: of the user, relative paths included.
-    /// - Throws: ``FleetError/Code/invalidInput``.
+    /// Makes the stored text of a destination.
+    ///
+    /// - Parameter text: from the user; may be a relative path.
+    /// - Throws: ``FleetError/Code/invalidInput`` for a malformed destination or endpoint.
     package static func make(_ text: String, _ overrides: S3Overrides, currentFolder: String) throws(FleetError)
         -> String
     {
@@ -13,7 +15,7 @@ package enum DestinationText {
                 throw FleetError(.invalidInput, "A destination is a folder or s3://BUCKET/PREFIX, not \(text).")
             }
             let path = text.hasPrefix("/") ? text : currentFolder + "/" + text
-            // One folder has one spelling: another one would be another destination.
+            // Each folder needs one spelling, because another spelling would be another destination.
             return "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
         }
         guard !text.contains("@"), !text.contains("?") else {
@@ -36,7 +38,8 @@ package enum DestinationText {
         return parts.queryItems?.isEmpty ?? true ? text : text + "?" + (parts.percentEncodedQuery ?? "")
     }
 
-    /// Settings of the store that a text names, with those of this worker before them, and those of the environment behind.
+    /// Returns the S3 settings for `text`. `overrides` take precedence over the settings in `text`, and these over
+    /// `environment`.
     static func s3(_ text: String, _ overrides: S3Overrides, environment: [String: String]) throws(FleetError)
         -> S3Settings
     {
@@ -52,12 +55,12 @@ package enum DestinationText {
     }
 }
 
-/// What the user says of an S3-compatible store, in place of the environment.
+/// S3 settings from the user, which override the environment.
 package struct S3Overrides: Sendable, Hashable {
     package var endpoint: String?
     package var region: String?
     package var addressing: S3Settings.Addressing?
-    /// Bytes of a part.
+    /// Minimum size of a part in bytes.
     package var partSize: Int64?
 
     package init() {}

@@ -1,27 +1,28 @@
-/// Where finished files go. ``FolderDestination`` and ``S3Destination`` are the two.
+/// Publishes finished files at a destination. ``FolderDestination`` and ``S3Destination`` implement it.
 ///
-/// A file is complete, verified and synced in the staging folder when it comes here. The worker calls, in this order:
-/// ``prepare(_:recordUpload:)`` for each file, asks the queue whether it still holds the leases (the gate), and ``publish(_:)``
-/// for those that it does.
+/// Each file is complete, verified and synced in the staging folder. The worker first calls
+/// ``prepare(_:recordUpload:)`` for each file. Then it asks the queue whether it still holds the leases (the gate), and
+/// calls ``publish(_:)`` for the files whose leases it holds.
 protocol DestinationWriting: Sendable {
-    /// What a person reads: `/mnt/data` or `s3://bucket/prefix`.
+    /// The destination for people: `/mnt/data` or `s3://bucket/prefix`.
     var description: String { get }
-    /// Folder on this machine in which the worker completes files. On the file system of the destination where that is a folder.
+    /// Folder on this machine in which the worker completes files. If the destination is a folder, both are on one file
+    /// system.
     var stagingFolder: String { get }
-    /// Finds out at the start of a worker whether the destination can be used: rights, and what the file system or the store
-    /// offers.
+    /// Checks when a worker starts that the destination is usable: rights, and the abilities of the file system or the
+    /// store.
     func check() async throws(FleetError)
-    /// Everything that can be done before the final name appears: folders, or the parts of a multipart upload.
+    /// Does all work before the final name appears: checks the path, or sends the parts of a multipart upload.
     /// `recordUpload` must return true before the first part is sent.
     func prepare(
         _ file: StagedFile,
         recordUpload: @Sendable (String) async throws(FleetError) -> Bool
     ) async throws(FleetError) -> PreparedFile
-    /// What ``prepare(_:recordUpload:)`` would return, where that takes no time; nil where it may.
+    /// Returns the result of ``prepare(_:recordUpload:)`` if the preparation takes no time; `nil` if it may take time.
     func preparedAtOnce(_ file: StagedFile) -> Result<PreparedFile, FleetError>?
-    /// Gives files their final names, durably, without replacing anything. One outcome for each.
+    /// Gives files their final names, durably, without replacing anything. Returns one outcome for each file.
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome]
-    /// Aborts uploads that no worker continues. Returns those that are gone.
+    /// Aborts uploads that no worker continues. Returns the uploads that no longer exist.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload]
 }
 
@@ -33,18 +34,18 @@ struct StagedFile: Sendable, Hashable {
     var key: LeaseKey
     /// Path on this machine.
     var stagedPath: String
-    /// Path below the destination, as the list has it.
+    /// Path below the destination, exactly as in the list.
     var path: String
     var bytes: Int64
     /// SHA-256 of the content, 32 bytes.
     var sha256: [UInt8]
-    /// Multipart upload that an earlier lease of the item began.
+    /// Multipart upload that an earlier lease of the item began; `nil` if there is none.
     var uploadID: String?
 }
 
 struct PreparedFile: Sendable, Hashable {
     var file: StagedFile
-    /// The upload whose parts are all at the store.
+    /// The upload with all parts at the store; `nil` if no upload is needed.
     var upload: Upload?
 
     struct Upload: Sendable, Hashable {
@@ -55,16 +56,18 @@ struct PreparedFile: Sendable, Hashable {
     struct Part: Sendable, Hashable {
         var number: Int
         var tag: String
-        /// Base64 of the part's SHA-256, if the store keeps part checksums.
+        /// Base64 of the part's SHA-256; `nil` if the store keeps no part checksums.
         var sha256: String?
     }
 }
 
 enum PublicationOutcome: Sendable, Hashable {
-    /// The file has its name, now or since an earlier attempt, with exactly these bytes. The tag is the object's entity tag.
+    /// The file has its final name, now or since an earlier attempt, with exactly these bytes. `tag` is the object's
+    /// entity tag.
     case published(tag: String?)
-    /// Something else has the name.
+    /// Something else has the final name.
     case conflict(String)
-    /// Not now, for a reason that concerns this file or, where the error blames no file, the whole destination.
+    /// The file was not published now. The reason concerns this file, or the whole destination if the error blames no
+    /// file.
     case failed(FleetError)
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HaulKit
 
-/// What has the name that a file is to get.
+/// The existing entry under the final name of a file.
 struct ExistingFile {
     private let name: String
     private let folder: FolderTree.Folder
@@ -10,10 +10,11 @@ struct ExistingFile {
         (self.name, self.folder) = (name, folder)
     }
 
-    /// A sentence that says how it differs from the file, or nil: it is the same file, or one with the same bytes that are on the disk.
+    /// Compares the existing entry with `file`. Syncs an equal file of other origin, so that its bytes are on the disk.
     ///
-    /// - Parameter staged: the staged file; nil where it is gone.
-    /// - Throws: when it cannot be read.
+    /// - Parameter staged: the staged file; `nil` if it is gone.
+    /// - Returns: a sentence about the difference; `nil` for the same file or a file with the same bytes.
+    /// - Throws: ``FleetError`` if the existing entry cannot be read.
     func conflict(with file: StagedFile, staged: SystemCalls.Entry?) throws(FleetError) -> String? {
         let path = RelativePath.quoted(file.path)
         do throws(SystemCalls.Errno) {
@@ -32,7 +33,7 @@ struct ExistingFile {
             guard digest == file.sha256, bytes == file.bytes else {
                 return differs(path, file, "\(bytes) bytes with SHA-256 \(digest.hexadecimal)")
             }
-            // Its bytes may be in memory only if another program wrote them.
+            // If another program wrote the file, its bytes may be in memory only.
             try SystemCalls.syncAll(descriptor)
             return nil
         } catch  where error.code == ENOENT {

@@ -1,14 +1,14 @@
 internal import Crypto
 internal import HaulKit
 
-/// Digests of files, on a thread that may block.
+/// Computes digests of files. Runs on a thread that may block.
 enum FileHash {
-    /// Bytes read at a time.
+    /// Bytes per read.
     static let block = 1 << 20
 
-    /// Calls `body` with the bytes of a region in order, until its end or that of the file.
+    /// Calls `body` with the bytes of a region in order, up to the end of the region or the file.
     ///
-    /// - Returns: how many bytes there were.
+    /// - Returns: the number of bytes read.
     static func read(
         _ descriptor: Int32,
         _ region: Range<Int64>,
@@ -34,7 +34,7 @@ enum FileHash {
         return offset - region.lowerBound
     }
 
-    /// SHA-256 of an open file, and its length as it was read.
+    /// Returns the SHA-256 of an open file and the number of bytes read.
     static func sha256(_ descriptor: Int32) throws(SystemCalls.Errno) -> (digest: [UInt8], bytes: Int64) {
         var hash = SHA256()
         let count = try read(descriptor, 0..<Int64.max) { hash.update(bufferPointer: $0) }

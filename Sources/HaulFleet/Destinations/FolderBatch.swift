@@ -1,18 +1,18 @@
 internal import Foundation
 internal import HaulKit
 
-/// Publishes files of the staging folder under their final names, on a thread that may block.
+/// Publishes files of the staging folder under their final names. Runs on a thread that may block.
 ///
-/// All names of a group are given first and the folders synced afterwards, once each: the first of these syncs writes what the
-/// others need, too.
+/// All files of a group get their names first; then each folder is synced once. The first sync also writes most of what
+/// the later ones need.
 struct FolderBatch {
-    /// Folders open at once.
+    /// Maximum number of open folders.
     static let mostFolders = 256
 
     enum Method: Sendable {
-        /// A second name: the staged one stays.
+        /// Adds the final name as a hard link and keeps the staged name.
         case link
-        /// For file systems without hard links.
+        /// Renames the staged file, on file systems without hard links.
         case rename
     }
 
@@ -21,10 +21,10 @@ struct FolderBatch {
     private let tree: FolderTree
     private let stagingDescriptor: Int32
     private var outcomes: [LeaseKey: PublicationOutcome] = [:]
-    /// Files with their final names, in folders that are not synced yet.
+    /// Files with their final names in folders that are not synced yet.
     private var named: [(LeaseKey, FolderTree.Folder)] = []
 
-    /// - Throws: when neither folder can be opened: then no file was touched.
+    /// - Throws: ``FleetError`` if either folder cannot be opened. No file is touched then.
     private init(root: String, staging: String, _ method: Method, _ durable: DurableFolders) throws(FleetError) {
         (self.staging, self.method) = (staging, method)
         tree = try FolderTree(root, durable)
@@ -60,7 +60,7 @@ struct FolderBatch {
                 outcomes[file.key] = .failed(error)
             }
         }
-        // One folder after another, so that each is opened and synced once even where a batch has more than may be open.
+        // Sorting by folder opens and syncs each folder once, even if the batch has more folders than may be open.
         paths.sort { $0.path.parent < $1.path.parent }
         for (file, path) in paths {
             do throws(FleetError) {
@@ -74,7 +74,7 @@ struct FolderBatch {
         finishGroup()
     }
 
-    /// Gives one file its name, or finds that it has it already.
+    /// Gives one file its final name, or finds that the file already has it.
     private mutating func name(
         _ file: StagedFile,
         _ path: RelativePath,
@@ -83,7 +83,7 @@ struct FolderBatch {
         let staged = stagedName(file)
         let entry: SystemCalls.Entry?
         do throws(SystemCalls.Errno) { entry = try SystemCalls.entry(staged, in: stagingDescriptor) } catch {
-            // After a rename that was not reported.
+            // The file may have been renamed earlier without a report.
             guard error.code == ENOENT else { throw FolderFailure.error(error, "stat", file.stagedPath) }
             entry = nil
         }
@@ -117,7 +117,8 @@ struct FolderBatch {
         }
     }
 
-    /// Also for a file that was there: the process that named it may have ended before it synced the folder.
+    /// Also called for a file that already existed, because the process that named it may have ended before it synced
+    /// the folder.
     private mutating func added(_ file: StagedFile, to folder: FolderTree.Folder) {
         folder.hasNewNames = true
         named.append((file.key, folder))
@@ -130,7 +131,7 @@ struct FolderBatch {
         tree.close()
     }
 
-    /// Below the staging folder, which is open; another path is taken as it is.
+    /// Returns the path below the open staging folder; a path elsewhere stays unchanged.
     private func stagedName(_ file: StagedFile) -> String {
         let path = file.stagedPath
         guard path.utf8.starts(with: staging.utf8) else { return path }

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import HaulKit
 
-/// A folder of this machine, or one that many machines share over a network file system.
+/// Publishes files in a folder of this machine or of a network file system that many machines share.
 ///
-/// Files are completed in `.haul-fleet/WORKER` below the root, which is on the same file system, and get their names by link(2),
-/// which never replaces anything. All file system calls are made on threads that may block, one hop for a batch.
+/// Files are completed in `.haul-fleet/WORKER` below the root, on the same file system. They get their final names with
+/// link(2), which never replaces anything. All file system calls run on threads that may block, with one thread change
+/// per batch.
 struct FolderDestination: DestinationWriting {
     let root: String
     let stagingFolder: String
@@ -15,7 +16,7 @@ struct FolderDestination: DestinationWriting {
 
     var description: String { root }
 
-    /// Found out by ``check()``.
+    /// The result of ``FolderDestination/check()``.
     private actor State {
         var method: FolderBatch.Method?
 
@@ -23,10 +24,10 @@ struct FolderDestination: DestinationWriting {
     }
 
     /// - Parameters:
-    ///   - root: path of a folder that exists.
-    ///   - worker: name of the worker's staging folder, unique among the workers that share the root.
-    ///   - link: how it is found out whether the file system has hard links.
-    /// - Throws: ``FleetError/Code/invalidInput`` where `worker` is no name of a folder.
+    ///   - root: path of an existing folder.
+    ///   - worker: name of the worker's staging folder; unique among the workers that share the root.
+    ///   - link: makes a hard link, to find out whether the file system supports hard links.
+    /// - Throws: ``FleetError/Code/invalidInput`` if `worker` cannot be the name of a folder.
     init(root: String, worker: String, link: @escaping FolderProbe.Link = FolderProbe.systemLink) throws(FleetError) {
         guard !worker.hasPrefix("."), try RelativePath(worker).parent.isEmpty else {
             throw FleetError(.invalidInput, "\(RelativePath.quoted(worker)) cannot be the name of a staging folder.")
@@ -72,14 +73,14 @@ struct FolderDestination: DestinationWriting {
         }
     }
 
-    /// A folder has no uploads: those of an earlier destination of the queue are not its business.
+    /// A folder has no uploads. Uploads of an earlier S3 destination are dropped from the queue's list.
     func abort(_ uploads: [OrphanUpload]) async -> [OrphanUpload] { uploads }
 
     private func method() async throws(FleetError) -> FolderBatch.Method {
         if let method = await state.method { return method }
         let method = try await BlockingExecutor.system.run { [root, worker, link, durable] () throws(FleetError) in
             let method = try FolderProbe.run(root: root, worker: worker, link: link)
-            // Which folder it is is fixed here: what takes its place later is another one.
+            // Remembers the identity of the root. Another folder that later has its path is refused.
             _ = try FolderTree(root, durable)
             return method
         }

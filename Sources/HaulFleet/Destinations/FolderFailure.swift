@@ -1,11 +1,13 @@
 internal import Foundation
 internal import HaulKit
 
-/// What the system says of a folder destination, as one sentence and whether waiting may help.
+/// Translates system errors of a folder destination into a sentence, and tells whether waiting may help.
 enum FolderFailure {
+    /// Makes the error of a failed system call.
+    ///
     /// - Parameters:
-    ///   - path: what the call was about, for the sentence.
-    ///   - call: name of the system call.
+    ///   - call: the name of the system call.
+    ///   - path: the path that the sentence names.
     static func error(_ errno: SystemCalls.Errno, _ call: String, _ path: String) -> FleetError {
         let error = sentence(errno, call, RelativePath.quoted(path))
         return [ENOSPC, EDQUOT, EMFILE, ENFILE].contains(errno.code) ? error.blamingNoFile() : error
@@ -43,7 +45,7 @@ enum FolderFailure {
         }
     }
 
-    /// A part of a path that is to be a folder cannot be opened as one: the item's failure, not the destination's.
+    /// Makes the error for a path component that is not a folder. The item is to blame, not the destination.
     static func notAFolder(_ path: String, _ kind: SystemCalls.Entry.Kind?) -> FleetError {
         let path = RelativePath.quoted(path)
         return switch kind {

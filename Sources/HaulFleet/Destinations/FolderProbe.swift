@@ -1,16 +1,18 @@
 internal import Foundation
 internal import HaulKit
 
-/// Finds out whether a folder can be a destination: makes the staging folder, and tries there what publishing needs.
+/// Checks whether a folder can be a destination. Makes the staging folder and tests there what publishing needs.
 enum FolderProbe {
-    /// ``SystemCalls/addLink(_:in:to:in:)`` but in tests.
+    /// Makes a hard link. Uses ``SystemCalls/addLink(_:in:to:in:)`` except in tests.
     typealias Link = @Sendable (String, Int32, String, Int32) throws(SystemCalls.Errno) -> Void
 
     static let systemLink: Link = { name, folder, newName, newFolder throws(SystemCalls.Errno) in
         try SystemCalls.addLink(name, in: folder, to: newName, in: newFolder)
     }
 
-    /// - Throws: a sentence, where files could not be published without the risk of replacing others.
+    /// Makes the staging folder and returns the method to publish files.
+    ///
+    /// - Throws: ``FleetError`` if the folder is unusable, or if publishing might replace other files.
     static func run(root: String, worker: String, link: Link) throws(FleetError) -> FolderBatch.Method {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { SystemCalls.close(descriptor) } }
@@ -38,13 +40,13 @@ enum FolderProbe {
         let path = FilePaths.join(reserved, worker)
         let staging = try open(path) { () throws(SystemCalls.Errno) in try ensure(worker, in: reservedFolder) }
         do throws(SystemCalls.Errno) {
-            // What is staged must be found after a power cut, or it is downloaded again.
+            // The staging folder must survive a power loss, or its files are downloaded again.
             for descriptor in [rootFolder, reservedFolder] { try SystemCalls.syncAll(descriptor) }
         } catch { throw FolderFailure.error(error, "fsync", root) }
         return try tryNames(staging, path, link)
     }
 
-    /// Never follows a symbolic link.
+    /// Makes a folder if it is missing, and opens it. Never follows a symbolic link.
     static func ensure(_ name: String, in folder: Int32) throws(SystemCalls.Errno) -> Int32 {
         do throws(SystemCalls.Errno) { try SystemCalls.makeFolder(name, in: folder) } catch {
             if error.code != EEXIST { throw error }
@@ -91,8 +93,8 @@ enum FolderProbe {
 
     private static func remove(_ name: String, in folder: Int32) {
         do throws(SystemCalls.Errno) { try SystemCalls.removeFile(name, in: folder) } catch {
-            // Two of the three names never existed, depending on what the file system can do; an empty probe that stays behind lies
-            // in the worker's own staging folder, which the worker clears.
+            // Some of the names do not exist, depending on the file system. A remaining probe file lies in the worker's
+            // own staging folder, which the worker clears.
         }
     }
 }

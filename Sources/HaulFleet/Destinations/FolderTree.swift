@@ -2,21 +2,21 @@ internal import Foundation
 internal import HaulKit
 internal import Synchronization
 
-/// Open folders below the root of a destination, made where they are missing. Symbolic links are never followed, and what is renamed
-/// above an open folder meanwhile does not matter.
+/// Opens folders below the root of a destination and makes missing ones. Never follows symbolic links. A rename above
+/// an open folder has no effect on it.
 ///
-/// For one batch, on the thread that publishes it.
+/// A tree serves one batch, on the thread that publishes the batch.
 final class FolderTree {
     final class Folder {
         let path: String
         let descriptor: Int32
         let parent: Folder?
         let identity: SystemCalls.Entry
-        /// The name of this folder in its parent is known to be on the disk.
+        /// Whether the name of this folder in its parent is known to be on the disk.
         let isDurable: Bool
-        /// Names were added that are not synced yet.
+        /// Whether the folder has new names that are not synced yet.
         var hasNewNames = false
-        /// Why what was added cannot be relied on.
+        /// Reason why new names in the folder may not be on the disk; `nil` if they are.
         var failure: FleetError?
 
         init(
@@ -36,7 +36,7 @@ final class FolderTree {
     private let root: Folder
     private let durable: DurableFolders
     private var folders: [String: Folder] = [:]
-    /// Folders that could not be opened: a batch of many files asks once.
+    /// Errors of folders that could not be opened, so that a batch tries each only once.
     private var failures: [String: FleetError] = [:]
 
     init(_ root: String, _ durable: DurableFolders) throws(FleetError) {
@@ -61,10 +61,10 @@ final class FolderTree {
         }
     }
 
-    /// Open folders beside the root.
+    /// Number of open folders without the root.
     var count: Int { folders.count }
 
-    /// The folder of this relative path; "" is the root.
+    /// Returns the folder at a relative path; "" is the root.
     func folder(_ path: String) throws(FleetError) -> Folder {
         if path.isEmpty { return root }
         if let folder = folders[path] { return folder }
@@ -88,7 +88,7 @@ final class FolderTree {
             descriptor = try SystemCalls.openFolder(name, in: parent.descriptor)
         } catch  where error.code == ENOENT {
             do throws(SystemCalls.Errno) {
-                // Another worker may make it at the same moment.
+                // Another worker may make the folder at the same time.
                 do throws(SystemCalls.Errno) { try SystemCalls.makeFolder(name, in: parent.descriptor) } catch {
                     if error.code != EEXIST { throw error }
                 }
@@ -97,8 +97,8 @@ final class FolderTree {
         } catch { throw failure(error, name, path, in: parent) }
         do throws(SystemCalls.Errno) {
             let identity = try SystemCalls.entry(descriptor)
-            // A folder that is there already may have been made a moment ago by a worker that has not synced it yet, or never
-            // will: its name counts as new until this process has synced it once.
+            // An existing folder may be from a worker that has not synced it yet or never will. Its name therefore
+            // counts as new until this process has synced it once.
             let isDurable = durable.contains(path, identity)
             if !isDurable { parent.hasNewNames = true }
             return Folder(path, descriptor, in: parent, identity, isDurable: isDurable)
@@ -122,10 +122,10 @@ final class FolderTree {
         }
     }
 
-    /// Syncs each folder that has new names, and closes all but the root. Afterwards ``Folder/failure`` of each folder says whether
-    /// the names in it, and those of the folders above it that were new, are on the disk.
+    /// Syncs each folder with new names. Afterwards ``Folder/failure`` of a folder tells whether its new names, and
+    /// those of the folders above it, are on the disk.
     func sync() {
-        // Above before below, so that a folder finds its parent's failure.
+        // Parents come first, so that a folder finds its parent's failure.
         let ordered = folders.values.sorted { $0.path.utf8.count < $1.path.utf8.count }
         for folder in [root] + ordered {
             if folder.hasNewNames {
@@ -145,7 +145,7 @@ final class FolderTree {
         }
     }
 
-    /// After ``sync()``: the outcomes have been read.
+    /// Closes all folders except the root. Called after ``sync()``, when the outcomes have been read.
     func close() {
         folders = [:]
         failures = [:]
@@ -153,7 +153,7 @@ final class FolderTree {
     }
 }
 
-/// Folders whose names this process has synced, by path and inode, of all batches.
+/// Remembers the folders whose names this process has synced in any batch, by path and inode.
 final class DurableFolders: Sendable {
     private struct State {
         var identities: [String: SystemCalls.Entry] = [:]
@@ -162,7 +162,8 @@ final class DurableFolders: Sendable {
     private static let most = 1 << 16
     private let state = Mutex(State())
 
-    /// Whether this is the root that the first call was given. Without its mount, a network folder is an empty folder of this machine.
+    /// Whether `identity` is the root of the first call. A network folder that is not mounted is an empty folder of
+    /// this machine.
     func isRoot(_ identity: SystemCalls.Entry) -> Bool {
         state.withLock { state in
             let rootInode = state.rootInode ?? identity.inode
@@ -177,7 +178,7 @@ final class DurableFolders: Sendable {
 
     func insert(_ path: String, _ identity: SystemCalls.Entry) {
         state.withLock { state in
-            // What is forgotten is synced once more.
+            // Forgotten folders are only synced once more.
             if state.identities.count >= Self.most { state.identities = [:] }
             state.identities[path] = identity
         }

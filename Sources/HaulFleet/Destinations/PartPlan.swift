@@ -1,14 +1,15 @@
-/// How an object is cut into parts: all have one size but the last, which may be smaller.
+/// Divides an object into parts of equal size. The last part may be smaller.
 struct PartPlan: Sendable, Hashable {
-    /// S3's limit of one part, and of an object that is sent in one request.
+    /// S3's limit for one part and for an object sent in one request.
     static let largestPart: Int64 = 5 << 30
     private static let mebibyte: Int64 = 1 << 20
 
     let bytes: Int64
     let partSize: Int64
 
-    /// - Parameter least: the size of a part, unless the object would have too many: then it grows, up to a whole MiB.
-    /// - Throws: for an object that no plan is large enough for.
+    /// - Parameter least: the part size. If the object would have too many parts, the size grows to a whole number of
+    ///   MiB.
+    /// - Throws: ``FleetError/Code/destinationRefused`` for an object that is larger than S3 stores.
     init(bytes: Int64, least: Int64) throws(FleetError) {
         let most = Int64(S3Client.mostParts)
         let needed = bytes / most + (bytes % most == 0 ? 0 : 1)
@@ -20,7 +21,7 @@ struct PartPlan: Sendable, Hashable {
         }
     }
 
-    /// Sent by one request.
+    /// Whether one request sends the whole object.
     var isSingle: Bool { bytes <= partSize }
 
     /// Numbers of the parts, from 1.

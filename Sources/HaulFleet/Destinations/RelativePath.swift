@@ -1,16 +1,18 @@
-/// A path of a list that stays below the folder that it is relative to, whatever the list says.
+/// A path from a list that stays below its root folder, whatever the list contains.
 ///
-/// Symbolic links are a matter of the file system: ``FolderTree`` follows none.
+/// This type does not check symbolic links; ``FolderTree`` follows none.
 struct RelativePath: Sendable, Hashable {
-    /// Name of the folder at the root where workers keep what is not complete.
+    /// Name of the folder at the root in which workers keep incomplete files.
     static let reserved = ".haul-fleet"
-    /// Folders above a file; each is a descriptor while a batch is published.
+    /// Maximum number of folders above a file. Each needs a descriptor while a batch is published.
     static let mostFolders = 64
 
-    /// Folders above the file, separated by slashes; empty for a file right below the root.
+    /// Folders above the file, separated by slashes; empty for a file directly below the root.
     let parent: String
     let name: String
 
+    /// Checks a path.
+    ///
     /// - Throws: ``FleetError/Code/invalidInput`` with a sentence that names the path.
     init(_ text: String) throws(FleetError) {
         var (start, folders, lastSlash) = (text.utf8.startIndex, 0, text.utf8.startIndex)
@@ -42,13 +44,14 @@ struct RelativePath: Sendable, Hashable {
         name = String(text[start...])
     }
 
-    /// Folders of the root that some file systems take for the reserved one: in capital letters, and with dots or spaces behind.
+    /// Whether some file systems treat this root folder as the reserved one: in capital letters, or followed by dots or
+    /// spaces.
     private static func isReserved(_ segment: Substring) -> Bool {
         let end = segment.lastIndex { $0 != "." && $0 != " " }
         return end.map { segment[...$0].lowercased() == reserved } ?? false
     }
 
-    /// A text from outside for a message: in quotation marks, no longer than 200 characters, without line breaks.
+    /// Quotes an untrusted text for a message: at most 200 characters, with control characters replaced by `?`.
     static func quoted(_ text: String) -> String {
         let shown = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? "?" : String($0) }
         return "\"\(shown.joined())\(text.unicodeScalars.count > 200 ? "…" : "")\""

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// What the store can do, and the end of uploads that no worker continues.
+/// Checks the abilities of the store, and aborts uploads that no worker continues.
 extension S3Destination {
     func check() async throws(FleetError) {
         do throws(S3Failure) { try await findBucket() } catch { throw error.error }
@@ -10,13 +10,13 @@ extension S3Destination {
 
     private func findBucket() async throws(S3Failure) {
         do throws(S3Failure) { try await client.headBucket() } catch {
-            // The probe says more of keys that may not do this.
+            // These keys may not send HEAD to the bucket. The probe gives a better reason if they are unusable.
             guard error.status == 403, ["Forbidden", "AccessDenied"].contains(error.code) else { throw error }
         }
     }
 
-    /// Tries with an object of no bytes what publishing needs: that it keeps metadata, that one that is missing is told from one that is
-    /// forbidden, and whether a taken key is refused.
+    /// Tests with an empty object what publishing needs. The store must keep metadata and must distinguish a missing
+    /// object from a forbidden one. The probe also finds out whether the store refuses a taken key.
     private func probe() async throws(S3Failure) {
         let prefix = settings.prefix.isEmpty ? "" : settings.prefix + "/"
         let key = "\(prefix).haul-fleet-probe-\(UUID().uuidString)"
@@ -56,14 +56,14 @@ extension S3Destination {
         )
     }
 
-    /// Makes an object twice.
+    /// Creates an object twice. Returns whether the store refuses the second request.
     private func refusesTakenKey(_ key: String, _ metadata: [(String, String)]) async throws(S3Failure) -> Bool {
         do throws(S3Failure) {
             _ = try await client.put(key, .none, metadata: metadata, replaces: false)
             _ = try await client.put(key, .none, metadata: metadata, replaces: false)
             return false
         } catch {
-            // Of the first one, too: then it is a repetition after a lost answer.
+            // If the first request fails this way, it repeats a request whose response was lost.
             if error.isTaken { return true }
             guard error.refusesFeature else { throw error }
             _ = try await client.put(key, .none, metadata: metadata, replaces: true)
@@ -87,7 +87,8 @@ extension S3Destination {
         }
     }
 
-    /// Aborts an upload until the store does not know it: a part that was under way may arrive after the first time.
+    /// Aborts an upload until the store no longer knows it, because a part under way may arrive after the first
+    /// request.
     private func isGone(_ upload: OrphanUpload) async -> Bool {
         let id = UploadToken(upload.uploadID)?.id ?? upload.uploadID
         do throws(FleetError) {
@@ -103,9 +104,9 @@ extension S3Destination {
                 await pause(round)
             }
         } catch {
-            // No object can have such a key, hence no upload.
+            // No object can have such a key, so no upload can exist.
             if error.code == .invalidInput { return true }
-            // It stays on the queue's list of orphans, and is tried again.
+            // The upload stays in the queue's list of orphans, so a worker tries again.
             logger.info("The upload of \(RelativePath.quoted(upload.path)) could not be aborted: \(error)")
         }
         return false

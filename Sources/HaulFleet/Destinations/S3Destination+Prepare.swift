@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The parts of large objects.
+/// Sends the parts of large objects.
 extension S3Destination {
     func prepare(
         _ file: StagedFile,
@@ -10,7 +10,8 @@ extension S3Destination {
         let plan = try PartPlan(bytes: file.bytes, least: settings.partSize)
         guard !plan.isSingle else { return PreparedFile(file: file) }
         do throws(S3Failure) {
-            // An earlier attempt may have completed the upload without learning of it; or the name is taken, and sending is in vain.
+            // An earlier attempt may have completed the upload and lost the response. If another object has the key,
+            // sending is useless.
             if case .absent = try await standing(file, key) {} else { return PreparedFile(file: file) }
             let (id, listed) = try await upload(file, key, recordUpload)
             let parts = try await send(file, key, plan, upload: id, listed)
@@ -18,7 +19,7 @@ extension S3Destination {
         } catch { throw error.error }
     }
 
-    /// The upload that an earlier lease began, or a new one.
+    /// Returns the upload that an earlier lease began and its parts, or a new upload.
     private func upload(
         _ file: StagedFile,
         _ key: String,
@@ -30,7 +31,8 @@ extension S3Destination {
                     guard error.isGone else { throw error }
                 }
             } else {
-                // Of another version of the file. The queue forgets it when the next is recorded, so it ends here.
+                // This upload is for another version of the file. It is aborted now, because the queue forgets it when
+                // the next upload is recorded.
                 try await client.abortUpload(key, upload: UploadToken(text)?.id ?? text)
             }
         }
@@ -73,7 +75,7 @@ extension S3Destination {
     /// Aborts an upload that the queue has not recorded.
     private func drop(_ key: String, _ id: String) async {
         do throws(S3Failure) { try await client.abortUpload(key, upload: id) } catch {
-            // It has no parts, and is ended when the object is published, or by the bucket's lifecycle rule.
+            // The upload has no parts. Publishing the object or the bucket's lifecycle rule ends it.
             logger.info("An upload without parts could not be aborted: \(error.error)")
         }
     }
@@ -112,7 +114,7 @@ extension S3Destination {
 
     private typealias PartResult = Result<PreparedFile.Part, S3Failure>
 
-    /// Sends a part unless the store has it: the same size and the same checksum as the bytes of the file.
+    /// Sends a part unless the store already has it with the size and the checksum of the file's bytes.
     private func part(
         _ number: Int,
         _ region: FileRegion,
@@ -146,7 +148,7 @@ extension S3Destination {
                     )
                 )
             } catch {
-                // An upload of an earlier worker, which had found out already that the store takes no checksums.
+                // The upload is of an earlier worker, which had already found that the store accepts no checksums.
                 guard checksums, error.refusesFeature else { throw error }
                 let part = try await client.uploadPart(
                     key,
@@ -164,10 +166,10 @@ extension S3Destination {
 }
 
 extension S3Failure {
-    /// The upload was completed or aborted.
+    /// Whether the upload was completed or aborted.
     var isGone: Bool { code == "NoSuchUpload" || (status == 404 && code == "NotFound") }
 
-    /// The store does not know a header field that it was sent, rather than what the field says.
+    /// Whether the store does not support a header field, as opposed to its value.
     var refusesFeature: Bool {
         status == 501 || (status == 400 && ["NotImplemented", "InvalidArgument", "InvalidRequest"].contains(code))
     }

@@ -1,8 +1,8 @@
 internal import Logging
 
-/// Names for objects.
+/// Publishes objects under their final keys.
 extension S3Destination {
-    /// How often a request is repeated with a look at the key in between, beside the repetitions of each request.
+    /// Maximum number of rounds of a request and a look at the key. Each request also has repetitions of its own.
     private static let rounds = 8
 
     func publish(_ files: [PreparedFile]) async -> [LeaseKey: PublicationOutcome] {
@@ -30,7 +30,7 @@ extension S3Destination {
             do throws(S3Failure) {
                 if let upload = prepared.upload { return try await complete(upload, file, key) }
                 if plan.isSingle { return try await put(file, key) }
-                // Found to be there when it was prepared.
+                // `prepare` found an object under this key and started no upload.
                 guard let outcome = outcome(of: try await standing(file, key)) else {
                     throw client.broken("the object \(RelativePath.quoted(key)) was there and is gone")
                 }
@@ -39,7 +39,7 @@ extension S3Destination {
         } catch { return .failed(error) }
     }
 
-    /// Nil where nothing has the key.
+    /// Returns `nil` if no object has the key.
     private func outcome(of standing: Standing) -> PublicationOutcome? {
         switch standing {
         case .absent: nil
@@ -52,7 +52,7 @@ extension S3Destination {
 
     private func put(_ file: StagedFile, _ key: String) async throws(S3Failure) -> PublicationOutcome {
         let region = FileRegion(path: file.stagedPath, range: 0..<file.bytes)
-        // Its digest was computed when it was verified.
+        // The digest is known from the verification of the file.
         let digest = PartDigest(sha256: file.sha256)
         let payload: S3Request.Payload
         do throws(FleetError) {
@@ -69,7 +69,7 @@ extension S3Destination {
                 )
             } catch {
                 guard error.isTaken || error.refusesFeature else { throw error }
-                // Also after a lost answer: the object of the first attempt is there.
+                // After a lost response, this finds the object of the first attempt.
                 if let outcome = outcome(of: try await standing(file, key)) { return outcome }
                 guard error.isTaken else { throw error }
                 await pause(round)
@@ -95,11 +95,11 @@ extension S3Destination {
                 if let outcome = outcome(of: try await standing(file, key)) { return await end(outcome, key) }
             } catch {
                 guard error.isTaken || error.isGone || error.isOfParts else { throw error }
-                // A repeated request after a lost answer is told that the key is taken or the upload gone.
+                // After a lost response, the repeated request fails because the key is taken or the upload is gone.
                 if let outcome = outcome(of: try await standing(file, key)) { return await end(outcome, key) }
                 if error.isGone { throw error }
                 if error.isOfParts || round == Self.rounds {
-                    // What the store has of it is of no use: the next attempt begins with an upload of its own.
+                    // The store's parts are of no use. The next attempt starts a new upload.
                     try await client.abortUpload(key, upload: upload.id)
                     throw error.isOfParts ? error : client.broken("it could not decide between two uploads of one key")
                 }
@@ -109,13 +109,13 @@ extension S3Destination {
         throw client.broken("it says that \(RelativePath.quoted(key)) is complete, and that it does not exist")
     }
 
-    /// The key is taken for good: other uploads of it can only fail. Those are of a worker that was killed before it could record them,
-    /// or lost its lease.
+    /// Aborts all other uploads of the key, which can only fail because the key is taken for good. They belong to
+    /// workers that were killed before recording them or that lost their leases.
     private func end(_ outcome: PublicationOutcome, _ key: String) async -> PublicationOutcome {
         do throws(S3Failure) {
             for upload in try await client.uploads(of: key) { try await client.abortUpload(key, upload: upload.id) }
         } catch {
-            // The object is there. A lifecycle rule of the bucket ends what is left.
+            // The object exists. A lifecycle rule of the bucket removes the remaining uploads.
             logger.info("Left uploads of \(RelativePath.quoted(key)) could not be looked for: \(error.error)")
         }
         return outcome
@@ -123,9 +123,9 @@ extension S3Destination {
 }
 
 extension S3Failure {
-    /// The key is taken, or another request for it is under way.
+    /// Whether the key is taken or another request for it is running.
     var isTaken: Bool { status == 412 || status == 409 || code == "PreconditionFailed" }
 
-    /// The parts at the store are not those that were sent.
+    /// Whether the parts at the store are not those that the worker sent.
     var isOfParts: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }
 }

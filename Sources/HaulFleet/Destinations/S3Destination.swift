@@ -1,10 +1,10 @@
 internal import HaulKit
 internal import Logging
 
-/// A bucket of an S3-compatible store.
+/// Publishes files in a bucket of an S3-compatible store.
 ///
-/// Small objects are sent when they are published, large ones in parts before: their name appears when the upload is completed. Both
-/// ask the store to refuse a key that is taken (`If-None-Match: *`).
+/// A small object is sent when it is published. A large object is sent in parts during the preparation; its key appears
+/// when the upload is completed. Both requests ask the store to refuse a taken key (`If-None-Match: *`).
 struct S3Destination: DestinationWriting {
     let stagingFolder: String
     let client: S3Client
@@ -16,9 +16,10 @@ struct S3Destination: DestinationWriting {
         "s3://\(settings.bucket)" + (settings.prefix.isEmpty ? "" : "/\(settings.prefix)")
     }
 
-    /// What the store has turned out to do.
+    /// Abilities of the store, as found out so far.
     actor Features {
-        /// Refuses a taken key by itself; otherwise it is asked before, which leaves a moment in which two may write one key.
+        /// Whether the store refuses a taken key. Otherwise the worker looks at the key first, and two programs may
+        /// still write one key at the same moment.
         private(set) var refusesTakenKeys = true
         private(set) var keepsChecksums = true
 
@@ -28,8 +29,8 @@ struct S3Destination: DestinationWriting {
 
     /// - Parameters:
     ///   - stagingFolder: an existing folder of this machine.
-    ///   - credentials: nil: those of the environment and what it refers to.
-    /// - Throws: ``FleetError/Code/invalidInput`` for settings that cannot be.
+    ///   - credentials: the keys for the requests.
+    /// - Throws: ``FleetError/Code/invalidInput`` for impossible settings.
     init(
         _ settings: S3Settings,
         stagingFolder: String,
@@ -41,7 +42,7 @@ struct S3Destination: DestinationWriting {
         client = try S3Client(settings, credentials: credentials, logger: logger)
     }
 
-    /// The key of a path. A key may hold what a path of files may not: empty parts, dots, slashes at either end.
+    /// Returns the key of a path. Unlike a file path, a key may have empty parts, dots, and slashes at both ends.
     func key(_ path: String) throws(FleetError) -> String {
         let key = settings.prefix.isEmpty ? path : "\(settings.prefix)/\(path)"
         guard !path.isEmpty else { throw FleetError(.invalidInput, "A path is empty.") }
@@ -58,10 +59,10 @@ struct S3Destination: DestinationWriting {
         [(S3Client.digestField, file.sha256.hexadecimal), (S3Client.itemField, "\(file.key.item)")]
     }
 
-    /// What a key has that should be there or not.
+    /// The state of a key before or after publication.
     enum Standing: Sendable {
         case absent
-        /// The file, by size and digest.
+        /// The same file, by size and digest.
         case same(tag: String?)
         case other(String)
     }
@@ -69,7 +70,7 @@ struct S3Destination: DestinationWriting {
     func standing(_ file: StagedFile, _ key: String) async throws(S3Failure) -> Standing {
         guard let object = try await client.status(of: key) else { return .absent }
         let digest = file.sha256.hexadecimal
-        // Not every proxy hands on the length that an answer without a body states.
+        // Some proxies drop the Content-Length of a response without a body.
         if object.digest == digest, object.bytes ?? file.bytes == file.bytes { return .same(tag: object.tag) }
         return .other(
             "s3://\(settings.bucket)/\(RelativePath.quoted(key)) exists with \(object.bytes.map(String.init) ?? "unknown") bytes and "
@@ -78,10 +79,10 @@ struct S3Destination: DestinationWriting {
         )
     }
 
-    /// Waits before a further attempt; returns at once when the task is cancelled.
+    /// Waits before the next attempt. Returns at once if the task is cancelled.
     func pause(_ attempt: Int) async {
         let delay = RetryDelay.random(settings.retryDelay, attempt: attempt, longest: settings.longestRetryDelay)
-        // A cancelled task finds out in its next request.
+        // A cancelled task fails in its next request.
         do { try await Task.sleep(for: delay) } catch {}
     }
 }

@@ -1,11 +1,12 @@
 internal import HaulKit
 
-/// What the queue records of a multipart upload: its identifier, and which content it was started for.
+/// The queue's record of a multipart upload: its identifier, and the content for which it was started.
 ///
-/// The digest of the whole object is given to the store when the upload is started, and cannot be changed. An upload that was started
-/// for another version of the file must not be completed with the parts of this one, though they may have parts in common.
+/// The store receives the digest of the whole object when the upload starts; the digest cannot change later. An upload
+/// for another version of the file must therefore not be completed with parts of this one, even if some parts are
+/// equal.
 struct UploadToken: Sendable, Hashable, CustomStringConvertible {
-    /// The first half of the content's SHA-256, in hexadecimal digits.
+    /// The first half of the content's SHA-256 in hexadecimal.
     let content: String
     let id: String
 
@@ -15,7 +16,7 @@ struct UploadToken: Sendable, Hashable, CustomStringConvertible {
         (content, self.id) = (Self.content(sha256), id)
     }
 
-    /// - Returns: nil for a text that this type has not made.
+    /// Parses a ``description``; returns `nil` for any other text.
     init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         (content, id) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
