@@ -1,7 +1,8 @@
 internal import HaulKit
 
 extension DownloadError {
-    /// What the fleet does with an item that ended with this error: the downloader has tried again before, where that may help.
+    /// Returns how the fleet treats an item that ended with this error. The downloader has already repeated attempts
+    /// that may succeed.
     func ending(retryAfter: Duration?) -> DownloadEnding {
         switch code {
         case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed, .shutDown,
@@ -24,7 +25,7 @@ extension DownloadError {
         Failure(status.map { "\(code.rawValue)_\($0)" } ?? code.rawValue, description)
     }
 
-    /// Statuses that say that a later request may succeed (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2).
+    /// Whether the status means that a later request may succeed (RFC 9110 §15, RFC 6585 §4, RFC 8470 §5.2).
     private static func isTemporary(_ status: Int?) -> Bool {
         guard let status else { return true }
         return status == 408 || status == 425 || status == 429 || status >= 500 && status != 501 && status != 505

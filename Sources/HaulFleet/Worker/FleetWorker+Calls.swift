@@ -1,4 +1,4 @@
-/// Calls to the queue, each with its end as an event.
+/// Sends calls to the queue and turns their results into events.
 extension FleetWorker {
     func send(_ call: WorkerCall) {
         let (queue, events, label) = (queue, events, label)
@@ -36,7 +36,7 @@ extension FleetWorker {
 }
 
 extension WorkerCall {
-    /// For logs.
+    /// Name of the call in log messages.
     var name: String {
         switch self {
         case .register: "register"

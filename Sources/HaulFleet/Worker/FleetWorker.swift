@@ -3,10 +3,10 @@ internal import HaulKit
 internal import Logging
 internal import Synchronization
 
-/// One worker: carries out what its ``WorkerMachine`` wants, over a queue, a downloader and a destination.
+/// One worker. Carries out the actions of its ``WorkerMachine`` with a queue, a downloader and a destination.
 ///
-/// The machine is told everything in one order, on this actor; calls run beside it, and their ends are events. Changes of
-/// downloads run one after another in ``ItemDownloads``.
+/// This actor passes all events to the machine in one order. Calls run concurrently, and their results are events.
+/// ``ItemDownloads`` applies changes of downloads one after another.
 package actor FleetWorker {
     let queue: any LeaseQueue
     let destination: any DestinationWriting
@@ -14,12 +14,12 @@ package actor FleetWorker {
     let logger: Logger
     private let folder: WorkFolder
     private let queueName: String
-    /// As which the worker registers: the folder's id says which work folder it has, and with it who may take over its leases.
+    /// Name for the registration. Contains the id of the work folder, which tells who may take over the leases.
     let label: String
     private var machine: WorkerMachine
-    /// The worker that the queue knows.
+    /// The worker's current number in the queue; `nil` before the registration.
     private(set) var worker: WorkerID?
-    /// The reports under way, by which it is known what becomes of staged files.
+    /// Outcomes of accepted reports until their items are discarded. They decide whether the items' bytes are kept.
     private var lastOutcomes: [LeaseKey: Report.Outcome] = [:]
     private var timer: (at: Duration, task: Task<Void, Never>)?
     private var isAborting = false
@@ -29,7 +29,7 @@ package actor FleetWorker {
     private let counts = Mutex(WorkerProgress())
     private let origin = ContinuousClock.now
 
-    /// - Throws: ``FleetError`` where the downloader or the destination cannot be used.
+    /// - Throws: ``FleetError`` if the downloader or the destination cannot be used.
     init(
         _ options: WorkerOptions,
         folder: WorkFolder,
@@ -64,21 +64,21 @@ package actor FleetWorker {
         )
     }
 
-    /// What was done so far. From any thread.
+    /// Totals since the start. May be read from any thread.
     package nonisolated var progress: WorkerProgress { counts.withLock { $0 } }
 
-    /// Ends the worker in order: what it holds goes back to the queue. From any thread, any number of times.
+    /// Ends the worker in order; its items return to the queue. May be called from any thread and repeatedly.
     package nonisolated func stop() {
         events.yield(.stopRequested)
         Task {
-            // Ends early only if the task is cancelled, which nothing does.
+            // Nothing cancels this task, so the sleep does not end early.
             try? await Task.sleep(for: Self.stopPatience)
             await leaveAtOnce()
         }
     }
 
-    /// For a destination that accepts and does not answer. What is on its way there may still get its name: the next worker of the
-    /// item compares it then.
+    /// Limit for a destination that accepts requests and does not answer. A running publication may still give a file
+    /// its name; the item's next worker then compares that file.
     private static let stopPatience = Duration.seconds(15)
 
     private func leaveAtOnce() async {
@@ -90,9 +90,9 @@ package actor FleetWorker {
         events.yield(.timer)
     }
 
-    /// Works until it is stopped, or until the queue is drained where the options say so.
+    /// Works until ``stop()`` or, if the options say so, until the queue is drained.
     ///
-    /// - Throws: ``FleetError`` where the queue refuses the worker.
+    /// - Throws: ``FleetError`` if the queue refuses the worker.
     package func run() async throws(FleetError) {
         perform(machine.start(at: now))
         for await event in mailbox {
@@ -105,13 +105,13 @@ package actor FleetWorker {
         timer?.task.cancel()
         await items.shutDown()
         if let failure { throw failure }
-        // Of items that have ended in the last moment: there may be no other worker that would.
+        // Aborts the uploads of items that ended last, because no other worker may be left to do so.
         if machine.stop == .drain { await abortOrphanUploads() }
     }
 
     private var isEnded = false
 
-    /// The worker's clock: it counts the time in which the machine sleeps (`CLOCK_BOOTTIME`), and is never set.
+    /// The worker's clock. It counts the time in which the machine sleeps (`CLOCK_BOOTTIME`), and nobody can set it.
     var now: Duration { origin.duration(to: .now) }
 
     // MARK: Actions
@@ -134,7 +134,7 @@ package actor FleetWorker {
     private func perform(_ action: WorkerAction) {
         switch action {
         case .call(.leave):
-            // Partial files that were kept for another attempt of items that have had their last.
+            // Removes kept partial files of items that have ended meanwhile.
             items.forgetFinished()
             send(.leave)
         case .call(let call): send(call)
@@ -149,7 +149,7 @@ package actor FleetWorker {
         }
     }
 
-    /// Whether this worker may get the item again, and go on where it stopped.
+    /// Whether this worker may get the item again and continue it.
     private func keepsBytes(_ outcome: Report.Outcome?) -> Bool {
         switch outcome {
         case .completed, .failed: false
@@ -158,7 +158,7 @@ package actor FleetWorker {
     }
 
     private func prepare(_ file: StagedFile) {
-        // A task for each of a thousand files a second would cost more than what it does.
+        // At a thousand files per second, a task for each would cost more than the preparation itself.
         if let result = destination.preparedAtOnce(file) {
             events.yield(.prepared(file.key, result))
             return
@@ -182,7 +182,7 @@ package actor FleetWorker {
     private func publish(_ files: [PreparedFile]) {
         let deadline = machine.lease.deadline
         Task { [destination, events, origin] in
-            // The machine may have stood still since the leases were looked at.
+            // The machine may have slept since it checked the leases.
             guard origin.duration(to: .now) < deadline else {
                 let late = PublicationOutcome.failed(
                     FleetError(.cancelled, "The leases ended before the files got their names.")
@@ -218,14 +218,14 @@ package actor FleetWorker {
             items.forgetFinished()
         case .prepared(_, .failure(let error)): noteTrouble(error)
         case .published(let outcomes):
-            // One for each reason, not for each file.
+            // One warning per reason, not per file.
             for case .failed(let error) in Set(outcomes.values) { noteTrouble(error) }
         case .callFailed(let call, let error): logger.debug("fleet: \(call.name) failed: \(error)")
         default: break
         }
     }
 
-    /// Trouble of the destination, which is no item's: a person has to know of it while the worker waits.
+    /// Warns a person about trouble of the destination while the worker waits.
     private func noteTrouble(_ error: FleetError) {
         switch error.code {
         case .destinationUnreachable, .destinationRefused, .disk: logger.warning("\(error.message)")
@@ -237,7 +237,7 @@ package actor FleetWorker {
         worker = registration.worker
         let isSameQueue = folder.predecessor(queue: queueName) != nil
         do throws(FleetError) { try folder.keep(worker: registration.worker, queue: queueName) } catch {
-            // A process that follows this one then waits until the leases have ended.
+            // The next process with this folder then waits until the leases have expired.
             logger.warning("\(error)")
         }
         items.keepOnly(registration.leases, isSameQueue: isSameQueue)

@@ -2,25 +2,25 @@ internal import DequeModule
 internal import HaulKit
 internal import Synchronization
 
-/// What is known of hosts, and the requests that wait.
+/// The known hosts and the waiting requests.
 extension HostPacer {
     struct Host {
-        /// nil of a host that the queue does not know.
+        /// Number of the host in the queue; `nil` if the queue does not know the host.
         var id: Int32?
         var gap = Duration.zero
-        /// Its connections are counted by the queue.
+        /// Whether the queue limits the connections to the host.
         var isLimited = false
-        /// With limits.
+        /// Number of leases with limits.
         var leases = 0
-        /// Start times that are not used yet, in order.
+        /// Unused start times, in order.
         var starts: Deque<Duration> = []
         var blockedUntil: Duration?
         var waiting: Deque<Waiter> = []
         var isReserving = false
         var hasTimer = false
-        /// Its limits are being asked for: requests wait.
+        /// Whether the pacer is asking for the limits; requests wait meanwhile.
         var isLookedUp = false
-        /// Its limits were asked for by its name, and are known until then.
+        /// Time until which limits that were looked up by name are valid; `nil` if they were not looked up.
         var knownUntil: Duration?
 
         func isBlocked(at now: Duration) -> Bool { blockedUntil.map { $0 > now } ?? false }
@@ -36,16 +36,17 @@ extension HostPacer {
     }
 
     struct State {
-        /// Those with limits, those that are blocked, and those that were asked for by name, by name.
+        /// Hosts by name: those with limits, blocked ones, and those that were looked up by name.
         var hosts: [String: Host] = [:]
-        /// Of hosts of leases without limits the name and the number of leases, by number.
+        /// Hosts whose leases have no limits, by number, with the number of leases.
         var free: [Int32: (name: String, leases: Int)] = [:]
         var freeNames: [String: Int32] = [:]
         var lastNumber = 0
 
-        /// Has a request wait, unless it may be sent at once.
+        /// Adds a request to the queue of its host, unless it may be sent at once.
         ///
-        /// - Returns: nil where it may; otherwise its number, and whether the limits of its host are to be asked for first.
+        /// - Returns: `nil` if the request may be sent at once. Otherwise its number, and whether the host's limits
+        ///   must be looked up first.
         mutating func enqueue(_ name: String, at now: Duration, _ decided: @escaping @Sendable (Bool) -> Void)
             -> (number: Int, needsLimits: Bool)?
         {
@@ -60,7 +61,7 @@ extension HostPacer {
             return (lastNumber, needsLimits)
         }
 
-        /// Whether a host is to be left alone for clearly longer than was known.
+        /// Whether the host's block ends clearly later than known so far.
         func isNews(_ name: String, blockedUntil until: Duration) -> Bool {
             hosts[name]?.blockedUntil.map { $0 + .milliseconds(250) < until } ?? true
         }
@@ -82,7 +83,9 @@ extension HostPacer {
             freeNames[name] = nil
         }
 
-        /// - Parameter life: how long they are taken to be so.
+        /// Stores the limits that were looked up by name.
+        ///
+        /// - Parameter life: time for which the limits are valid.
         mutating func setLimits(
             _ name: String,
             _ limits: Result<HostLimits?, FleetError>,
@@ -91,7 +94,7 @@ extension HostPacer {
         ) {
             var host = hosts[name] ?? Host()
             (host.isLookedUp, host.knownUntil) = (false, now + life)
-            // A lease that came meanwhile knows better; so does what was known, where there is no answer.
+            // A lease that arrived meanwhile has newer limits. Without an answer, the known limits stay.
             if host.leases <= 0, case .success(let limits) = limits {
                 (host.id, host.gap, host.isLimited) = (limits?.hostID, limits?.gap ?? .zero, limits?.isLimited ?? false)
                 let blocked = min(limits?.blocked ?? .zero, HostPacer.longestBlock)
@@ -101,15 +104,15 @@ extension HostPacer {
             if hosts.count > Self.mostHosts { hosts = hosts.filter { !$0.value.isUnused(at: now) } }
         }
 
-        /// Where there are more hosts than this, unused ones are removed.
+        /// Above this number of hosts, unused ones are removed.
         private static let mostHosts = 1000
     }
 
-    /// Asks the queue for the limits of a host that no lease is of.
+    /// Asks the queue for the limits of a host without a lease.
     func findLimits(_ name: String) async {
         let limits: Result<HostLimits?, FleetError>
         do throws(FleetError) { limits = .success(try await calls.find(name)) } catch { limits = .failure(error) }
-        // Without the database a worker finishes what it holds.
+        // A worker without the database finishes what it holds, so a failed look-up admits requests for a short time.
         let life = if case .success = limits { Self.limitsLife } else { Self.retryLimits }
         state.withLock { $0.setLimits(name, limits, at: time.now(), life: life) }
         advance(name)

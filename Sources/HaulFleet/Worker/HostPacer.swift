@@ -3,26 +3,26 @@ internal import Foundation
 internal import HaulKit
 internal import Synchronization
 
-/// A worker's part of the politeness of the fleet: sends no request to a host sooner than the queue allows, and tells the queue
-/// when a host asks to be left alone.
+/// Enforces the fleet's limits for hosts in one worker. Sends no request to a host sooner than the queue allows, and
+/// tells the queue when a host asks for a pause.
 ///
-/// A lease of a host with a least time between requests brings the start time of one request, unless it was taken over. Each
-/// further request (a retry, a further range, a redirect to that host) takes another start time from the queue. Start times are
-/// not used late, since the queue has given the next ones to other workers. Of a host that only redirects lead to, the queue is
-/// asked for the limits by its name. May be called from any thread.
+/// A lease of a host with a minimum gap contains the start time of one request, unless the lease was taken over. Each
+/// further request (a retry, a further range, a redirect to that host) reserves another start time from the queue. A
+/// start time that has passed is not used, because the queue has given the next ones to other workers. The limits of a
+/// host without leases, the target of a redirect, are looked up by name. May be called from any thread.
 final class HostPacer: RequestAdmission {
     /// Calls to the queue.
     struct Calls: Sendable {
         var reserve: @Sendable (_ hostID: Int32, _ requests: Int) async throws(FleetError) -> RequestSlice
-        /// The limits of a host by its name; nil where the queue has none for it.
+        /// Returns the limits of a host by its name; `nil` if the queue does not know the host.
         var find: @Sendable (_ name: String) async throws(FleetError) -> HostLimits?
-        /// A host answered with 429 or 503, and is to be left alone by the whole fleet.
+        /// Blocks a host for the whole fleet after a 429, or a 503 with `Retry-After`.
         var block: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
-        /// Downloads of the host are not to wait here.
+        /// Called when a host is blocked, so that its downloads need not wait in this worker.
         var onBlocked: @Sendable (_ hostID: Int32, _ duration: Duration) -> Void
     }
 
-    /// Time since an origin, by a clock that no one sets.
+    /// Time since an origin, by a clock that nobody can set.
     struct Time: Sendable {
         var now: @Sendable () -> Duration
         var sleep: @Sendable (_ until: Duration) async -> Void
@@ -31,7 +31,7 @@ final class HostPacer: RequestAdmission {
             let origin = ContinuousClock.now
             return Time(
                 now: { origin.duration(to: .now) },
-                // Ends early only if the task is cancelled, which nothing does.
+                // Nothing cancels this task, so the sleep does not end early.
                 sleep: { until in try? await Task.sleep(until: origin + until, clock: .continuous) }
             )
         }
@@ -40,12 +40,12 @@ final class HostPacer: RequestAdmission {
     let calls: Calls
     let time: Time
     let state = Mutex(State())
-    /// All start times are moved by this, so that a request that needs a moment until it is sent is not late. Moving all of them
-    /// keeps the time between them.
+    /// Shifts all start times, so that a request that needs a moment until it is sent is not late. The gaps between
+    /// requests stay the same.
     private static let lead = Duration.milliseconds(250)
-    /// What one answer asks for at most: a server that says a year is asked again after an hour.
+    /// Maximum block after one response. A server that asks for a year is asked again after an hour.
     static let longestBlock = Duration.seconds(3600)
-    /// After a 429 that says no time.
+    /// Duration of a block after a 429 without `Retry-After`.
     private static let blockWithoutTime = Duration.seconds(5)
     private static let mostReserved = 16
 
@@ -53,7 +53,7 @@ final class HostPacer: RequestAdmission {
 
     // MARK: Hosts
 
-    /// Takes in the start time that a lease brings. For each call one of ``release(_:)`` follows.
+    /// Adds a lease with its start time. The caller must call ``release(_:)`` once for each call.
     func add(_ lease: Lease) {
         guard lease.hasHostLimits else { return state.withLock { $0.addFree(lease) } }
         guard let name = HostName(url: lease.url)?.text else { return }
@@ -69,7 +69,7 @@ final class HostPacer: RequestAdmission {
         }
     }
 
-    /// The worker does not hold the lease any more.
+    /// Removes a lease that the worker no longer holds.
     func release(_ lease: Lease) {
         guard lease.hasHostLimits else { return state.withLock { $0.releaseFree(lease.hostID) } }
         guard let name = HostName(url: lease.url)?.text else { return }
@@ -80,7 +80,7 @@ final class HostPacer: RequestAdmission {
         }
     }
 
-    /// Sends nothing to a host for a time. A shorter time than one that holds already changes nothing.
+    /// Blocks a host for `duration`. A longer block that exists already stays.
     func block(_ id: Int32, for duration: Duration) {
         let name = state.withLock { state in
             state.hosts.first { $0.value.id == id }?.key ?? state.free[id]?.name
@@ -101,7 +101,7 @@ final class HostPacer: RequestAdmission {
         if isNew { calls.onBlocked(id, duration) }
     }
 
-    /// How long a host is still to be left alone; nil if it may be asked.
+    /// Returns the remaining time of a host's block; `nil` if the host is not blocked.
     func blockedTime(of url: String) -> Duration? {
         guard let name = HostName(url: url)?.text else { return nil }
         let now = time.now()
@@ -131,7 +131,7 @@ final class HostPacer: RequestAdmission {
             (state.hosts[name]?.id ?? state.freeNames[name], state.isNews(name, blockedUntil: time.now() + duration))
         }
         guard let id else { return }
-        // Each of many connections is answered so: the queue hears of it once.
+        // Many connections may get the same response; the queue is told once.
         if isNews { calls.block(id, duration) }
         block(name, id, for: duration)
     }
@@ -161,7 +161,7 @@ final class HostPacer: RequestAdmission {
         case nothing
     }
 
-    /// Lets those pass whose time has come, and sees to it that it comes for the others.
+    /// Admits the requests whose time has come, and sets a timer or reserves start times for the others.
     func advance(_ name: String) {
         while true {
             let now = time.now()
@@ -221,7 +221,8 @@ final class HostPacer: RequestAdmission {
                 for index in 0..<count { state.hosts[name]?.starts.append(first + slice.gap * index) }
             }
         } catch {
-            // Without the database no start time can be had: the requests wait, or are cancelled by the lease that ends.
+            // No start time is available without the database. The requests wait, or the end of their lease cancels
+            // them.
             await time.sleep(time.now() + .seconds(1))
             state.withLock { $0.hosts[name]?.isReserving = false }
         }

@@ -2,13 +2,13 @@ internal import Foundation
 internal import HaulKit
 internal import Logging
 
-/// What is looked at while downloads run: partial files that other workers may continue, and bodies that do not end.
+/// Regular checks of running downloads: partial files that other workers may continue, and bodies that do not end.
 extension ItemDownloads {
-    /// Whether the unfinished file of an earlier lease was another worker's and is here now.
+    /// Copies the partial file that another worker left for the item, if there is one. Returns whether it was copied.
     func takesPartial(of lease: Lease) async -> Bool {
         guard let partials, lease.key.epoch > 1, lease.checksum != nil else { return false }
         do {
-            // What this worker itself has of it is continued without a copy.
+            // The downloader continues a file of this worker without a copy.
             guard try await downloader.download(key: Self.key(lease.key.item)) == nil else { return false }
             return try await BlockingExecutor.system.run { () throws(FleetError) in try partials.take(lease.key.item) }
         } catch {
@@ -17,7 +17,7 @@ extension ItemDownloads {
         }
     }
 
-    /// Says beside large partial files what they have, so that another worker can continue them.
+    /// Records the received ranges of large partial files beside them, so that another worker can continue the files.
     func keepPartials() async {
         while true {
             do { try await Task.sleep(for: .seconds(5)) } catch { return }
@@ -35,7 +35,7 @@ extension ItemDownloads {
         }
     }
 
-    /// Ends bodies without a length that are longer than the list says the file is.
+    /// Ends bodies without a length that are already longer than the size in the list.
     func watch() async {
         for item in items.values where !item.isSuspended {
             let snapshot = item.download.snapshot

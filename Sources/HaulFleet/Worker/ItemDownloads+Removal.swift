@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Logging
 
-/// What becomes of downloads whose items are over: partial files are kept for a later lease, everything else is removed in groups.
+/// Cleans up after items that have ended. Keeps partial files for a later lease and removes everything else in groups.
 extension ItemDownloads {
     func discardNow(_ key: LeaseKey, _ keepsBytes: Bool) async {
         guard let item = items[key.item], item.lease.key == key else { return }
@@ -32,7 +32,7 @@ extension ItemDownloads {
         guard !removesSoon else { return }
         removesSoon = true
         Task {
-            // Ends early only if the task is cancelled, which nothing does.
+            // Nothing cancels this task, so the sleep does not end early.
             try? await Task.sleep(for: .seconds(1))
             removesSoon = false
             inbox.yield(.removeUnwanted)
@@ -40,7 +40,7 @@ extension ItemDownloads {
     }
 
     private static let removedTogether = 256
-    /// Seconds after which the partial file of an item that did not come back is removed at the next start.
+    /// Seconds after which the next registration removes the partial file of an item that did not come back.
     private static let longestKept: Double = 86_400
 
     private func removeOldestKept() {
@@ -52,13 +52,14 @@ extension ItemDownloads {
 
     func removeUnwanted() async {
         guard !unwanted.isEmpty else { return }
-        // Removed without their folder, they would be there again when its file system is back, and known to no one.
+        // Without the folder, only the rows could be removed. The files would be back with their file system, and no
+        // row would name them.
         guard await hasStagingFolder() else { return removeSoon() }
         let (complete, others) = (unwanted.filter { $0.stagedPath != nil }, unwanted.filter { $0.stagedPath == nil })
         unwanted = []
         if !complete.isEmpty {
             let paths = complete.compactMap(\.stagedPath)
-            // The files first: a row without its file is removed at the next start, a file without a row never.
+            // Files come first: the next start removes a row without its file, but never a file without a row.
             for (path, error) in await BlockingExecutor.system.run({ StagingFolder.remove(paths) }) {
                 logger.debug("fleet: \(path) stays: error \(error.code)")
             }
@@ -68,13 +69,13 @@ extension ItemDownloads {
         await attempt { () throws(DownloadError) in
             _ = try await downloader.remove(.ids(others.map(\.id)), deletingFiles: true)
         }
-        // Kept by the downloader for a person to look at.
+        // The downloader keeps files with a wrong digest for a person.
         let wrong = others.map { "\(stagingFolder)/\($0.item).wrong-digest" }
         _ = await BlockingExecutor.system.run { StagingFolder.remove(wrong) }
     }
 
-    /// At the start: what earlier processes left. Partial files are kept, finished ones of other items are published already or
-    /// are another worker's now.
+    /// Cleans up what earlier processes left, after a registration. Keeps partial files. Removes finished files of
+    /// items without a lease, which are already published or belong to another worker now.
     func keepOnlyNow(_ leases: [Lease], _ isSameQueue: Bool) async {
         let held = Set(leases.map { Self.key($0.key.item) })
         await attempt { () throws(DownloadError) in

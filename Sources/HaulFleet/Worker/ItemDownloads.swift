@@ -2,10 +2,10 @@ internal import Foundation
 internal import HaulKit
 internal import Logging
 
-/// The downloads of a worker's items, in a downloader of its own.
+/// Downloads a worker's items with a downloader of its own.
 ///
-/// The key of a download is its item, so that a later lease of the same item continues what an earlier one received; files are
-/// completed in the staging folder. Commands are carried out in the order in which they come.
+/// The key of a download is its item, so that a later lease continues the bytes of an earlier one. Files are completed
+/// in the staging folder. Commands run in the order of their arrival.
 actor ItemDownloads {
     nonisolated let pacer: HostPacer
     enum Command: Sendable {
@@ -23,9 +23,9 @@ actor ItemDownloads {
     struct Item {
         var lease: Lease
         var download: Download
-        /// Its end is no news: the worker has suspended it, or given it back.
+        /// Whether the worker has suspended the item or given it back.
         var isSuspended = false
-        /// Where its complete file is.
+        /// Path of the complete file; `nil` while it is incomplete.
         var stagedPath: String?
     }
 
@@ -37,25 +37,25 @@ actor ItemDownloads {
     private let commands: AsyncStream<Command>
     nonisolated let inbox: AsyncStream<Command>.Continuation
     var items: [Int64: Item] = [:]
-    /// Partial files of items that the worker does not hold, the longest kept first.
+    /// Partial files of items that the worker does not hold, oldest first.
     var kept: [(item: Int64, id: DownloadID)] = []
     let mostKept: Int
-    /// To be removed; with a path, complete: that file is all there is of it.
+    /// Downloads to remove. A `stagedPath` marks a complete download that consists of that file only.
     var unwanted: [(item: Int64, id: DownloadID, stagedPath: String?)] = []
     var removesSoon = false
-    /// Items whose bytes are not kept, whatever becomes of the item.
+    /// Items whose bytes are never kept.
     var endless: Set<Int64> = []
     private var unhashed: [(lease: Lease, file: CompletedDownload)] = []
     private var isHashing = false
     private var lane: Task<Void, Never>?
-    /// Where the destination is a folder, which other workers may share.
+    /// Partial files of other workers; `nil` if the destination is not a folder.
     let partials: SharedPartials?
     private var partialsKeeper: Task<Void, Never>?
     private var watcher: Task<Void, Never>?
-    /// When a person was last told of each kind of trouble with this machine's disk.
+    /// Time of the last warning about each kind of trouble with this machine's disk.
     private var toldAt: [DownloadError.Code: ContinuousClock.Instant] = [:]
 
-    /// - Throws: ``FleetError`` with code ``FleetError/Code/disk`` where the downloader cannot be opened.
+    /// - Throws: ``FleetError/Code/disk`` if the downloader cannot be opened.
     init(
         _ options: WorkerOptions,
         stateFolder: String,
@@ -90,11 +90,11 @@ actor ItemDownloads {
         configuration.storage.stateFolder = stateFolder
         configuration.storage.resumesAtStart = false
         configuration.storage.makesFolders = false
-        // A full disk is the machine's trouble: its items go to other workers.
+        // A full disk is a problem of this machine, so its items go to other workers.
         configuration.storage.waitsForSpace = false
         configuration.queue.maxConcurrentDownloads = options.jobs
         configuration.network.admission = pacer
-        // A worker that has no network gives its items back.
+        // A worker without a network gives its items back.
         configuration.network.waitsForNetwork = false
         configuration.retry.attempts = min(configuration.retry.attempts, 4)
         configuration.retry.retryAfterCap = .seconds(10)
@@ -111,25 +111,26 @@ actor ItemDownloads {
         }
     }
 
-    /// Items of a host that is blocked for longer are given back: they would keep others from starting.
+    /// Items of a host that is blocked for longer are given back, because they would keep other items from starting.
     private static let longestWait = Duration.seconds(3)
 
     // MARK: Commands, from any thread
 
-    /// The worker holds these and nothing else: finished files of other items are removed.
+    /// Keeps the downloads of these leases and removes the finished files of other items.
     ///
-    /// - Parameter isSameQueue: whether what is here is of this queue; numbers of items mean others in another one.
+    /// - Parameter isSameQueue: whether the existing downloads are of this queue. Item numbers have another meaning in
+    ///   another queue.
     nonisolated func keepOnly(_ leases: [Lease], isSameQueue: Bool) {
         inbox.yield(.keepOnly(leases, isSameQueue: isSameQueue))
     }
-    /// Removes the partial files of items that others have ended.
+    /// Removes the partial files of items that other workers have ended.
     nonisolated func forgetFinished() { inbox.yield(.forgetFinished) }
     nonisolated func begin(_ leases: [Lease]) { inbox.yield(.begin(leases)) }
     nonisolated func suspend(_ key: LeaseKey) { inbox.yield(.suspend(key)) }
     nonisolated func resume(_ key: LeaseKey) { inbox.yield(.resume(key)) }
     nonisolated func discard(_ key: LeaseKey, keepsBytes: Bool) { inbox.yield(.discard(key, keepsBytes: keepsBytes)) }
 
-    /// Ends the downloader; what was received is kept.
+    /// Ends the downloader and keeps the received bytes.
     func shutDown() async {
         partialsKeeper?.cancel()
         watcher?.cancel()
@@ -170,16 +171,16 @@ actor ItemDownloads {
         if let checksum = lease.checksum { request.checksum = try DownloadRequest.Checksum(checksum) }
         request.size = lease.size
         request.maxConnections = lease.connections
-        // Only this worker has files there: one of the same name is of an earlier lease.
+        // Only this worker has files there, so an existing file is from an earlier lease.
         request.onConflict = .overwrite
         return request
     }
 
     private func beginNow(_ leases: [Lease]) async {
-        // What is to be removed of an item must be gone before the item is begun again under the same key.
+        // The remains of an item must be removed before the item begins again under the same key.
         let begun = Set(leases.map(\.key.item))
         if unwanted.contains(where: { begun.contains($0.item) }) { await removeUnwanted() }
-        // Where its file system has gone, the downloader would make the folder in another one.
+        // Without the folder no download can begin, so all items go back.
         guard await hasStagingFolder() else {
             logger.warning(
                 "\(stagingFolder) is not there any more. Was a file system unmounted? Items go back until it is there."
@@ -210,7 +211,7 @@ actor ItemDownloads {
         }
     }
 
-    /// Whether the staging folder is there; without its file system it is not.
+    /// Whether the staging folder exists. It does not if its file system is not mounted.
     func hasStagingFolder() async -> Bool {
         await BlockingExecutor.system.run { [stagingFolder] in SystemCalls.isFolder(stagingFolder) }
     }
@@ -239,12 +240,12 @@ actor ItemDownloads {
         case .failed(let error):
             noteTrouble(error)
             end(lease.key, error.ending(retryAfter: pacer.blockedTime(of: lease.url)))
-        // Nothing here cancels the download of an item that is held: whatever has, the item is not to hang.
+        // Nothing here cancels the download of a held item. If something else did, the item must not hang.
         case .cancelled: end(lease.key, .notTried(pausesClaims: false))
         }
     }
 
-    /// Trouble of the disk, which is no item's: a person has to know of it while the worker waits.
+    /// Warns a person about trouble of the disk while the worker waits.
     private func noteTrouble(_ error: DownloadError) {
         switch error.code {
         case .diskFull, .readOnly, .permissionDenied, .diskFailed, .tooManyOpenFiles, .storeFailed: break
@@ -255,8 +256,8 @@ actor ItemDownloads {
         logger.warning("\(error.message) Items go back until this is mended.")
     }
 
-    /// Whether a full disk is the item's doing: its file is larger than the disk has room for, or has no length and may have no end.
-    /// Such an item fails, and its bytes are removed; others wait for room.
+    /// Whether the item is to blame for a full disk: the file is larger than the free space, or has no known length and
+    /// may never end. Such an item fails and its bytes are removed. Other items wait for space.
     private func doesNotFit(_ snapshot: DownloadSnapshot, _ lease: Lease) async -> Bool {
         guard let total = snapshot.totalBytes ?? lease.size else { return true }
         do throws(DownloadError) {
@@ -265,7 +266,7 @@ actor ItemDownloads {
         } catch { return false }
     }
 
-    /// A disk with less free is full, whatever is downloaded.
+    /// A disk with less free space counts as full, whatever is downloaded.
     private static let leastFree: Int64 = 64 << 20
 
     private func completed(_ lease: Lease, _ file: CompletedDownload) async {
@@ -279,7 +280,7 @@ actor ItemDownloads {
         unhashed.append((lease, file))
         guard !isHashing else { return }
         isHashing = true
-        // What comes meanwhile is the next group: one change of threads for all of them.
+        // Files that arrive meanwhile form the next group, so that each group needs one thread change.
         while !unhashed.isEmpty {
             let group = unhashed
             unhashed = []
@@ -296,7 +297,7 @@ actor ItemDownloads {
         isHashing = false
     }
 
-    /// Bytes of files that are hashed in groups.
+    /// Maximum size in bytes of the files that are hashed in groups.
     private static let smallFile: Int64 = 256 << 10
 
     private func staged(_ lease: Lease, _ file: CompletedDownload, _ digest: [UInt8]) {
@@ -312,7 +313,7 @@ actor ItemDownloads {
         end(lease.key, .staged(staged))
     }
 
-    /// The digest of a file that the downloader has compared with it.
+    /// Returns the SHA-256 of a file that the downloader has verified against it; `nil` for other files.
     private func proven(_ lease: Lease, _ file: CompletedDownload) -> [UInt8]? {
         guard file.proof == .digest, let text = lease.checksum else { return nil }
         do throws(DownloadError) {
@@ -339,8 +340,8 @@ actor ItemDownloads {
         await attempt { () throws(DownloadError) in try await item.download.resume() }
     }
 
-    /// Items of a blocked host that wait for their first bytes go back to the queue, which does not give them out while the host
-    /// is blocked.
+    /// Returns items of a blocked host without their first bytes to the queue. The queue does not give them out while
+    /// the host is blocked.
     private func returnWaiting(_ hostID: Int32) async {
         for item in items.values where item.lease.hostID == hostID && !item.isSuspended {
             let snapshot = item.download.snapshot
@@ -354,7 +355,7 @@ actor ItemDownloads {
 
     func attempt(_ step: () async throws(DownloadError) -> Void) async {
         do throws(DownloadError) { try await step() } catch {
-            // The file or its row stays, and is tried again at the next start.
+            // The file or its row stays; the next start tries again.
             logger.debug("fleet: \(error)")
         }
     }

@@ -1,23 +1,24 @@
 internal import Foundation
 internal import HaulKit
 
-/// Partial files in the staging folders of all workers that share a destination.
+/// Gives access to partial files in the staging folders of all workers that share a destination.
 ///
-/// A worker keeps beside each large partial file what of it is on disk. The next worker of the item copies these ranges and
-/// continues from there: a copy, because the first worker may be frozen, and may write again when it is thawed. Only for items of which the list has a
-/// digest, which proves the result: which version of the file the bytes are of is not known otherwise.
+/// A worker records beside each large partial file which ranges are on disk. The item's next worker copies these ranges
+/// and continues from there. It works on a copy, because the first worker may be frozen and may write again when it is
+/// thawed. Only items with a digest in the list are continued, because only the digest proves that all bytes are of one
+/// version.
 struct SharedPartials: Sendable {
-    /// This worker's staging folder; those of others are beside it.
+    /// Staging folder of this worker. The folders of the others are beside it.
     let stagingFolder: String
 
-    /// Partial files that are smaller are fetched again.
+    /// Minimum size in bytes; smaller partial files are downloaded again.
     static let leastBytes: Int64 = 8 << 20
     private static let mostRanges = 100_000
 
-    /// What is on disk of a partial file.
+    /// The ranges of a partial file that are on disk.
     struct Ranges: Codable, Equatable, Sendable {
         var total: Int64
-        /// First and end of each, in order.
+        /// Start and end of each range, in order.
         var ranges: [[Int64]]
 
         var isValid: Bool {
@@ -37,11 +38,11 @@ struct SharedPartials: Sendable {
 
     // MARK: What this worker has
 
-    /// Keeps what a partial file has, once that is on disk.
+    /// Syncs a partial file and then records its ranges.
     func keep(_ item: Int64, _ ranges: [Range<Int64>], total: Int64) throws(FleetError) {
         let known = Ranges(total: total, ranges: ranges.map { [$0.lowerBound, $0.upperBound] })
         let descriptor = open(partial(item, stagingFolder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        // Complete, or given up, since the ranges were looked at.
+        // The download was completed or dropped after its ranges were read.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         guard fdatasync(descriptor) == 0 else { throw Self.error("sync", partial(item, stagingFolder)) }
@@ -55,9 +56,10 @@ struct SharedPartials: Sendable {
 
     // MARK: What others have
 
-    /// Copies the largest partial file of an item that another worker has left, as an unfinished file that the downloader adopts.
+    /// Copies the largest partial file that another worker left for an item. The downloader adopts the copy as an
+    /// unfinished file.
     ///
-    /// - Returns: whether there is one.
+    /// - Returns: whether another worker left a partial file.
     func take(_ item: Int64) throws(FleetError) -> Bool {
         guard let (folder, ranges) = best(item) else { return false }
         let source = open(partial(item, folder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -65,7 +67,7 @@ struct SharedPartials: Sendable {
         defer { close(source) }
         let path = "\(stagingFolder)/\(item)"
         let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        // The name is taken: this worker has a file of the item itself.
+        // The name is taken, so this worker already has a file of the item.
         guard target >= 0 else { return false }
         defer { close(target) }
         do throws(FleetError) {
@@ -81,7 +83,7 @@ struct SharedPartials: Sendable {
         return true
     }
 
-    /// Removes what other workers have of an item that is published.
+    /// Removes the partial files of other workers for a finished item.
     func removeOfOthers(_ item: Int64) {
         for folder in others() where access(rangesFile(item, folder), F_OK) == 0 {
             unlink(partial(item, folder))
@@ -92,7 +94,7 @@ struct SharedPartials: Sendable {
     private func others() -> [String] {
         let parent = (stagingFolder as NSString).deletingLastPathComponent
         let own = (stagingFolder as NSString).lastPathComponent
-        // Unreadable: then nothing can be seen of other workers.
+        // An unreadable parent folder counts as empty.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         return names.filter { $0 != own }.map { parent + "/" + $0 }
     }
@@ -100,7 +102,7 @@ struct SharedPartials: Sendable {
     private func best(_ item: Int64) -> (folder: String, ranges: Ranges)? {
         others().compactMap { folder -> (String, Ranges)? in
             guard let data = FileManager.default.contents(atPath: rangesFile(item, folder)),
-                // What cannot be read is as if it were not there.
+                // Unreadable ranges count as missing.
                 let ranges = try? JSONDecoder().decode(Ranges.self, from: data), ranges.isValid,
                 ranges.bytes >= Self.leastBytes
             else { return nil }
@@ -136,7 +138,8 @@ struct SharedPartials: Sendable {
         FleetError(.disk, "It was not possible to \(what) \(path): \(String(cString: strerror(errno))).")
     }
 
-    /// The ranges as a control file of aria2: version, no info hash, length of a piece, lengths, a bit for each whole piece.
+    /// Encodes the ranges as an aria2 control file: version, no info hash, piece length, lengths, and one bit per
+    /// complete piece.
     static func controlFile(_ ranges: Ranges) -> [UInt8] {
         var piece: Int64 = 64 << 10
         while ranges.total / piece > 1 << 20 { piece *= 2 }

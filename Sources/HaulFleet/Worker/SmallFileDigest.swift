@@ -2,14 +2,14 @@ internal import Crypto
 internal import Foundation
 internal import HaulKit
 
-/// SHA-256 of a file that is read at once. Blocks.
+/// Computes the SHA-256 of a small file that is read as a whole. Blocks the thread.
 enum SmallFileDigest {
-    /// - Parameter bytes: length that the file must have.
+    /// - Parameter bytes: expected length of the file.
     static func of(_ path: String, _ bytes: Int64) -> Result<[UInt8], FleetError> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return .failure(error("opened", path)) }
         defer { close(descriptor) }
-        // One more, so that a file that has grown is noticed.
+        // One extra byte reveals a file that has grown.
         var content = [UInt8](repeating: 0, count: Int(clamping: bytes) + 1)
         var count = 0
         while count < content.count {

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import HaulKit
 
-/// The files in the folder in which one worker completes its downloads: `NUMBER` of an item, with endings for what belongs to it. The
-/// calls block.
+/// Functions for the folder in which one worker completes its downloads. Files are named by item number, with suffixes
+/// for auxiliary files. The calls block.
 enum StagingFolder {
-    /// - Returns: those that could not be removed.
+    /// Removes files; returns those that could not be removed.
     static func remove(_ paths: [String]) -> [(String, SystemCalls.Errno)] {
         paths.compactMap { path in
-            // Without hard links a file has its final name, and is gone from here.
+            // On a file system without hard links, a published file was renamed and is missing here.
             do throws(SystemCalls.Errno) { try SystemCalls.remove(path) } catch  where error.code != ENOENT {
                 return (path, error)
             } catch {}
@@ -15,9 +15,10 @@ enum StagingFolder {
         }
     }
 
-    /// Removes what no download knows: of a process that was killed, or of a file system that was away when an item ended.
+    /// Removes files that no download knows. They are from a killed process, or from a file system that was missing
+    /// when an item ended.
     static func removeAll(in folder: String, besides items: Set<Int64>) {
-        // Unreadable: then there is nothing that could be removed.
+        // An unreadable folder has nothing that could be removed.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         _ = remove(
             names.filter { name in

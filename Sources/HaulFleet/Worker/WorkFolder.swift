@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// The folder that a worker keeps on its machine: the store of its downloads, and which worker it was. Locked for as long as the
-/// process lives, so that a worker that is started again finds the folder of the one that ended, and knows that it has ended.
+/// The folder of a worker on its machine. Holds the store of its downloads and the worker's number. The process locks
+/// the folder while it lives. A worker that is started again finds the folder of the ended one and knows from the lock
+/// that it has ended.
 package final class WorkFolder: Sendable {
     package let path: String
-    /// Never the same for two folders: part of the worker's label and of its staging folder.
+    /// Unique among all work folders. Part of the worker's label and of its staging folder's name.
     package let id: String
     private let lock: Int32
 
@@ -14,10 +15,10 @@ package final class WorkFolder: Sendable {
         var worker: WorkerID?
     }
 
-    /// Largest number of workers of one user on one machine.
+    /// Maximum number of work folders below one base folder.
     private static let mostFolders = 512
 
-    /// Opens the first folder below `base` that no process uses, `1`, `2` and so on; makes it where there is none.
+    /// Opens the first folder `1`, `2`, … below `base` that no process uses. Makes the folder if it is missing.
     package init(below base: String) throws(FleetError) {
         for number in 1...Self.mostFolders {
             let path = base + "/\(number)"
@@ -34,7 +35,8 @@ package final class WorkFolder: Sendable {
 
     deinit { close(lock) }
 
-    /// The worker that used this folder last with this queue, which has ended, since its lock is free.
+    /// Returns the last worker that used this folder with `queue`; `nil` if there is none. That worker has ended,
+    /// because its lock is free.
     func predecessor(queue: String) -> WorkerID? {
         guard let known = Self.read(path), known.queue == queue else { return nil }
         return known.worker
@@ -58,7 +60,7 @@ package final class WorkFolder: Sendable {
         } catch { throw FleetError(.disk, "The work folder \(path) cannot be made: \(FileReason.text(error)).") }
     }
 
-    /// - Returns: nil where another process has it.
+    /// Returns the locked descriptor; `nil` if another process holds the lock.
     private static func lock(_ path: String) throws(FleetError) -> Int32? {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FleetError(.disk, "\(path) cannot be opened: \(reason(errno)).") }
@@ -71,7 +73,7 @@ package final class WorkFolder: Sendable {
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// - Returns: nil where there is none, or none that can be read: the leases of that worker then wait for their end.
+    /// Returns `nil` if the file is missing or unreadable. The leases of its worker then expire.
     private static func read(_ path: String) -> Identity? {
         guard let data = FileManager.default.contents(atPath: path + "/worker.json") else { return nil }
         return try? JSONDecoder().decode(Identity.self, from: data)

@@ -1,18 +1,18 @@
-/// What a ``WorkerMachine`` wants done.
+/// An action that a ``WorkerMachine`` requests.
 enum WorkerAction: Sendable, Equatable {
     case call(WorkerCall)
-    /// Downloads the item into the staging folder, going on with what is there of it.
+    /// Downloads the item into the staging folder. Continues with bytes that are there.
     case begin(Lease)
-    /// Stops the transfer of an item and keeps its bytes: the lease is in doubt, or lost.
+    /// Stops the transfer of an item and keeps its bytes, because the lease is in doubt or lost.
     case suspend(LeaseKey)
-    /// Continues a suspended transfer: the lease is confirmed.
+    /// Continues a suspended transfer, because the lease is confirmed.
     case resume(LeaseKey)
     case prepare(StagedFile)
     case publish([PreparedFile])
-    /// The worker has nothing more to do with the item: what the staging folder has of it may be removed.
+    /// Drops the item. Its bytes in the staging folder may be removed.
     case discard(LeaseKey)
-    /// No request to this host for so long.
+    /// Sends no request to this host for the duration.
     case blockHost(Int32, Duration)
-    /// The worker has ended; nil: as it should.
+    /// Ends the worker; `nil` for a regular end.
     case end(FleetError?)
 }

@@ -1,38 +1,38 @@
-/// What a ``WorkerMachine`` is told. `sentAt` is the worker's clock before the call was sent: a lease is counted from there, never
-/// from the answer.
+/// An event for a ``WorkerMachine``. `sentAt` is the worker's clock before the call was sent. Leases are counted from
+/// `sentAt`, never from the answer.
 enum WorkerEvent: Sendable, Equatable {
     case registered(Registration, sentAt: Duration)
     case claimed(Claim, sentAt: Duration)
     case beatAnswered(Beat, sentAt: Duration)
-    /// The engine has ended with an item.
+    /// The download of an item has ended.
     case downloadEnded(LeaseKey, DownloadEnding)
     case prepared(LeaseKey, Result<PreparedFile, FleetError>)
-    /// The queue has said that the worker does not hold the item any more.
+    /// The queue reported that the worker no longer holds the item.
     case leaseLost(LeaseKey)
     case gated([LeaseKey], held: Set<LeaseKey>)
     case published([LeaseKey: PublicationOutcome])
     case reported([Report], accepted: Set<LeaseKey>)
     case maintained(Maintenance)
-    /// The queue has signed the worker off.
+    /// The queue has ended the worker's registration.
     case left
     /// A call to the queue failed. Whether it took effect is unknown if the error is retryable.
     case callFailed(WorkerCall, FleetError)
-    /// The time of ``WorkerMachine/nextTimer`` has come.
+    /// The time ``WorkerMachine/nextTimer`` has come.
     case timer
-    /// The process shall end: what is held is returned. A second time changes nothing.
+    /// The process must end and return its items. A second request changes nothing.
     case stopRequested
 }
 
 enum DownloadEnding: Sendable, Equatable {
     case staged(StagedFile)
-    /// - Parameter retryAfter: what the server asked for, if it did.
+    /// - Parameter retryAfter: the delay that the server asked for; `nil` if it asked for none.
     case failed(Failure, isRetryable: Bool, retryAfter: Duration?)
-    /// The item could not be tried now, which is not its fault: its host is blocked, or the disk of this machine is full. With
-    /// `pausesClaims` no other item could be either.
+    /// The item could not be tried now and is not to blame: its host is blocked, or this machine's disk is full.
+    /// `pausesClaims` means that other items could not be tried either.
     case notTried(pausesClaims: Bool)
 }
 
-/// A call to the queue, as an action and where it failed.
+/// A call to the queue. Used in actions and in failures.
 enum WorkerCall: Sendable, Equatable, Hashable {
     case register(predecessor: WorkerID?)
     case claim(limit: Int)

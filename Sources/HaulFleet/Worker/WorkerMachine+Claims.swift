@@ -1,12 +1,13 @@
 extension WorkerMachine {
     private var room: Int { holdLimit - items.count }
 
-    /// When the next claim is due; nil: not before something else happens.
+    /// Time of the next claim; `nil` if the worker waits for another event.
     var nextClaim: Duration? {
         guard phase == .working, stop == nil, !lease.isInDoubt, !claim.isInFlight, room > 0 else { return nil }
         let earliest = max(claim.notBefore, destination.pausedUntil ?? .zero, destination.probeNotBefore)
         if room >= max(1, holdLimit / 4) { return earliest }
-        // Fewer at a time would be a transaction for each item; but a few large files must not keep the rest waiting.
+        // Smaller claims would cost a transaction per item. After a full claim they are allowed once a second, so that
+        // a few large files do not keep the rest waiting.
         return claims.wasFull && claims.hasEndedItem ? max(earliest, claim.lastSent + .seconds(1)) : nil
     }
 
@@ -26,7 +27,7 @@ extension WorkerMachine {
         guard claim.isInFlight, sentAt >= claim.lastSent else { return }
         claim.succeed()
         answeredAt = now
-        // Of a worker that is dead: its items are given to others.
+        // The answer is for a dead worker, whose items the queue gives to others.
         guard phase == .working else { return }
         claims.isPaused = answer.isPaused
         claims.wasFull = answer.leases.count >= claims.limit
@@ -45,17 +46,17 @@ extension WorkerMachine {
         if !answer.isDrained { hurryMaintenance() }
     }
 
-    /// Between half of `delay` and all of it, or when something is due, if that is sooner.
+    /// Returns a random delay between half of `delay` and `delay`, or a shorter one until `due`.
     private mutating func sooner(_ delay: Duration, _ due: Duration?) -> Duration {
         let delay = jittered((delay / 2)...delay)
-        // What is due now and was not given is locked or blocked: there is nothing to be had by asking at once.
+        // An item that is due but was not given out is locked or blocked, so asking at once gains nothing.
         guard let due, due > .zero else { return delay }
         return min(delay, max(due, delay / 8))
     }
 
     mutating func claimFailed(_ error: FleetError) {
         claim.fail(error)
-        // Its items, if it took effect, come with the next claim.
+        // If the claim took effect, the next claim returns its items.
         claims.wasFull = true
         claims.hasEndedItem = true
         guard phase == .working else { return }
@@ -63,12 +64,12 @@ extension WorkerMachine {
         claim.notBefore = now + callDelay(claim.failures)
     }
 
-    /// Begins items that the queue has given to the worker.
+    /// Begins items that the queue has leased to the worker.
     mutating func accept(_ leases: [Lease]) {
         for lease in leases where items[lease.key] == nil {
             items[lease.key] = HeldItem(lease: lease, stage: .waiting)
-            // A database that lost its last commits may give an epoch a second time: while the destination still works for the
-            // first, nothing can be begun under that name. The next lease has another epoch.
+            // A database that lost its last commits may give out an epoch twice. While the destination still works on
+            // the first lease, no other item may begin under the same key. The next lease has another epoch.
             if stop == .now || inDestination.contains(lease.key) {
                 giveBack(lease.key)
             } else if !self.lease.isInDoubt {

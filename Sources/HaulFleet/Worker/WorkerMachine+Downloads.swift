@@ -18,13 +18,14 @@ extension WorkerMachine {
             if pausesClaims {
                 pauseClaims()
             } else {
-                // The queue learns of a blocked host; should it not, items must not go back and forth at full speed.
+                // The queue learns of a blocked host. If it does not, this delay keeps items from being returned and
+                // claimed at full speed.
                 claim.notBefore = max(claim.notBefore, now + callDelay(claims.untriedInRow, limit: .seconds(5)))
             }
         }
     }
 
-    /// What the server asked for, or full jitter up to a bound that doubles with each attempt, whichever is longer.
+    /// Returns the longer one of the server's delay and a random delay below a bound that doubles with each attempt.
     mutating func retryDelay(_ attempt: Int, _ retryAfter: Duration?) -> Duration {
         let bound = min(settings.retryDelayLimit, .seconds(1 << min(max(attempt, 0), 20)))
         let asked = (retryAfter ?? .zero).clamped(.zero, settings.retryAfterLimit)
@@ -37,7 +38,7 @@ extension WorkerMachine {
         actions.append(.prepare(file))
     }
 
-    /// When preparations that wait may begin; nil: there are none, or the lease is in doubt.
+    /// Earliest time for waiting preparations; `nil` if none waits or the lease is in doubt.
     var nextPreparation: Duration? {
         lease.isInDoubt || prepareQueue.isEmpty ? nil : destination.prepareNotBefore
     }
@@ -65,7 +66,7 @@ extension WorkerMachine {
         case .failure(let error):
             switch error.code {
             case .cancelled, .databaseUnreachable, .workerUnknown:
-                // Suspended, or the upload could not be recorded: nothing that the destination is to blame for.
+                // The preparation was suspended or the upload could not be recorded. The destination is not to blame.
                 items[key]?.stage = .staged(file)
                 prepareQueue.append(key)
                 destination.cutShortInRow = min(destination.cutShortInRow + 1, 16)
@@ -80,11 +81,12 @@ extension WorkerMachine {
         if case .publishing = items[key]?.stage { true } else { false }
     }
 
-    /// A file that the destination did not take.
+    /// Handles a file that the destination did not accept.
     ///
-    /// A destination that is not there must not cost a million items their attempts, and an error that blames no file costs none. Other
-    /// errors may be the file's or the destination's: after a few in a row items are returned, and claims pause. One item for each pause
-    /// counts the attempt, so that a file that is the cause itself comes to an end.
+    /// An error that blames no file costs no attempt, so that a missing destination does not use up the attempts of a
+    /// million items. Other errors may be the fault of the file or of the destination. After a few of these in a row,
+    /// the worker returns items and pauses claims. One item per pause still loses an attempt, so that a file that
+    /// causes the errors itself fails in the end.
     mutating func destinationFailed(_ key: LeaseKey, _ error: FleetError) {
         guard let item = items[key] else { return }
         if error.blamesNoFile {
@@ -102,21 +104,22 @@ extension WorkerMachine {
                 finish(key, .retry(failure, delay: retryDelay(item.lease.attempt, nil)))
             }
         case .invalidInput: finish(key, .failed(failure))
-        // The queue did not answer, or the lease had ended: nothing is wrong with the file or the destination.
+        // The queue did not answer, or the lease had ended. Neither the file nor the destination is to blame.
         case .databaseUnreachable, .databaseRefused, .statementFailed, .workerUnknown, .cancelled:
             finish(key, .returned)
         }
     }
 
-    /// Failures in a row after which the destination, not a file, is taken for the cause.
+    /// Number of failures in a row after which the destination counts as the cause.
     static let destinationFailureLimit = 3
 
-    /// The longest that the current pause may be.
+    /// Upper bound of the current pause.
     var pauseBound: Duration { min(.seconds(300), .seconds(1 << min(destination.pauses + 2, 9))) }
 
-    /// No claim for 2 s to 5 min, longer with each pause in which nothing succeeds.
+    /// Pauses claims for 4 s to 5 min, longer with each pause in which nothing succeeds.
     ///
-    /// - Returns: whether a pause begins; false while one lasts: what was under way when it began is no further reason.
+    /// - Returns: whether a new pause begins. During a pause the result is false, because items that were already under
+    ///   way do not prolong it.
     @discardableResult
     mutating func pauseClaims() -> Bool {
         if let until = destination.pausedUntil, until > now { return false }

@@ -6,7 +6,7 @@ extension WorkerMachine {
         for key in items.keys.sorted() { giveBack(key) }
     }
 
-    /// Returns an item that is not past the gate.
+    /// Returns an item to the queue unless it has passed the gate.
     mutating func giveBack(_ key: LeaseKey) {
         switch items[key]?.stage {
         case nil, .publishing, .reporting: return
@@ -44,7 +44,7 @@ extension WorkerMachine {
         leave.notBefore = now + callDelay(leave.failures, limit: .seconds(2))
     }
 
-    /// When a worker that shall end gives up on the database; nil: not yet, or it is not ending.
+    /// Time when an ending worker gives up on the database; `nil` if the worker is not ending or is publishing.
     var givesUpAt: Duration? {
         guard stop == .now || phase == .leaving, phase != .ended, !isPublishing else { return nil }
         return max(stoppedAt, answeredAt) + settings.stopPatience

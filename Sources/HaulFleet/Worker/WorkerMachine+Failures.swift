@@ -26,7 +26,7 @@ extension WorkerMachine {
         }
     }
 
-    /// Whether the database answered, and a repetition would not mend it.
+    /// Whether the database answered and a repetition would fail again.
     func isRefusal(_ error: FleetError) -> Bool {
         switch error.code {
         case .databaseUnreachable, .destinationUnreachable, .cancelled, .workerUnknown: false
@@ -34,10 +34,10 @@ extension WorkerMachine {
         }
     }
 
-    /// Refusals in a row after which a worker ends. Fewer may be a database that is being restored.
+    /// Number of refusals in a row that ends the worker. A database that is being restored may refuse fewer times.
     static let refusalLimit = 10
 
-    /// Ends at once: what is held is left to expire.
+    /// Ends the worker at once. Its leases expire.
     mutating func fail(_ error: FleetError?) {
         guard phase != .ended else { return }
         suspendTransfers()

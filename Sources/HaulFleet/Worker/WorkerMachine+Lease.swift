@@ -1,11 +1,12 @@
 extension WorkerMachine {
-    /// Whether files may get their names now. To be asked once more right before the names are given, with the clock of then: the
-    /// process may have stood still since the action was returned.
+    /// Whether files may get their final names now. Effects must check the deadline again immediately before
+    /// publishing, because the process may have slept since the action was returned.
     func mayPublish(at time: Duration) -> Bool {
         phase == .working && !lease.isInDoubt && time < lease.deadline
     }
 
-    /// Looked at before every event: the time since the last one may have been long.
+    /// Puts the lease in doubt after its deadline. Runs before every event, because much time may have passed since
+    /// the last one.
     mutating func checkDeadline() {
         guard phase == .working, !lease.isInDoubt, now >= lease.deadline else { return }
         lease.isInDoubt = true
@@ -41,7 +42,7 @@ extension WorkerMachine {
         if answer.isDraining, stop == nil { stop = .drain }
     }
 
-    /// An answer that is itself older than the deadline confirms nothing.
+    /// Confirms the lease as of `sentAt`. An answer that is older than the deadline leaves the lease in doubt.
     private mutating func confirm(_ answer: Beat, sentAt: Duration) {
         guard sentAt <= now, sentAt >= lease.confirmedAt else { return }
         lease.leaseTime = Self.bounded(answer.leaseTime)
@@ -74,7 +75,7 @@ extension WorkerMachine {
         destination.prepareNotBefore = now
     }
 
-    /// The queue has said that another worker has the item, or may have.
+    /// Drops an item that another worker has or may have, according to the queue.
     mutating func leaseLost(_ key: LeaseKey) {
         switch items[key]?.stage {
         case nil, .publishing, .reporting: return
@@ -83,7 +84,7 @@ extension WorkerMachine {
         claims.hasEndedItem = true
     }
 
-    /// Forgets an item that is not the worker's any more.
+    /// Forgets an item that no longer belongs to the worker.
     mutating func release(_ key: LeaseKey) {
         guard let item = items.removeValue(forKey: key) else { return }
         if item.stage.isTransfer { actions.append(.suspend(key)) }
@@ -99,7 +100,7 @@ extension WorkerMachine {
 }
 
 extension WorkerMachine.Stage {
-    /// Whether bytes are being moved for it.
+    /// Whether the stage moves bytes.
     var isTransfer: Bool {
         switch self {
         case .downloading, .preparing: true

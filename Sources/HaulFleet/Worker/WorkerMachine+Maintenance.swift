@@ -1,5 +1,5 @@
 extension WorkerMachine {
-    /// Every third of the lease time, not at the same time as the other workers.
+    /// Sends the maintenance call. Random intervals between a sixth and a third of the lease time keep workers apart.
     mutating func sendMaintenance() {
         guard phase == .working, stop == nil, !maintain.isInFlight, now >= maintain.notBefore else { return }
         maintain.begin(at: now)
@@ -16,7 +16,7 @@ extension WorkerMachine {
         let isIdle = result.returnedItems <= 0 && result.promotedItems <= 0 && result.fedItems <= 0
         maintenance.idleInRow = isIdle ? min(maintenance.idleInRow + 1, 16) : 0
         guard !isIdle else { return }
-        // There is something to be had, and perhaps more to be made ready.
+        // Items are available now, and perhaps more can be made ready.
         claims.emptyInRow = 0
         if claim.failures == 0 { claim.notBefore = min(claim.notBefore, now) }
     }
@@ -26,8 +26,8 @@ extension WorkerMachine {
         maintain.notBefore = now + callDelay(maintain.failures)
     }
 
-    /// A claim that brought nothing may only have to wait for the feeder: at once the first time, then soon, but not with each such
-    /// claim, and ever later while there is nothing to feed either.
+    /// Advances the maintenance after a claim that returned nothing, because the items may only wait for the feeder.
+    /// The first time it is due at once, later after a pause. The pause doubles while there is nothing to feed.
     mutating func hurryMaintenance() {
         guard maintain.failures == 0 else { return }
         guard maintenance.hasBegun else { return maintain.notBefore = now }
@@ -36,7 +36,7 @@ extension WorkerMachine {
         maintain.notBefore = min(maintain.notBefore, max(now, soon))
     }
 
-    /// Passes on which hosts are blocked, where that changed by more than the time that an answer takes.
+    /// Passes on blocks of hosts. Ignores changes of up to 1 s, which may come from the delay of an answer.
     mutating func blockHosts(_ durations: [Int32: Duration]) {
         blockedHosts = blockedHosts.filter { $0.value > now }
         for (host, duration) in durations.sorted(by: { $0.key < $1.key }) where duration > .zero {

@@ -1,13 +1,13 @@
-/// How many items a worker holds: as many as it ends in two seconds, so that small files do not wait for the queue, and a worker with
-/// large ones keeps none from workers that have nothing to do.
+/// Decides how many items a worker holds: as many as it ends in two seconds. Small files then do not wait for the
+/// queue, and a worker with large files leaves items to idle workers.
 extension WorkerMachine {
-    /// Ends of downloads, counted in slices of a second.
+    /// Counts the ends of downloads per second.
     struct Pace: Sendable, Equatable {
         private var began = Duration.zero
         private var count = 0
         private var last = 0
 
-        /// Ends in the last second, or so far in this one if these are more.
+        /// Ends in the previous second, or in the current one if these are more.
         var perSecond: Int { max(count, last) }
 
         mutating func noteEnd(at now: Duration) {
@@ -21,7 +21,7 @@ extension WorkerMachine {
 
     var holdLimit: Int {
         guard let least = settings.leastHeld else { return settings.capacity }
-        // As many as run may have ended together, which says nothing of how long each took.
+        // Up to `least` running downloads may end in one second by chance, so only further ends count.
         return min(settings.capacity, least + 2 * max(0, pace.perSecond - least))
     }
 }

@@ -1,11 +1,12 @@
 extension WorkerMachine {
-    /// When the next gate is due; nil: nothing waits for one, or one is under way.
+    /// Time of the next gate call; `nil` if nothing waits for the gate or a call is under way.
     var nextGate: Duration? {
         guard !lease.isInDoubt, !gate.isInFlight else { return nil }
         return nextBatch(gate, waiting: gateQueue.count)
     }
 
-    /// Files that come one by one wait a moment for more, so that each does not cost a transaction.
+    /// Returns the time for the next batch. Single files wait a moment for more, so that not each one costs a
+    /// transaction.
     func nextBatch(_ pace: CallPace, waiting: Int) -> Duration? {
         guard waiting > 0 else { return nil }
         let isFull = waiting >= min(settings.publishBatch, max(1, holdLimit / 4))
@@ -70,7 +71,9 @@ extension WorkerMachine {
         }
     }
 
-    /// - Returns: whether the destination was at work on the item, and the answer is of use.
+    /// Ends the destination's work on an item.
+    ///
+    /// - Returns: whether the destination was working on the item and the worker still needs the answer.
     mutating func destinationAnswered(_ key: LeaseKey) -> Bool {
         guard inDestination.remove(key) != nil else { return false }
         guard abandoned.remove(key) != nil else { return true }
@@ -78,7 +81,7 @@ extension WorkerMachine {
         return false
     }
 
-    /// Removes the bytes of an item as soon as nothing works on them. A file that has its name keeps it.
+    /// Discards the bytes of an item once the destination no longer works on them. A published file keeps its name.
     mutating func discard(_ key: LeaseKey) {
         if inDestination.contains(key) {
             abandoned.insert(key)

@@ -2,8 +2,8 @@ extension WorkerMachine {
     mutating func sendRegistration() {
         guard case .registering(let predecessor) = phase, !register.isInFlight else { return }
         guard stop != .now else {
-            // Where the answer of a registration was lost, the worker that it made holds nothing but what was its
-            // predecessor's; the next start of this folder takes it over, or it expires.
+            // If the answer of a registration was lost, the new worker in the queue holds only its predecessor's
+            // leases. The next start with this folder takes them over, or they expire.
             fail(register.lastError)
             return
         }
@@ -34,7 +34,7 @@ extension WorkerMachine {
         register.notBefore = now + callDelay(register.failures)
     }
 
-    /// The queue holds the worker for dead: nothing of what it has is its own any more.
+    /// Drops all items, because the queue counts the worker as dead and gives them to others.
     mutating func forgetWorker() {
         guard phase == .working || phase == .leaving else { return }
         guard phase == .working else { return fail(nil) }
@@ -45,13 +45,13 @@ extension WorkerMachine {
         phase = .forgetting
     }
 
-    /// The answers to calls of the former worker must not be taken for those of the next.
+    /// Registers again after all pending answers, because these must not count as answers to the next worker.
     mutating func registerAgain() {
         guard !claim.isInFlight, !beat.isInFlight, !gate.isInFlight, !report.isInFlight, !maintain.isInFlight else {
             return
         }
         guard stop == nil else { return fail(nil) }
-        // After a failover this happens to the whole fleet at one time.
+        // After a failover, all workers of the fleet register again at the same time.
         register = CallPace(notBefore: now + jittered(.zero...(.seconds(1))))
         phase = .registering(nil)
     }

@@ -1,12 +1,12 @@
 extension WorkerMachine {
-    /// The worker has nothing more to do for an item but to say how it ended.
+    /// Ends the work on an item. Only its report remains.
     mutating func finish(_ key: LeaseKey, _ outcome: Report.Outcome) {
         guard let stage = items[key]?.stage, stage != .reporting else { return }
         items[key]?.stage = .reporting
         reportQueue.append(Report(key, outcome))
     }
 
-    /// When the next report is due; nil: nothing waits for one, or one is under way.
+    /// Time of the next report; `nil` if no report waits or a call is under way.
     var nextReport: Duration? {
         report.isInFlight ? nil : nextBatch(report, waiting: reportQueue.count)
     }
@@ -19,7 +19,7 @@ extension WorkerMachine {
         actions.append(.call(.report(reportsSent)))
     }
 
-    /// Accepted or fenced: either way the item is not the worker's any more.
+    /// Removes the reported items. Accepted or not, the items are no longer the worker's.
     mutating func reported(_ reports: [Report], accepted: Set<LeaseKey>) {
         guard report.isInFlight, reports == reportsSent else { return }
         report.succeed()
@@ -31,7 +31,7 @@ extension WorkerMachine {
             discard(report.key)
             claims.hasEndedItem = true
         }
-        // Nothing left to do: there may be more by now, or the queue is drained.
+        // The worker holds nothing now, so it claims at once. The queue may have more items or be drained.
         let hasCompleted = reports.contains { if case .completed = $0.outcome { true } else { false } }
         if hasCompleted, items.isEmpty, claim.failures == 0, claims.untriedInRow == 0 {
             claim.notBefore = min(claim.notBefore, now)
@@ -53,10 +53,10 @@ extension WorkerMachine {
         reportQueue = again + reportQueue
     }
 
-    /// A result that the database refuses must not keep the others from it: it is looked for in ever smaller batches, and its place
-    /// is taken by one that says so.
+    /// Isolates a result that the database refuses, by smaller and smaller batches, so that it does not hold up other
+    /// results. A failure that states the refusal replaces the result.
     ///
-    /// - Returns: nil if that one is refused too.
+    /// - Returns: the reports to send next; `nil` if the database refuses the replacement too.
     private mutating func bisect(_ reports: [Report], _ error: FleetError) -> [Report]? {
         guard reports.count == 1, let only = reports.first else {
             reportLimit = max(1, reports.count / 2)

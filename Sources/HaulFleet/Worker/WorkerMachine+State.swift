@@ -2,47 +2,47 @@ import HaulKit
 
 extension WorkerMachine {
     struct Settings: Sendable, Hashable {
-        /// Items held at most.
+        /// Maximum number of held items.
         var capacity = 64
-        /// Items held where downloads end slowly; nil: `capacity` at any pace.
+        /// Number of held items while downloads end slowly; `nil` to always hold `capacity`.
         var leastHeld: Int?
-        /// Items asked for at once, at most.
+        /// Maximum number of items per claim.
         var claimBatch = 64
-        /// Items in a gate or a report, at most.
+        /// Maximum number of items per gate or report.
         var publishBatch = 500
-        /// What a person reads of the worker; the effects pass it on when they register it.
+        /// The worker's name for people. The effects pass it on at registration.
         var label = ""
-        /// The worker that used the work folder before and is known to be dead.
+        /// The worker that used the work folder before and is known to be dead; `nil` if there is none.
         var predecessor: WorkerID?
-        /// Ends when the queue has nothing more to do.
+        /// Whether the worker ends when the queue is drained.
         var endsWhenDrained = false
-        /// Most time between two claims that bring nothing.
+        /// Maximum time between two claims that return nothing.
         var idleClaimLimit = Duration.seconds(5)
-        /// Least time between two gates or two reports, unless a quarter of the capacity waits for one.
+        /// Minimum time between two gates or two reports, unless a quarter of the capacity waits for one.
         var batchInterval = Duration.milliseconds(50)
-        /// Upper bound of the delays that the worker chooses before an item is tried again.
+        /// Upper bound of the worker's own delays before the next attempt of an item.
         var retryDelayLimit = Duration.seconds(900)
-        /// Upper bound of those that a server chooses.
+        /// Upper bound of the delays that servers ask for.
         var retryAfterLimit = Duration.seconds(3600)
-        /// How long a worker that shall end waits for a database that does not answer.
+        /// Time that an ending worker waits for a database that does not answer.
         var stopPatience = Duration.seconds(10)
     }
 
     enum Phase: Sendable, Equatable {
         case created
-        /// The worker that it takes the place of.
+        /// The worker that the registration replaces; `nil` if there is none.
         case registering(WorkerID?)
         case working
-        /// The queue does not know the worker any more: it waits for the answers that are under way, then registers as another.
+        /// The queue does not know the worker. The machine waits for pending answers and then registers again.
         case forgetting
         case leaving
         case ended
     }
 
     enum Stop: Sendable, Equatable {
-        /// What is held is finished first.
+        /// Finishes the held items first.
         case drain
-        /// What is not being published is returned.
+        /// Returns the items that are not being published.
         case now
     }
 
@@ -52,25 +52,25 @@ extension WorkerMachine {
     }
 
     enum Stage: Sendable, Equatable {
-        /// Not begun, because the lease was in doubt when it came.
+        /// Not begun, because the lease was in doubt at the claim.
         case waiting
         case downloading
-        /// Complete in the staging folder; its preparation has not begun, or has to be repeated.
+        /// Complete in the staging folder. The preparation has not begun or must be repeated.
         case staged(StagedFile)
         case preparing(StagedFile)
-        /// Waits for the gate, or for its answer.
+        /// Waits for the gate or its answer.
         case prepared(PreparedFile)
         case publishing(StagedFile)
         case reporting
     }
 
-    /// One kind of call to the queue, of which one at a time is under way.
+    /// The state of one kind of call to the queue. At most one call of each kind is under way.
     struct CallPace: Sendable, Equatable {
         var isInFlight = false
         var lastSent: Duration = .zero
-        /// Earliest time of the next.
+        /// Earliest time of the next call.
         var notBefore: Duration = .zero
-        /// Failures in a row.
+        /// Number of failures in a row.
         var failures = 0
         var lastError: FleetError?
 
@@ -93,60 +93,61 @@ extension WorkerMachine {
     }
 
     struct LeaseClock: Sendable, Equatable {
-        /// Part of the lease time after which the worker stops by itself: the rest is for clocks that run at different rates, and
-        /// for what the destination does between the decision to publish and the name.
+        /// Share of the lease time after which the worker stops by itself. The rest allows for different clock rates,
+        /// and for the destination's work between the decision to publish and the final name.
         static let share = 0.7
 
         var leaseTime = Duration.seconds(60)
-        /// Before the last call that the queue has confirmed was sent.
+        /// Time before the last confirmed call was sent.
         var confirmedAt = Duration.zero
         var isInDoubt = false
 
-        /// Past this nothing is published until a beat is confirmed.
+        /// After this time, the worker publishes nothing until a beat is confirmed.
         var deadline: Duration { confirmedAt + leaseTime * Self.share }
     }
 
     struct ClaimState: Sendable, Equatable {
-        /// Items that the claim under way asks for.
+        /// Number of items in the current claim.
         var limit = 0
-        /// The last claim brought as many items as it asked for.
+        /// Whether the last claim returned as many items as it asked for.
         var wasFull = true
-        /// An item ended since the last claim.
+        /// Whether an item has ended since the last claim.
         var hasEndedItem = false
         var isPaused = false
         var emptyInRow = 0
-        /// Items in a row that could not be tried.
+        /// Number of items in a row that could not be tried.
         var untriedInRow = 0
     }
 
     struct DestinationState: Sendable, Equatable {
-        /// Failures in a row.
+        /// Number of failures in a row.
         var failures = 0
-        /// No claim before: the destination or the disk takes nothing.
+        /// End of the pause of claims, which begins when the destination or the disk accepts nothing; `nil` without a
+        /// pause.
         var pausedUntil: Duration?
-        /// Pauses since it last took something.
+        /// Number of pauses since the last success.
         var pauses = 0
-        /// After a pause one item at a time finds out whether the destination works again.
+        /// After a pause, one item at a time tests whether the destination works again. Earliest time of the next test.
         var probeNotBefore = Duration.zero
-        /// Preparations that were cut short are repeated no sooner.
+        /// Earliest time to repeat interrupted preparations.
         var prepareNotBefore = Duration.zero
         var cutShortInRow = 0
     }
 
     struct MaintenanceState: Sendable, Equatable {
         var hasBegun = false
-        /// Rounds in a row that had nothing to do.
+        /// Number of rounds in a row that had nothing to do.
         var idleInRow = 0
     }
 
-    /// Evenly distributed in `0..<1`.
+    /// Returns a uniform random number in `0..<1`.
     mutating func fraction() -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
     mutating func jittered(_ range: ClosedRange<Duration>) -> Duration {
         range.lowerBound + (range.upperBound - range.lowerBound) * fraction()
     }
 
-    /// Full jitter between 0.1 s and a bound that doubles with each failure, to 30 s.
+    /// Returns a random delay between 0.1 s and a bound that doubles with each failure, up to `limit`.
     mutating func callDelay(_ failures: Int, limit: Duration = .seconds(30)) -> Duration {
         let bound = Duration.milliseconds(100) * (1 << min(failures, 9))
         return jittered(.milliseconds(100)...max(.milliseconds(100), min(bound, limit)))
@@ -154,6 +155,6 @@ extension WorkerMachine {
 }
 
 extension Duration {
-    /// Bounds what comes from the database, so that arithmetic with it stays in range.
+    /// Limits a value from the database, so that arithmetic with it does not overflow.
     func clamped(_ low: Duration, _ high: Duration) -> Duration { min(max(self, low), high) }
 }

@@ -1,31 +1,34 @@
 import HaulKit
 
-/// Everything that a worker decides, without an effect: events come in, actions go out.
+/// Makes all decisions of a worker without side effects: takes events and returns actions.
 ///
-/// `now` is the worker's own clock. It never steps and counts the time that the machine sleeps (`CLOCK_BOOTTIME`), but may run at
-/// another rate than the database's. Time that passes between two events is noticed at the later one, before it is looked at: a
-/// process that was stopped for an hour publishes nothing of what it was about to.
+/// `now` is the worker's own clock. The clock never steps and counts the time in which the machine sleeps
+/// (`CLOCK_BOOTTIME`), but may run at another rate than the database's clock. The machine checks the elapsed time
+/// before it handles an event, so a process that was stopped for an hour publishes nothing from before.
 ///
-/// Contract with the effects: each `.call` is answered once, by its event or by `.callFailed`; each `.prepare` by one `.prepared`
-/// and each `.publish` by one `.published`, even where the item was suspended or forgotten meanwhile; `sentAt` is read from the same
-/// clock after the action was returned. A suspended transfer ends only after `.resume`, unless it had ended already.
+/// Contract with the effects:
+/// - Each `.call` gets one answer: its event or `.callFailed`.
+/// - Each `.prepare` gets one `.prepared` and each `.publish` one `.published`, even if the item was suspended or
+///   forgotten meanwhile.
+/// - `sentAt` is read from the same clock after the action was returned.
+/// - A suspended transfer ends only after `.resume`, unless it had ended already.
 struct WorkerMachine: Sendable, Equatable {
     let settings: Settings
     var random: SplitMix64
-    /// The latest time that was told.
+    /// The latest time passed to the machine.
     var now: Duration = .zero
     var phase = Phase.created
     var stop: Stop?
     var lease = LeaseClock()
 
     var items: [LeaseKey: HeldItem] = [:]
-    /// Items that the destination prepares or publishes.
+    /// Items that the destination is preparing or publishing.
     var inDestination: Set<LeaseKey> = []
-    /// Those of them that the worker has ended with: discarded when the destination answers.
+    /// Items of ``inDestination`` that the worker has given up. They are discarded when the destination answers.
     var abandoned: Set<LeaseKey> = []
-    /// Staged files whose preparation waits.
+    /// Staged files that wait for their preparation.
     var prepareQueue: [LeaseKey] = []
-    /// Waiting for the gate, in the order in which they came.
+    /// Prepared files that wait for the gate, in the order of their arrival.
     var gateQueue: [LeaseKey] = []
     var reportQueue: [Report] = []
 
@@ -37,23 +40,23 @@ struct WorkerMachine: Sendable, Equatable {
     var maintain = CallPace()
     var leave = CallPace()
     var gateSent: [LeaseKey] = []
-    /// The answer of the gate under way is too old to publish by.
+    /// Whether the answer of the gate call under way is too old to publish.
     var isGateVoid = false
     var reportsSent: [Report] = []
-    /// Reports that the database takes at once, at most.
+    /// Current maximum number of reports in one call.
     var reportLimit: Int
-    /// When the queue last answered.
+    /// Time of the queue's last answer.
     var answeredAt: Duration = .zero
     var stoppedAt: Duration = .zero
 
     var claims = ClaimState()
     var pace = Pace()
     var destination = DestinationState()
-    /// Until when each host is blocked, by the worker's clock.
+    /// End of each host's block, by the worker's clock.
     var blockedHosts: [Int32: Duration] = [:]
     var maintenance = MaintenanceState()
 
-    /// What the current event gives; empty between events.
+    /// Actions of the current event; empty between events.
     var actions: [WorkerAction] = []
 
     init(settings: Settings, seed: UInt64) {
@@ -62,11 +65,11 @@ struct WorkerMachine: Sendable, Equatable {
         random = SplitMix64(seed: seed)
     }
 
-    /// Items that the worker holds, with those whose end is not reported yet.
+    /// Number of items that the worker holds, including those whose end is not reported yet.
     var heldCount: Int { items.count }
     var hasEnded: Bool { phase == .ended }
 
-    /// Begins with the registration. A second time changes nothing.
+    /// Starts the registration. A second call changes nothing.
     mutating func start(at time: Duration) -> [WorkerAction] {
         guard phase == .created else { return [] }
         now = max(now, time)
@@ -75,7 +78,7 @@ struct WorkerMachine: Sendable, Equatable {
         return takeActions()
     }
 
-    /// - Parameter time: the worker's clock now, not when the event came about.
+    /// - Parameter time: the worker's clock now, not at the time of the event.
     mutating func handle(_ event: WorkerEvent, at time: Duration) -> [WorkerAction] {
         guard phase != .created, phase != .ended else { return [] }
         now = max(now, time)
@@ -100,7 +103,7 @@ struct WorkerMachine: Sendable, Equatable {
         return takeActions()
     }
 
-    /// When ``WorkerEvent/timer`` is due, by the worker's clock; nil: not before another event.
+    /// Time when ``WorkerEvent/timer`` is due, by the worker's clock; `nil` if the machine waits for another event.
     var nextTimer: Duration? {
         var times: [Duration] = []
         switch phase {
@@ -121,7 +124,7 @@ struct WorkerMachine: Sendable, Equatable {
         return times.min()
     }
 
-    /// Does everything that is due.
+    /// Performs all steps that are due.
     mutating func proceed() {
         checkDeadline()
         checkPatience()

@@ -1,18 +1,20 @@
 package import HaulKit
 
-/// How a worker runs.
+/// The options of a worker.
 package struct WorkerOptions: Sendable {
-    /// Name of the worker in lists, such as the name of its machine.
+    /// Name of the worker in lists, for example the name of its machine.
     package var label: String
-    /// Downloads at the same time.
+    /// Number of simultaneous downloads.
     package var jobs: Int
-    /// Items that the worker holds at most, those that wait with it included: as many as end in two seconds, but at least one a job.
+    /// Maximum number of held items, including waiting ones. A worker holds as many as it ends in two seconds, but at
+    /// least one per job.
     package var capacity: Int
-    /// End when the queue has nothing left, also nothing that other workers hold.
+    /// Whether the worker ends when no item is left in the queue or with other workers.
     package var endsWhenDrained: Bool
-    /// Settings of the downloader; name, folder and queue are the worker's own.
+    /// Settings of the downloader. The worker overrides some of them, such as name, state folder and queue.
     package var configuration: Downloader.Configuration
-    /// Partial files of items that went back to the queue, which are kept in case the worker gets them again.
+    /// Number of partial files to keep for items that went back to the queue, in case the worker gets these items
+    /// again.
     package var keptPartialFiles = 256
 
     package init(
@@ -28,7 +30,7 @@ package struct WorkerOptions: Sendable {
     }
 }
 
-/// What a worker has done since it started.
+/// Totals of a worker since its start.
 package struct WorkerProgress: Sendable, Hashable, Codable {
     package var completed = 0
     package var bytes: Int64 = 0
