@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Bytes a second: `500k`, `2M`, `1G`, or a plain number.
+/// A rate in bytes per second: `500k`, `2M`, `1G`, or a plain number.
 struct ByteRate: ExpressibleByArgument {
     let bytes: Int64
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import HaulFleet
 import HaulKit
 
-/// Exit statuses, with the numbers that `haul` has for the same.
+/// Exit statuses, with the same numbers as those of `haul`.
 enum ExitStatus: Int32 {
     case otherFailure = 1
     case unreachable = 3

@@ -26,7 +26,7 @@ struct HaulFleetCommand: AsyncParsableCommand {
         do {
             let arguments = try CommandWords().arguments
             guard !arguments.isEmpty else {
-                // A script whose arguments got lost has not succeeded.
+                // A script whose arguments were lost must not succeed.
                 Output.note(helpMessage())
                 throw ExitStatus.usage.code
             }

@@ -41,7 +41,8 @@ struct ListCommand: AsyncParsableCommand {
             for item in try await QueueAdministration(connection, fleet.queue).list(filter, limit: limit, after: after)
             {
                 var item = item
-                // Passwords of URLs are for their hosts alone; export has them, since it can be added again.
+                // Only the hosts should see passwords of URLs. `export` keeps them, so that its output can be added
+                // again.
                 item.url = URL(string: item.url)?.masked ?? item.url
                 if item.key == nil || item.key?.contains("@") == true { item.key = nil }
                 Output.line(json ? try JSONText.text(item) : Self.line(item))
@@ -112,7 +113,7 @@ struct ExportCommand: AsyncParsableCommand {
             for try await page in QueueExport(connection, fleet.queue, format: format, after: after) {
                 guard Output.write(page.bytes, to: descriptor) else {
                     let reason = String(cString: strerror(errno))
-                    // A file that is cut off would pass for a whole one.
+                    // A truncated file could be mistaken for a complete one.
                     if let output { unlink(output) }
                     throw FleetError(.disk, "The export cannot be written: \(reason).")
                 }

@@ -1,16 +1,17 @@
 import Foundation
 
-/// Lines for a person on standard error, and for programs on standard output.
+/// Writes lines for people to standard error and lines for programs to standard output.
 enum Output {
     static let isTerminal = isatty(STDERR_FILENO) == 1
     /// Whether standard output is a terminal that can be cleared.
     static let showsScreens = isatty(STDOUT_FILENO) == 1
 
-    /// A line of a command's answer. Where it cannot be written the command has failed: an empty answer would say something else.
+    /// Writes a line of a command's result. Ends the process if the write fails, because an empty result would have
+    /// another meaning.
     static func line(_ text: String) {
         guard !write(Array((text + "\n").utf8), to: STDOUT_FILENO) else { return }
         let code = errno
-        // The reader has what it wanted.
+        // The reader has ended and needs no more lines.
         guard code != EPIPE else { _exit(ExitStatus.otherFailure.rawValue) }
         error("The output cannot be written: \(String(cString: strerror(code))).")
         _exit(ExitStatus.disk.rawValue)
@@ -18,12 +19,12 @@ enum Output {
     static func note(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
     static func error(_ text: String) { write("haul-fleet: \(text)\n", to: STDERR_FILENO) }
 
-    /// Replaces the last line of a terminal.
+    /// Replaces the last line of the terminal.
     static func progress(_ text: String) { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
 
     static func clear() { write("\u{1B}[H\u{1B}[J", to: STDOUT_FILENO) }
 
-    /// Text of a list or a server, without characters that a terminal would take for commands.
+    /// Replaces the control characters of a text from a list or a server, which a terminal could execute.
     static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -32,10 +33,11 @@ enum Output {
         )
     }
 
-    /// What cannot be written, because the reader has ended or the disk is full, is not written: nothing else hangs on it.
+    /// Ignores a failed write, for example to a reader that has ended or on a full disk, because nothing depends on the
+    /// text.
     private static func write(_ text: String, to descriptor: Int32) { _ = write(Array(text.utf8), to: descriptor) }
 
-    /// - Returns: whether all of it was written; otherwise `errno` says why.
+    /// Writes all bytes. Returns false and leaves the reason in `errno` if the write fails.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -2,13 +2,13 @@ import Foundation
 import HaulFleet
 import HaulKit
 
-/// What a worker has done: a line that is kept up to date on a terminal, elsewhere a line a minute.
+/// Shows a worker's totals: an updated line on a terminal, otherwise one line per minute.
 struct ProgressDisplay {
     private let worker: FleetWorker
 
     init(_ worker: FleetWorker) { self.worker = worker }
 
-    /// Until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         var last = WorkerProgress()
         let interval: Duration = Output.isTerminal ? .seconds(1) : .seconds(60)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HaulFleet
 
-/// Which queue of which database.
+/// Options that select a queue of a database.
 struct QueueOptions: ParsableArguments {
     @Option(help: "URL of the database, or key=value pairs. Default: HAUL_FLEET_DATABASE, else libpq's variables.")
     var database: String?
@@ -16,7 +16,7 @@ struct QueueOptions: ParsableArguments {
     }
 }
 
-/// An S3-compatible store.
+/// Options for an S3-compatible store.
 struct S3Options: ParsableArguments {
     @Option(help: "URL of a store that is not Amazon's.")
     var endpoint: String?

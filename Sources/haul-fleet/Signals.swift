@@ -3,11 +3,12 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// SIGTERM, SIGINT and SIGHUP: the first ends a command in order, the second at once.
+/// Handles SIGTERM, SIGINT and SIGHUP: the first one ends a command in order, the second one at once.
 enum Signals {
     private static let count = Mutex(0)
 
-    /// A reader that has ended is an error of the write, not the end of the process; so is a file beyond `ulimit -f`.
+    /// Ignores SIGPIPE and SIGXFSZ. A reader that has ended and a file beyond `ulimit -f` then fail the write and do
+    /// not end the process.
     static func ignoreThoseOfWrites() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -15,9 +16,9 @@ enum Signals {
 
     static var haveCome: Bool { count.withLock { $0 > 0 } }
 
-    /// Calls `stop` after the first signal, on a thread that waits for signals.
+    /// Calls `stop` after the first signal, on the thread that waits for signals.
     static func stop(_ stop: @escaping @Sendable () -> Void) {
-        // What `nohup` or a shell without job control made the process ignore stays ignored.
+        // Signals that `nohup` or a shell without job control made the process ignore stay ignored.
         let signals = [SIGINT, SIGTERM, SIGHUP].filter { haul_ignores_signal($0) == 0 }
         guard haul_catch_signals(signals, Int32(signals.count)) == 0 else { return }
         let code = DetachedThread.start {
@@ -30,7 +31,7 @@ enum Signals {
                 if number == 1 { stop() } else { _exit(ExitStatus.interrupted.rawValue) }
             }
         }
-        // Without the thread no signal would be noticed: better that the first one ends the process.
+        // Without the thread nobody would notice a signal, so the first signal ends the process instead.
         if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
 }

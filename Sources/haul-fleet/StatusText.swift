@@ -2,7 +2,7 @@ import Foundation
 import HaulFleet
 import HaulKit
 
-/// A status for a person.
+/// Formats a status for people.
 struct StatusText {
     let status: FleetStatus
 
@@ -70,7 +70,7 @@ struct StatusText {
     }
 }
 
-/// JSON for programs.
+/// Formats JSON for programs.
 enum JSONText {
     static func text(_ value: some Encodable, isPretty: Bool = false) throws -> String {
         let encoder = JSONEncoder()

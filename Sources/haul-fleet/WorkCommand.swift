@@ -108,7 +108,7 @@ struct WorkCommand: AsyncParsableCommand {
         configuration.network.certificateAuthorities = cacert
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         if let userAgent { configuration.network.userAgent = userAgent }
-        // Connections to the database and the destination, and the files that go there.
+        // Descriptors for connections to the database and the destination, and for the files sent there.
         let others = 64
         let loops = try DescriptorLimit.prepare(
             downloads: jobs,

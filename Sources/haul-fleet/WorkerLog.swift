@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// What a worker has to say beside its progress, on standard error: warnings alone, each once a minute, and a few a minute at most. A
-/// destination that is away would otherwise say so for each item.
+/// Writes a worker's warnings to standard error: each text at most once a minute, and at most six texts a minute.
+/// Without these limits, a missing destination would cause a warning for each item.
 struct WorkerLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .warning
