@@ -1,20 +1,23 @@
-/// Downloads that wait before their next attempt, and leave their slots to others meanwhile.
+/// Lets downloads that wait before their next attempt leave their slots to others.
 extension DownloadQueue {
-    /// Downloads of one host that may back off without a slot before no other of it starts; as many as have slots where that is
-    /// more. A host that sends everything away is not asked for the whole list, and a few files that it does not have now are no
-    /// reason not to ask for the others.
+    /// Number of downloads of one host that may back off without a slot before no other download of the host starts.
+    /// `limits.active` applies instead where it is larger. A host that refuses everything is not asked for the whole
+    /// list. A few temporarily missing files do not stop the others.
     static let mostBackingOffPerHost = 16
 
-    /// In no particular order.
+    /// The downloads that back off without a slot, in no particular order.
     var allBackingOff: some Collection<DownloadID> & Sendable { backingOff.all }
 
-    /// Takes the slot of a download that waits before its next attempt. It comes back by ``enqueue(_:)``.
+    /// Takes the slot of a download that waits before its next attempt. ``enqueue(_:)`` puts the download back in the
+    /// line.
     ///
-    /// - Returns: false where it has no slot, or where too many back off: it keeps its slot then.
+    /// - Returns: false if the download has no slot, or if too many downloads back off. In the second case it keeps its
+    ///   slot.
     @discardableResult
     mutating func backOff(_ id: DownloadID) -> Bool {
         guard backingOff.count < limits.backingOff, let number = underWay.number(of: id) else { return false }
-        // Let in before it is let out, so that its host is not forgotten in between.
+        // Adds the download to `backingOff` before it leaves `underWay`, so that `refresh(_:)` does not forget the
+        // host.
         beginBackOff(id, underWay.items[number])
         stopRunning(number)
         return true
@@ -26,7 +29,7 @@ extension DownloadQueue {
         refresh(Int(item.host))
     }
 
-    /// Puts it back in the line, at its own position.
+    /// Puts the download back in the line, at its own position.
     mutating func endBackOff(_ number: Int) {
         wait(backingOff.id(number), backingOff.items[number])
         stopBackingOff(number)
@@ -39,7 +42,7 @@ extension DownloadQueue {
         refresh(host)
     }
 
-    /// Whether so many downloads of the host back off that no other starts.
+    /// Whether so many downloads of the host back off that no other download of the host starts.
     func isBackedOff(_ host: Int) -> Bool {
         (busy[host]?.backingOff ?? 0) >= max(Self.mostBackingOffPerHost, limits.active)
     }

@@ -1,13 +1,12 @@
-/// Handing out the slots.
 extension DownloadQueue {
-    /// Hands out the slots that are free at `now`, and those that are taken from downloads of lower priority.
+    /// Grants the slots that are free at `now`, and the slots taken from running downloads of lower priority.
     ///
-    /// - Returns: those that may start, in the order of the line, and those that must stop for them. The latter are
-    ///   back in the line, at their own positions, when this returns.
+    /// - Returns: `granted`, the downloads that may start, in the order of the line; `withdrawn`, the downloads that
+    ///   must stop for them. The withdrawn downloads are already back in the line, at their own positions.
     mutating func grant(at now: Instant) -> (granted: [DownloadID], withdrawn: [DownloadID]) {
         load(at: now)
         var (granted, withdrawn): ([DownloadID], [DownloadID]) = ([], [])
-        // Where more run than may, one that stops leaves no slot.
+        // The loop ends if more than `mostActive` downloads run, because stopping one of them frees no slot.
         if isShut, servesThisMachine { return (grantHere(at: now), []) }
         while !isShut, underWay.count <= mostActive, let host = open.first, let first = hosts[host].line.first {
             if let last = holderOfSlot(at: host) {
@@ -19,7 +18,7 @@ extension DownloadQueue {
         return (granted, withdrawn)
     }
 
-    /// What this machine itself has needs no network; it waits for a free slot like any other, and takes none away.
+    /// Grants free slots to downloads from this machine, which need no network. Takes no slot from a running download.
     private mutating func grantHere(at now: Instant) -> [DownloadID] {
         var granted: [DownloadID] = []
         while underWay.count < mostActive,
@@ -31,8 +30,8 @@ extension DownloadQueue {
         return granted
     }
 
-    /// When the queue is to be asked again because a host has rested, if until then nothing else happens; nil when no
-    /// download waits for that alone.
+    /// The time to call ``grant(at:)`` again if nothing else happens before, because a host will have rested. `nil` if
+    /// no download waits only for the rest of its host.
     func nextGrant(after now: Instant) -> Instant? {
         guard !isShut, underWay.count <= mostActive, let host = waking.first, let startedAt = busy[host]?.startedAt
         else { return nil }
@@ -48,13 +47,14 @@ extension DownloadQueue {
 
     private var lastOfAll: Int? { yielding.first.flatMap { busy[$0]?.running.first } }
 
-    /// Who has the slot that the next download of an open host would have; nil when there is a free one.
+    /// The running download whose slot the next download of an open host would take; `nil` if a slot is free.
     private func holderOfSlot(at host: Int) -> Int? {
         if let work = busy[host], work.running.count >= mostPerHost { return work.running.first }
         return underWay.count >= mostActive ? lastOfAll : nil
     }
 
-    // A download is let in before it is let out, so that its host is not forgotten in between.
+    // `start` and `withdraw` add a download to the new table before they remove it from the old one, so that
+    // `refresh(_:)` does not forget its host.
 
     private mutating func start(at host: Int, _ number: Int, _ now: Instant) -> DownloadID {
         if limits.hostSpacing > .zero {

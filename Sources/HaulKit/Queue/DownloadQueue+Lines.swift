@@ -1,4 +1,5 @@
-/// The lines of a queue, kept in order: every change at a host ends with bringing it up to date in the lines of hosts.
+/// Keeps the lines of a queue in order. Each change at a host ends with ``refresh(_:)``, which updates the heaps of
+/// hosts.
 extension DownloadQueue {
     // MARK: Downloads that wait
 
@@ -76,8 +77,8 @@ extension DownloadQueue {
 
     // MARK: Hosts
 
-    /// Brings a host to its places after a change of what waits or runs there, of its rest, or of the limits; forgets
-    /// it when it has nothing left.
+    /// Updates the position of a host in all heaps of hosts. Call this method after a change of the host's waiting or
+    /// running downloads, of its rest, or of the limits. Forgets a host that has nothing left.
     mutating func refresh(_ host: Int) {
         let state = hosts[host]
         let isWanted = !state.line.isEmpty
@@ -117,7 +118,8 @@ extension DownloadQueue {
         if !isWanted, busy[host] == nil { hosts.remove(host) }
     }
 
-    /// Whether the host's own limit lets its first download start, be it in the slot of another one there.
+    /// Whether the host's own limit lets its first download start, in a free slot or in that of another download of the
+    /// host.
     private func hasSlot(_ host: Int) -> Bool {
         if isBackedOff(host) { return false }
         let running = busy[host]?.running.count ?? 0
@@ -128,13 +130,13 @@ extension DownloadQueue {
 
     var mostPerHost: Int { max(1, limits.activePerHost ?? .max) }
 
-    /// Whether a download that waits takes the slot of one that runs.
+    /// Whether a waiting download takes the slot of a running one.
     func takesSlot(_ first: Int, from last: Int) -> Bool {
         let (first, last) = (waiting.items[first], underWay.items[last])
         return first.priority > last.priority && (limits.preempts || first.isUrged)
     }
 
-    // The heaps hold hosts only that have what is compared here; without, one comes last.
+    // A heap contains only hosts that have the compared value. A host without the value would come last.
 
     static func startsBefore(_ one: Int, _ other: Int, _ hosts: QueueHosts, _ waiting: QueueTable) -> Bool {
         guard let first = hosts[one].line.first, let second = hosts[other].line.first else { return false }

@@ -1,11 +1,10 @@
-/// Looking ahead in the line.
 extension DownloadQueue {
-    /// About the next downloads that will start, at most `count`, so that they can be made ready: in the order of the
-    /// line, but of each host as many as run there at once before a second round.
+    /// Returns approximately the next `count` downloads that will start, so that the caller can load them. Follows the
+    /// order of the line in rounds. Each round takes from a host at most as many downloads as run there at once.
     func next(_ count: Int) -> [DownloadID] {
         var next: [DownloadID] = []
         var views: [Int: View] = [:]
-        // The hosts that have been reached. Of a heap only what lies directly below what was taken needs a look.
+        // The hosts that have been reached. Only the children of a taken heap element are examined.
         var reached = IndexedHeap()
         func isSooner(_ one: Int, _ other: Int) -> Bool {
             guard let left = views[one], let right = views[other] else { return false }
@@ -39,10 +38,10 @@ extension DownloadQueue {
         return next
     }
 
-    /// The line of a host, of which some are taken already.
+    /// The line of a host, of which the first `taken` downloads have been taken.
     private struct View {
         private let line: IndexedHeap
-        /// Places in the line that come right below those that are taken.
+        /// Indices in the line's heap of the children of taken elements.
         private var places = IndexedHeap()
         private(set) var taken = 0
 

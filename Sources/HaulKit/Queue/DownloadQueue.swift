@@ -1,23 +1,24 @@
 internal import DequeModule
 
-/// Who may run: a value that is asked after every change of state, so that a free slot and a download that could take
-/// it never stand side by side.
+/// Decides which downloads may run. The scheduler asks this value after every change of state, so that no slot stays
+/// free while a download could take it.
 ///
-/// Downloads of a higher priority go first, and within a priority those of a smaller position. They wait in one line a
-/// host, and the hosts themselves in one line, by the first download of each: a host that is full or rests is set aside
-/// with all that wait for it, and comes back when it has a free connection slot or has rested. So nothing costs more than the logarithm
-/// of the number that wait.
+/// Downloads of a higher priority start first; within a priority, those of a smaller position. Each host has a line of
+/// its downloads. The hosts themselves are ordered by the first download of each line. A host that is full or rests is
+/// set aside with its whole line until it has a free slot or has rested. So each operation costs at most the logarithm
+/// of the number of waiting downloads.
 struct DownloadQueue: Sendable {
     struct Limits: Sendable, Equatable {
-        /// Downloads that run at once; at least one.
+        /// Maximum number of running downloads; at least one.
         var active: Int
-        /// Downloads that run at once at a host; at least one, nil for as many as there are slots.
+        /// Maximum number of running downloads of one host, at least one; `nil` for as many as there are slots.
         var activePerHost: Int?
-        /// Least time between two starts at a host.
+        /// Minimum time between two starts at one host.
         var hostSpacing: Duration = .zero
-        /// Whether a download takes the slot of one of lower priority, rather than wait for a free one.
+        /// Whether a download takes the slot of a download of lower priority instead of waiting for a free one.
         var preempts = false
-        /// Downloads that back off without a slot at once: each keeps its file open. One more keeps its slot.
+        /// Maximum number of downloads that back off without a slot, because each of them keeps its file open. Any
+        /// further download keeps its slot.
         var backingOff = 1024
     }
 
@@ -28,48 +29,48 @@ struct DownloadQueue: Sendable {
         var position: Int64
     }
 
-    /// May change at any time. Nothing that runs is stopped by a smaller limit; no more start until they are fewer.
+    /// May change at any time. A smaller limit stops no running download; none starts until fewer run.
     var limits: Limits {
         didSet {
             guard limits != oldValue else { return }
             for host in Array(busy.keys) { refresh(host) }
         }
     }
-    /// Nothing is granted meanwhile; what runs is the caller's to stop.
+    /// Whether the queue grants no slots. The caller stops the running downloads.
     var isShut = false
-    /// Shut as it is, it still serves what this machine itself has.
+    /// Whether the queue, while shut, still grants slots to downloads from this machine.
     var servesThisMachine = false
 
-    // Below is for the extensions of this type in other files.
+    // The properties below are for extensions of this type in other files.
 
     var waiting = QueueTable()
     var underWay = QueueTable()
-    /// Downloads that back off without a slot; they come back by ``enqueue(_:)``.
+    /// Downloads that back off without a slot. ``enqueue(_:)`` puts them back in the line.
     var backingOff = QueueTable()
     var hosts = QueueHosts()
-    /// Hosts at which something runs or backs off, or that rest.
+    /// Hosts at which a download runs or backs off, or that rest.
     var busy: [Int: BusyHost] = [:]
-    /// Hosts that could start their first download if there is a slot, by that download.
+    /// Hosts whose first download could start if there is a slot, ordered by that download.
     var open = IndexedHeap()
-    /// Hosts that cannot, being full or at rest, by their first download.
+    /// Hosts whose first download cannot start, ordered by that download. The host is full, rests, or is backed off.
     var closed = IndexedHeap()
-    /// Hosts that only their rest keeps from being open, the one first that has rested longest.
+    /// Hosts that would be open if they did not rest; first the host that has rested longest.
     var waking = IndexedHeap()
-    /// Hosts at which something runs, the one first that has the download that gives up its slot first.
+    /// Hosts with running downloads; first the host whose download gives up its slot first.
     var yielding = IndexedHeap()
-    /// Hosts at rest, in the order of their last starts.
+    /// Resting hosts, in the order of their last starts.
     var pausedHosts: Deque<Int> = []
-    /// How many have been urged: gives each its place among them.
+    /// Number of calls of ``urge(_:)``; orders the urged downloads.
     private var urges: Int64 = 0
 
     struct BusyHost: Sendable {
-        /// Its downloads that run, the one first that gives up its slot first.
+        /// The running downloads of the host; first the one that gives up its slot first.
         var running = IndexedHeap()
-        /// How many of its downloads back off without a slot.
+        /// Number of downloads of the host that back off without a slot.
         var backingOff = 0
         var yieldingPlace = IndexedHeap.outside
         var wakingPlace = IndexedHeap.outside
-        /// The moment of its last start; nil once it has rested.
+        /// Time of the last start at the host; `nil` once the host has rested.
         var startedAt: Instant?
     }
 
@@ -77,14 +78,14 @@ struct DownloadQueue: Sendable {
 
     var waitingCount: Int { waiting.count }
     var runningCount: Int { underWay.count }
-    /// In no particular order.
+    /// The running downloads, in no particular order.
     var running: some Collection<DownloadID> & Sendable { underWay.all }
 
     func waits(_ id: DownloadID) -> Bool { waiting.number(of: id) != nil }
     func runs(_ id: DownloadID) -> Bool { underWay.number(of: id) != nil }
 
-    /// Puts a download in the line; nothing changes if it waits or runs already. One that backed off keeps the priority and the
-    /// position that it had.
+    /// Puts a download in the line. Does nothing if the download waits or runs already. A download that backed off
+    /// keeps its earlier priority and position.
     mutating func enqueue(_ item: Item) {
         guard !waits(item.id), !runs(item.id) else { return }
         if let number = backingOff.number(of: item.id) { return endBackOff(number) }
@@ -93,7 +94,7 @@ struct DownloadQueue: Sendable {
         wait(item.id, .init(priority: priority, position: item.position, host: Int32(host)))
     }
 
-    /// Gives a download, whether it waits or runs, another priority and position. One that is urged stays urged.
+    /// Changes priority and position of a waiting, running or backing-off download. An urged download stays urged.
     mutating func change(_ id: DownloadID, priority: Int, position: Int64) {
         move(id) { item in
             guard !item.isUrged else { return }
@@ -102,9 +103,9 @@ struct DownloadQueue: Sendable {
         }
     }
 
-    /// Puts a download ahead of all that wait, whatever their priority, behind those that were urged before. If there
-    /// is no slot for it, it is given that of the last of those that run and are not urged themselves; it never goes
-    /// over a limit. It counts as urged until it leaves, so that no other takes its slot.
+    /// Puts a download before all waiting downloads of any priority, but behind those urged earlier. If no slot is
+    /// free, the download takes the slot of the last running download that is not urged. No limit is exceeded. The
+    /// download counts as urged until it leaves the queue, so that no other takes its slot.
     mutating func urge(_ id: DownloadID) {
         urges += 1
         move(id) { [urges] item in
@@ -114,7 +115,7 @@ struct DownloadQueue: Sendable {
         }
     }
 
-    /// The download neither waits nor runs any more.
+    /// Removes a waiting, running or backing-off download.
     mutating func leave(_ id: DownloadID) {
         if let number = waiting.number(of: id) {
             stopWaiting(number)
@@ -125,10 +126,10 @@ struct DownloadQueue: Sendable {
         }
     }
 
-    /// Makes room for as many that wait: tables that grow have their old halves beside the new ones.
+    /// Reserves memory for `count` waiting downloads, because a growing table keeps its old copy beside the new one.
     mutating func reserve(_ count: Int) { waiting.reserve(count) }
 
-    /// Sends home all that wait, at a cost that does not grow with how many they are, but for freeing their hosts.
+    /// Removes all waiting downloads. The cost does not grow with their number, except for freeing their hosts.
     mutating func removeAllWaiting() {
         let old = self
         (waiting, underWay, backingOff) = (QueueTable(), QueueTable(), QueueTable())

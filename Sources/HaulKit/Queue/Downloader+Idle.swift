@@ -1,14 +1,14 @@
-/// Waiting until downloads are idle.
 extension Downloader {
-    /// Waits until no download waits or runs, and returns the summary of all downloads; returns at once if that is so
-    /// already, as after adding a list whose files are all complete.
+    /// Waits until no download waits or runs, and returns the summary of all downloads.
+    ///
+    /// Returns at once if no download waits or runs, as after adding a list whose files are all complete.
     ///
     /// A download that was paused by the user, failed or completed is idle. A held download
-    /// (``DownloadSnapshot/holdReason``) is not: the call waits for it. When the call returns, the files of all ended
-    /// downloads have their final names and the records are written. Downloads added by a call that returned before
-    /// this call are counted.
+    /// (``DownloadSnapshot/holdReason``) is not idle: the call waits for it. When the call returns, the files of all
+    /// ended downloads have their final names and the records are written. Downloads added by a call that returned
+    /// before this call are counted.
     ///
-    /// - Returns: the sum of all downloads of the store, those included that ended before or in other processes.
+    /// - Returns: the sum of all downloads of the store, including those that ended before or in other processes.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when the task is cancelled,
     ///   ``DownloadError/Code/shutDown`` when the downloader was or is shut down first,
     ///   ``DownloadError/Code/storeFailed``.
@@ -42,29 +42,30 @@ extension Downloader {
 }
 
 extension DownloadGroup {
-    /// Waits until no download of the group waits or runs, and returns the group's summary; returns at once if that is
-    /// so already, or if the group has no downloads. See ``Downloader/waitUntilIdle()``.
+    /// Waits until no download of the group waits or runs, and returns the group's summary. Returns at once if the
+    /// group is idle already or has no downloads. See ``Downloader/waitUntilIdle()``.
     ///
     /// - Throws: as ``Downloader/waitUntilIdle()``.
     public func waitUntilIdle() async throws(DownloadError) -> DownloadSummary {
         try await downloader.waitUntilIdle(group: name)
     }
 
-    /// How the group ended: waits until none of its downloads waits or runs, and returns them added up. Returns at once when that is so
-    /// already, also when the group is empty. A call that is still adding to the group is waited for.
+    /// Waits until no download of the group waits or runs, and returns the sum of all downloads of the group. Returns
+    /// at once if the group is idle already or empty. Waits for a call that is still adding to the group.
     ///
-    /// A failed download does not fail the group: it is counted by ``DownloadSummary/failed``. What was paused by the user is at rest;
-    /// what is held for a reason that ends by itself (``HoldReason``) is waited for.
+    /// A failed download does not fail the group; ``DownloadSummary/failed`` counts it. A download that the user paused
+    /// is idle. A download that is held for a reason that ends by itself (``HoldReason``) is not: the call waits for
+    /// it.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which leaves the
-    ///   downloads as they are; ``DownloadError/Code/shutDown`` when the downloader is or was shut down first;
-    ///   ``DownloadError/Code/storeFailed``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/waitCancelled`` when this task is cancelled, which
+    ///   leaves the downloads as they are; ``DownloadError/Code/shutDown`` when the downloader is or was shut down
+    ///   first; ``DownloadError/Code/storeFailed``.
     public func result() async throws(DownloadError) -> DownloadSummary {
         try await downloader.waitUntilIdle(group: name)
     }
 
-    /// Adds downloads to the group in several steps, which are one batch: the group does not end before the closure does, even
-    /// if everything that was added so far is complete.
+    /// Adds downloads to the group in several steps that form one batch. The group does not end before the closure
+    /// does, even if all downloads added so far are complete.
     ///
     /// ```swift
     /// try await downloader.group("course").expectMore {
@@ -72,15 +73,16 @@ extension DownloadGroup {
     /// }
     /// ```
     ///
-    /// Until the closure returns or throws, ``result()``, ``waitUntilIdle()`` and ``Downloader/waitUntilIdle()`` wait, and
-    /// none of ``DownloaderEvent/finished(_:)``, ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` is reported. If all
-    /// downloads have ended by then, that is reported at its end. Calls for the same group may overlap; the last one to
-    /// end counts. A closure that waits for the end of its own group never ends.
+    /// Until the closure returns or throws, ``result()``, ``waitUntilIdle()`` and ``Downloader/waitUntilIdle()`` wait,
+    /// and none of ``DownloaderEvent/finished(_:)``, ``HookEvent/groupEnded`` and ``HookEvent/allCompleted`` is
+    /// reported. If all downloads have ended by then, the end is reported when the closure ends. Calls for the same
+    /// group may overlap; the group can end when the last of them ends. A closure that waits for the end of its own
+    /// group never ends.
     ///
-    /// After ``Downloader/shutDown()`` the closure runs all the same, and its calls throw.
+    /// After ``Downloader/shutDown()`` the closure still runs, and its calls throw.
     ///
     /// - Parameters:
-    ///   - isolation: the actor that the closure runs on; the caller's.
+    ///   - isolation: the actor that the closure runs on; by default the caller's.
     ///   - add: adds downloads whose ``DownloadRequest/group`` is this group.
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws.

@@ -1,5 +1,5 @@
-/// The order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer whose slot
-/// goes to another download.
+/// Changes the order of the queue: priorities, moves, limits. Running transfers are not affected, except a transfer
+/// whose slot goes to another download.
 extension Downloader {
     /// Gives a download another priority; see ``DownloadRequest/priority``.
     ///
@@ -26,9 +26,10 @@ extension Downloader {
         }
     }
 
-    /// Lets a download go ahead of all that wait, whatever their priority. Where no slot is free it takes that of the running
-    /// download of the lowest priority, which waits again. A paused or failed one is resumed for it; one that waits before its
-    /// next attempt makes it at once, whatever the server asked for.
+    /// Starts a download before all waiting ones, whatever their priority. If no slot is free, the download takes the
+    /// slot of the running download of the lowest priority, which waits again. A paused or failed download is resumed.
+    /// A download that waits before its next attempt makes the attempt at once, even if the server asked for a longer
+    /// wait.
     ///
     /// - Throws: as ``setPriority(_:of:)-(_,DownloadID)``.
     public func startNow(_ id: DownloadID) async throws(DownloadError) {
@@ -53,7 +54,7 @@ extension Downloader {
         /// Directly after a download.
         case after(DownloadID)
 
-        /// The download that the place is beside.
+        /// The download of `before` or `after`.
         fileprivate var other: DownloadID? {
             switch self {
             case .first, .last: nil
@@ -62,11 +63,12 @@ extension Downloader {
         }
     }
 
-    /// Moves downloads to another place in the order of the queue, in the order in which they are named. Priorities stay as they
-    /// are and go before the order. IDs that the store does not have are passed over.
+    /// Moves downloads to another place in the queue, in the order of `ids`. Priorities stay unchanged and take
+    /// precedence over positions. Unknown IDs are ignored.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has none of these downloads, or not
-    ///   the one that `place` names; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has none of these
+    ///   downloads, or not the one that `place` names; ``DownloadError/Code/storeFailed`` or
+    ///   ``DownloadError/Code/shutDown``.
     public func move(_ ids: [DownloadID], to place: Place) async throws(DownloadError) {
         try checkIsOpen()
         guard !ids.isEmpty else { return }
@@ -79,7 +81,7 @@ extension Downloader {
                 gap = try await downloader.store.gap(at: place, besides: ids)
             }
             guard let gap else {
-                // Nil beside a download that the store does not have, or whose position cannot be read.
+                // `gap` is `nil` beside a download that the store does not have, or whose position cannot be read.
                 if let other = place.other { try await downloader.checkIsKnown(other) }
                 return
             }
@@ -101,7 +103,7 @@ extension Downloader {
         }
     }
 
-    /// Reads positions that the store has changed; all of them without ids.
+    /// Reads positions that the store has changed; with `nil`, the positions of all downloads.
     private func readPlaces(of ids: [DownloadID]? = nil) async throws(DownloadError) {
         for row in try await store.places(ids) {
             tasks[row.id]?.place(priority: row.priority, position: row.position)

@@ -1,13 +1,13 @@
 internal import Logging
 
-/// Finds out whether no download waits or runs, of all or of a group, and reports it once.
+/// Finds out whether no download waits or runs, for all downloads and for each group, and reports an end once.
 ///
 /// Confined to the actor of its downloader.
 final class IdleMonitor: IdleWatchDelegate {
     private let environment: TaskEnvironment
     private let scheduler: Scheduler
     private let reader: CatalogReader
-    /// Whether anything waited or ran when it was last looked at.
+    /// Whether a download waited or ran at the last look.
     private var wasBusy = false
     private var catalog: DownloadCatalog { scheduler.catalog }
     private var watch: IdleWatch { scheduler.idle }
@@ -22,7 +22,7 @@ final class IdleMonitor: IdleWatchDelegate {
 
     // MARK: Adding
 
-    /// Nothing is idle as long as something is being added.
+    /// Counts an addition. Nothing is idle while an addition is under way.
     func additionBegan(_ groups: Set<String>) {
         catalog.pendingAdditions += 1
         watch.additionBegan(groups)
@@ -34,7 +34,8 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
-    /// A group is to get more downloads: it does not end before ``expectationEnded(of:)``, and neither do all downloads.
+    /// Begins to expect more downloads for a group. Neither the group nor all downloads end before
+    /// ``expectationEnded(of:)``.
     func expectationBegan(of group: String) { watch.additionBegan([group]) }
 
     func expectationEnded(of group: String) {
@@ -42,12 +43,12 @@ final class IdleMonitor: IdleWatchDelegate {
         if !environment.isShuttingDown { watch.changed() }
     }
 
-    /// A list of which everything is complete comes to its end too.
+    /// Makes the next look report an end, also for an added list whose files are all complete.
     func noteCompleteAddition() { wasBusy = true }
 
     // MARK: Looking
 
-    /// Reports once that no download waits or runs any more, after the end of each has been reported.
+    /// Reports once that no download waits or runs, after the end of each download has been reported.
     func mayBeIdle() {
         let hasWork = hasWork
         tellHooksWhenIdle()
@@ -55,7 +56,7 @@ final class IdleMonitor: IdleWatchDelegate {
             wasBusy = true
             return
         }
-        // That more is expected is no work, and no end of what there was.
+        // While more downloads are expected, the monitor keeps `wasBusy`, so that the end is still reported later.
         guard !watch.isAddingToAnyGroup else { return }
         defer { wasBusy = false }
         guard wasBusy, !environment.isShuttingDown else { return }
@@ -64,7 +65,7 @@ final class IdleMonitor: IdleWatchDelegate {
 
     private func reportEnd(isolation: isolated (any Actor)? = #isolation) async {
         for task in Array(tasks.values) { await task.settled() }
-        // Reported when no more is expected.
+        // Defers the report until no more downloads are expected.
         if watch.isAddingToAnyGroup { wasBusy = true }
         guard isIdle, !environment.isShuttingDown, notifications.broadcast.isHeard else { return }
         do throws(DownloadError) {
@@ -73,8 +74,8 @@ final class IdleMonitor: IdleWatchDelegate {
         } catch { environment.services.logger.debug("store: \(error)") }
     }
 
-    /// Reports to hooks that all downloads have ended, if that is so and was not reported. Call it whenever it may have
-    /// become so.
+    /// Reports to hooks that all downloads have ended, unless a download is left or the end was reported already. Call
+    /// this method whenever the last download may have ended.
     func tellHooksWhenIdle() {
         guard !environment.isShuttingDown, notifications.hooks.isWanted else { return }
         notifications.tellHooksAllEnded(othersWait: !isIdle)
@@ -100,7 +101,7 @@ final class IdleMonitor: IdleWatchDelegate {
     private func groupHasRested(_ group: String, isolation: isolated (any Actor)? = #isolation) async {
         do throws(DownloadError) {
             guard let summary = try await idleSummary(group) else {
-                // Asked again when the addition has ended, or the task has come to rest.
+                // Looks at the group again when the addition has ended or the task has come to rest.
                 let isAboutToRest = tasks.values.contains { $0.record.request.group == group && $0.isComingToRest }
                 if isAboutToRest || watch.isAdding(to: group) || scheduler.isFilling { watch.keep(group) }
                 return
@@ -109,14 +110,14 @@ final class IdleMonitor: IdleWatchDelegate {
         } catch { environment.services.logger.debug("store: \(error)") }
     }
 
-    /// The sum of what is idle; nil where something waits or runs.
+    /// The sum of the idle downloads; `nil` if a download waits or runs.
     private func idleSummary(_ group: String?, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadSummary?
     {
-        // What stops for the shut-down will run again.
+        // Downloads that stop for the shut-down will run again.
         guard !environment.isShuttingDown, try await isIdle(group) else { return nil }
         let summary = try await reader.sum(DownloadFilter(group: group))
-        // Something may have been added meanwhile.
+        // A download may have been added during the `await`.
         guard try await isIdle(group), !environment.isShuttingDown else { return nil }
         return summary
     }
@@ -125,7 +126,7 @@ final class IdleMonitor: IdleWatchDelegate {
         -> Bool
     {
         guard let group else { return isIdle && tasks.values.allSatisfy(scheduler.isAtRest) }
-        // The rest of a list that is being added belongs to it too.
+        // The rest of a list that is being added belongs to the group too.
         guard !watch.isAdding(to: group), !scheduler.isFilling else { return false }
         guard
             tasks.values.allSatisfy({
@@ -133,8 +134,8 @@ final class IdleMonitor: IdleWatchDelegate {
             })
         else { return false }
         if isIdle { return true }
-        // Of those that are not in memory only the store knows the group. Nearly always the first ones answer it; rows that
-        // another process runs, or that cannot be read, may stand before them.
+        // Only the store knows the groups of downloads that are not in memory. The first 64 rows nearly always suffice.
+        // Rows that another process runs, or that cannot be read, may precede the decisive one.
         let space = environment.space
         for limit in [64, Int.max] {
             let open = try await environment.services.store.open(group: group, limit: limit)
@@ -146,17 +147,17 @@ final class IdleMonitor: IdleWatchDelegate {
         return true
     }
 
-    /// No download waits, runs, is held, is being added or is expected.
+    /// Whether no download waits, runs, is held, is being added or is expected.
     private var isIdle: Bool { !hasWork && !watch.isAddingToAnyGroup }
 
-    /// A download waits, runs, is held or is being added.
+    /// Whether a download waits, runs, is held or is being added.
     private var hasWork: Bool {
         scheduler.queue.runningCount > 0 || scheduler.queue.waitingCount > 0 || !scheduler.queue.allBackingOff.isEmpty
             || catalog.pendingAdditions > 0 || scheduler.isFilling || !environment.space.isEmpty
             || isAnyHeldByConditions
     }
 
-    /// Conditions hold nothing while the queue is open: the tasks are not looked at one by one.
+    /// Conditions hold downloads only while the queue is shut, so the tasks are examined only then.
     private var isAnyHeldByConditions: Bool {
         scheduler.queue.isShut && tasks.values.contains { $0.machine.hold != nil }
     }

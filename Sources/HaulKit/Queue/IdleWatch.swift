@@ -1,49 +1,51 @@
-/// Looks whether everything is idle, when it may be.
+/// Checks whether all downloads or a group are idle, when ``IdleWatch`` asks.
 protocol IdleWatchDelegate: AnyObject {
-    /// Something has started or ended.
+    /// Reports that a download has started or ended.
     func mayBeIdle()
-    /// Somebody waits, and something may have come to rest.
+    /// Asks to check for idle downloads, because a call waits or a group is observed, and a download may have come to
+    /// rest.
     func lookWhoIsIdle()
 }
 
-/// The calls that wait until no download waits or runs, and the groups of which the end is to be reported.
+/// The calls that wait until no download waits or runs, and the groups whose end is to be reported.
 ///
 /// Confined to the actor of its downloader.
 final class IdleWatch {
     struct Waiter {
-        /// Nil for all downloads.
+        /// The group that the call waits for; `nil` for all downloads.
         let group: String?
         let continuation: CheckedContinuation<Result<DownloadSummary, DownloadError>, Never>
     }
     weak var delegate: (any IdleWatchDelegate)?
     private(set) var waiters: [Int: Waiter] = [:]
-    /// Groups that are listened to, and of which something has come to rest since they were looked at.
+    /// Observed groups of which a download has come to rest since the last look.
     private var restedGroups: Set<String> = []
     private var isLooking = false
-    /// Groups that calls under way add to, or that more is expected for, each with the number of these calls.
+    /// Number of calls that add to a group or expect more downloads for the group, by group.
     private var additions: [String: Int] = [:]
     private var next = 0
 
-    /// Something has started or ended.
+    /// Reports that a download has started or ended.
     func changed() {
         delegate?.mayBeIdle()
         look()
     }
 
-    /// To be called whenever something may have come to rest: looks once for all that comes until it is looked at.
+    /// Requests one look for all changes until the look begins. Call this method whenever a download may have come to
+    /// rest.
     func look() {
         guard !waiters.isEmpty || !restedGroups.isEmpty, !isLooking else { return }
         isLooking = true
         delegate?.lookWhoIsIdle()
     }
 
-    /// A download of a group that is listened to has come to rest.
+    /// Reports that a download of an observed group has come to rest.
     func groupMayRest(_ group: String) {
         restedGroups.insert(group)
         look()
     }
 
-    /// The look has begun: what comes to rest from here on is looked at by the next.
+    /// Begins a look. A download that comes to rest from here on is covered by the next look.
     ///
     /// - Returns: the groups to look at.
     func beginLook() -> Set<String> {
@@ -52,7 +54,7 @@ final class IdleWatch {
         return restedGroups
     }
 
-    /// The group is looked at again when the next download comes to rest.
+    /// Keeps the group for the next look, which follows when another download comes to rest.
     func keep(_ group: String) { restedGroups.insert(group) }
 
     // MARK: Adding
@@ -68,7 +70,7 @@ final class IdleWatch {
         }
     }
 
-    /// Whether a call is adding to the group, or more is expected for it.
+    /// Whether a call is adding to the group, or expects more downloads for it.
     func isAdding(to group: String) -> Bool { additions[group] != nil }
     var isAddingToAnyGroup: Bool { !additions.isEmpty }
 

@@ -1,28 +1,29 @@
-/// A binary heap of small numbers, each of which names something that lies elsewhere. Everyone in it is told its place,
-/// so that it can be moved or removed from the middle: nothing stale is ever left behind.
+/// A binary heap of small numbers; each number stands for a value stored elsewhere. The heap reports every change of an
+/// element's place, so that the caller can move or remove an element from the middle. So no stale element stays in the
+/// heap.
 ///
-/// What precedes what is asked of the caller each time, and has to stay the same while a number is in, but for the one
-/// that ``settle(at:precedes:moved:)`` is called for. The first number lies in the heap itself: a heap of one, of which
-/// there may be 100,000, allocates nothing.
+/// The caller passes the order with each call. The order of two elements must not change while both are in the heap,
+/// except for the element passed to ``settle(at:precedes:moved:)``. The first number is stored inline: a heap of one
+/// element allocates nothing. There may be 100,000 such heaps.
 struct IndexedHeap: Sendable {
     private var rest: [Int32] = []
     private var top: Int32 = -1
 
     typealias Precedes = (Int, Int) -> Bool
-    /// A number and its place now; ``outside`` when it has left.
+    /// Receives a number and its new place; ``outside`` when the number has left the heap.
     typealias Moved = (_ number: Int, _ place: Int) -> Void
 
     static let outside = -1
 
     var isEmpty: Bool { top < 0 }
     var count: Int { top < 0 ? 0 : rest.count + 1 }
-    /// All of them, in no order but that the first is the first.
+    /// All numbers; only the first is in order.
     var numbers: [Int] { top < 0 ? [] : [Int(top)] + rest.map(Int.init) }
 
-    /// The one that precedes all others.
+    /// The number that precedes all others.
     var first: Int? { top < 0 ? nil : Int(top) }
 
-    /// Setting is for one who goes by another number from now on.
+    /// The setter renumbers the element at `place`; its order must stay the same.
     subscript(place: Int) -> Int {
         get { Int(place == 0 ? top : rest[place - 1]) }
         set {
@@ -45,19 +46,19 @@ struct IndexedHeap: Sendable {
             return
         }
         rest.removeLast()
-        // What has emptied gives back its memory.
+        // Frees the memory of an empty array.
         if rest.isEmpty { rest = [] }
         guard place != last else { return }
         sink(number, from: rise(number, from: place, precedes, moved), precedes, moved)
     }
 
-    /// Finds the place of one whose rank has changed.
+    /// Restores the heap after the order of the element at `place` has changed.
     mutating func settle(at place: Int, precedes: Precedes, moved: Moved) {
         let number = self[place]
         sink(number, from: rise(number, from: place, precedes, moved), precedes, moved)
     }
 
-    /// Brings a number in, out, or to the place that it has now, whichever it takes.
+    /// Inserts, removes or repositions `number`.
     mutating func set(_ number: Int, at place: Int, isIn: Bool, precedes: Precedes, moved: Moved) {
         switch (place == Self.outside, isIn) {
         case (true, true): insert(number, precedes: precedes, moved: moved)
@@ -67,7 +68,9 @@ struct IndexedHeap: Sendable {
         }
     }
 
-    /// - Returns: the place up to which all that it precedes have moved back.
+    /// Moves the elements above `place` that `number` precedes one level down.
+    ///
+    /// - Returns: the place that is free for `number` now.
     private mutating func rise(_ number: Int, from place: Int, _ precedes: Precedes, _ moved: Moved) -> Int {
         var place = place
         while place > 0 {

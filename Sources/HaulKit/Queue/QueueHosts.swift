@@ -1,17 +1,18 @@
 internal import OrderedCollections
 
-/// The hosts at which downloads of a queue wait or run, by numbers that stay while the host does.
+/// The hosts at which downloads of a queue wait or run. A host keeps its number until it is removed.
 struct QueueHosts: Sendable {
     private var names: OrderedSet<String> = []
-    /// Of the name at the same index.
+    /// The number of the host whose name has the same index in `names`.
     private var numbers: [Int32] = []
     private var hosts: [Host] = []
     private var unused: [Int32] = []
 
     struct Host: Sendable {
-        /// Its downloads that wait, the next one first.
+        /// Its waiting downloads, the next one first.
         var line = IndexedHeap()
-        /// Its place among those that could start one, and among those that are full or rest, while some wait.
+        /// Places of the host in the queue's `open` and `closed` heaps. A host is in one of them while downloads wait
+        /// there.
         var openPlace = Int32(IndexedHeap.outside)
         var closedPlace = Int32(IndexedHeap.outside)
         fileprivate var nameIndex: Int32
@@ -34,7 +35,7 @@ struct QueueHosts: Sendable {
         return number
     }
 
-    /// The number is free for another host.
+    /// Removes a host. Its number may be reused for another host.
     mutating func remove(_ number: Int) {
         let index = Int(hosts[number].nameIndex)
         let last = names.count - 1

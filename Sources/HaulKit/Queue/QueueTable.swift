@@ -1,34 +1,35 @@
 internal import OrderedCollections
 
-/// Downloads of a queue that all wait, or all run, numbered from 0 without a gap; a table that takes half the memory of
-/// a dictionary beside an array.
+/// A table of the downloads of a queue that all wait, all run or all back off. The downloads are numbered from 0
+/// without a gap. The table needs half the memory of a dictionary with an array.
 struct QueueTable: Sendable {
     private var ids: OrderedSet<DownloadID> = []
-    /// By the number of the download.
+    /// The items, by the number of the download.
     var items: [Item] = []
 
     struct Item: Sendable {
         var priority: Int
         var position: Int64
-        /// Its number among the ``QueueHosts``.
+        /// The number of the host in ``QueueHosts``.
         var host: Int32
-        /// Its place in the line of its host.
+        /// The place in the line of the host.
         var place: Int32 = Int32(IndexedHeap.outside)
 
-        /// No priority reaches that of a download that is urged.
+        /// The priority of urged downloads; other downloads have a lower one.
         static let urged = Int.max
         var isUrged: Bool { priority == Self.urged }
     }
 
     var count: Int { ids.count }
-    /// In the order of their numbers.
+    /// The downloads, in the order of their numbers.
     var all: some Collection<DownloadID> & Sendable { ids }
 
     func id(_ number: Int) -> DownloadID { ids[number] }
 
     func number(of id: DownloadID) -> Int? { ids.firstIndex(of: id) }
 
-    /// The order in which downloads are granted their slots; total, so that a history has one outcome.
+    /// The order in which downloads get slots. The order is total, so that the same history always has the same
+    /// outcome.
     func precedes(_ one: Int, _ other: Int) -> Bool {
         let (left, right) = (items[one], items[other])
         if left.priority != right.priority { return left.priority > right.priority }
@@ -47,9 +48,9 @@ struct QueueTable: Sendable {
         return items.count - 1
     }
 
-    /// The last one, if it is another, goes by the number of the one that leaves.
+    /// Removes the download `number` by moving the last download to that number.
     ///
-    /// - Returns: whether it does.
+    /// - Returns: whether another download has the number now.
     mutating func remove(_ number: Int) -> Bool {
         let last = items.count - 1
         if number != last {

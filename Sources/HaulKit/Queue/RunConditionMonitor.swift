@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Watches the network and the clock, and keeps the ``RunConditions`` that follow from them.
+/// Watches the network and the clock, and updates the ``RunConditions``.
 ///
 /// Confined to the actor of its downloader.
 final class RunConditionMonitor {
@@ -26,7 +26,7 @@ final class RunConditionMonitor {
 
     deinit { networkMonitor?.stop() }
 
-    /// Begins to watch the network, where the conditions ask for it and it is not watched yet.
+    /// Begins to watch the network if the conditions depend on it and it is not watched yet.
     func watchNetwork(_ onStatus: @escaping @Sendable (NetworkStatus) async -> Bool) {
         guard networkMonitor == nil, conditions.waitsForNetwork || !conditions.allowsMetered else { return }
         let monitor = configuredMonitor ?? SystemNetworkMonitor(meter: meter)
@@ -34,7 +34,7 @@ final class RunConditionMonitor {
         Self.follow(monitor, onStatus)
     }
 
-    /// - Parameter onStatus: false to end.
+    /// - Parameter onStatus: returns false to stop watching.
     private static func follow(
         _ monitor: any NetworkMonitor,
         _ onStatus: @escaping @Sendable (NetworkStatus) async -> Bool
@@ -46,17 +46,17 @@ final class RunConditionMonitor {
         }
     }
 
-    /// Another timetable from now on; nil for none. ``followTimetable(_:)`` is to be called then.
+    /// Replaces the timetable; `nil` for none. The caller must call ``followTimetable(_:)`` afterwards.
     func setTimetable(_ timetable: Timetable?) { self.timetable = timetable }
 
-    /// Takes over what the timetable says now, and calls back when it says something else.
+    /// Applies the timetable's present rule, and calls `onChange` when to apply the next one.
     func followTimetable(_ onChange: @escaping @Sendable () -> Void) {
         timer?.cancel()
         timer = nil
         let now = time.date()
         conditions.rule = timetable?.rule(at: now) ?? .open(bytesPerSecond: nil)
         guard let next = timetable?.nextChange(after: now) else { return }
-        // An hour at most: the clock may be set, and summer come.
+        // Waits an hour at most, because the clock may be set or daylight saving time may begin.
         let wait = min(max(next.timeIntervalSince(now), 0.01), 3600)
         timer = Self.timer(.seconds(wait), time.sleep, onChange)
     }
@@ -67,7 +67,7 @@ final class RunConditionMonitor {
         _ onChange: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
         Task {
-            // Ends early only by cancellation, and then another one has been set.
+            // The sleep fails only by cancellation, and another timer has been set then.
             guard (try? await sleep(wait)) != nil else { return }
             onChange()
         }

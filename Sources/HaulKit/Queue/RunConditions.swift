@@ -1,12 +1,13 @@
-/// What keeps downloads from running now: hours, the kind of network, none at all.
+/// The conditions that keep downloads from running: the timetable, a metered network, or no network.
 struct RunConditions {
-    /// What is asked of the network; see ``Downloader/Configuration/Network/waitsForNetwork`` and ``Downloader/Configuration/Network/allowsMetered``.
+    /// The network policy; see ``Downloader/Configuration/Network/waitsForNetwork`` and
+    /// ``Downloader/Configuration/Network/allowsMetered``.
     var waitsForNetwork: Bool
     var allowsMetered: Bool
     var binding: NetworkBinding?
-    /// How the network was last seen.
+    /// The last known status of the network.
     var network = NetworkStatus.unknown
-    /// What the timetable says now.
+    /// The present rule of the timetable.
     var rule = Timetable.Rule.open(bytesPerSecond: nil)
 
     var isOutsideHours: Bool { rule == .closed }
@@ -16,19 +17,20 @@ struct RunConditions {
         let hasNetworks = network.interfaces?.contains { !$0.isLoopback } ?? false
         return waitsForNetwork && hasNetworks && !network.isOnline(via: binding)
     }
-    /// What the timetable allows; nil for any speed.
+    /// The speed limit of the timetable; `nil` for any speed.
     var bytesPerSecond: Int64? {
         if case .open(let bytesPerSecond) = rule { bytesPerSecond } else { nil }
     }
 
-    /// The reasons that hold, the one first that downloads are told.
+    /// The present reasons; waiting downloads report the first.
     var reasons: [HoldReason] {
         (isOffline ? [.offline] : []) + (isMetered ? [.metered] : []) + (isOutsideHours ? [.outsideHours] : [])
     }
-    /// The reasons that waiting downloads were told.
+    /// The reasons that were last reported for waiting downloads.
     var toldReasons: [HoldReason] = []
 
-    /// What keeps a download from running: this machine is never offline to itself, nor does it cost anything.
+    /// The reason that keeps a download of `host` from running. A download from this machine is never offline or
+    /// metered.
     func reason(forHost host: String) -> HoldReason? {
         let reasons = reasons
         guard !reasons.isEmpty, NetworkStatus.isThisMachine(host) else { return reasons.first }

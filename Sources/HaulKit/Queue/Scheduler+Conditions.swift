@@ -1,15 +1,15 @@
 internal import Foundation
 internal import Logging
 
-/// When downloads may run at all: by the timetable, by what kind of network there is, and whether there is any.
+/// Decides whether downloads may run at all, by the timetable and by the state of the network.
 extension Scheduler {
-    /// Begins to watch network and clock, as configured.
+    /// Begins to watch the network and the clock, as configured.
     func watchConditions() {
         followTimetable()
         watchNetwork()
     }
 
-    /// Takes over another network policy; nil: unchanged.
+    /// Applies another network policy; `nil` leaves a setting unchanged.
     func setNetworkPolicy(waitsForNetwork: Bool?, allowsMetered: Bool?) {
         let monitor = environment.conditions
         if let waitsForNetwork { monitor.conditions.waitsForNetwork = waitsForNetwork }
@@ -18,7 +18,7 @@ extension Scheduler {
         evaluateConditions()
     }
 
-    /// Takes over another interface or address to connect from.
+    /// Applies another interface or local address for connections.
     func setBinding(_ binding: NetworkBinding?) {
         environment.conditions.conditions.binding = binding
         evaluateConditions()
@@ -43,7 +43,7 @@ extension Scheduler {
             environment.spawner.signal(self) { scheduler, _ in scheduler.followTimetable() }
         )
         evaluateConditions()
-        // What is held at the closing hour is not let through at full speed first.
+        // Keeps the speed limit at the closing hour, so that bytes held back are not let through at full speed.
         let conditions = environment.conditions.conditions
         if !conditions.isOutsideHours { speed.limit(conditions.bytesPerSecond) }
     }
@@ -72,7 +72,7 @@ extension Scheduler {
         startQueuedDownloads()
     }
 
-    /// Tells those that wait what keeps them, or that nothing does any more.
+    /// Reports to the waiting downloads what holds them, or that nothing holds them any more.
     private func tellWaiting(_ reasons: [HoldReason]) {
         guard reasons != environment.conditions.conditions.toldReasons else { return }
         environment.conditions.conditions.toldReasons = reasons
@@ -86,7 +86,7 @@ extension Scheduler {
         }
     }
 
-    /// Tells listeners how many downloads wait, of which something general has changed.
+    /// Reports to listeners the number of waiting downloads after a change that concerns all of them.
     private func announceWaiting() {
         let notifications = environment.notifications
         notifications.broadcast.tellAlone(.changedTogether(to: .queued, count: queue.waitingCount), group: nil)

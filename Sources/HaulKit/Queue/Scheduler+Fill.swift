@@ -1,24 +1,26 @@
 internal import Foundation
 internal import Logging
 
-/// Taking what waits in the store into the queue.
+/// Takes waiting downloads from the store into the queue.
 extension Scheduler {
     struct FillSizes {
-        /// Number of waiting downloads that are read before the caller goes on.
+        /// Number of waiting downloads that are read before `fill` returns.
         var first = 16_384
-        /// Number of waiting downloads that are read at a time after that.
+        /// Number of waiting downloads that are read at a time in the background.
         var page = 8192
     }
 
-    /// The time until the store is asked again that could not be read.
+    /// Time before the store is asked again after an error.
     private static let retryDelay = Duration.seconds(1)
 
-    /// Gives what waits in the store its place in the queue; the caller has the catalog's lock. Of a large number only the first, in
-    /// the order of the queue, have their places when this returns; the others follow. Until then nothing counts as idle, and
-    /// a host whose first downloads are among those that follow may begin with another one of its own.
+    /// Puts the waiting downloads of the store in the queue. The caller has the catalog's lock.
+    ///
+    /// If there are many, only the first ones in the order of the queue are there when this method returns; the others
+    /// follow. Until then nothing counts as idle. A host whose first downloads follow later may begin with another of
+    /// its downloads.
     func fill(_ condition: StoreCondition, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let store = services.store
-        // To go along the order of the queue takes a look at each row on the way, whether it waits or not.
+        // Reading in the order of the queue visits each row on the way, whether it waits or not.
         guard !condition.namesRows,
             let waiting = try await store.waitingCount(condition, above: fillSizes.first)
         else {
@@ -42,7 +44,7 @@ extension Scheduler {
                 last = page.last
             } catch  where error.code != .shutDown {
                 services.logger.debug("store: \(error)")
-                // Sleeping ends early only by cancellation.
+                // The sleep ends early only by cancellation.
                 try? await services.time.sleep(Self.retryDelay)
             } catch { break }
         }
@@ -50,7 +52,7 @@ extension Scheduler {
         startQueuedDownloads()
     }
 
-    /// One in memory that does anything but wait takes care of itself.
+    /// Ignores a download in memory that is not queued, because its task starts it when needed.
     private func enqueue(_ item: DownloadQueue.Item) {
         if let task = catalog.tasks[item.id], task.machine.state != .queued { return }
         queue.enqueue(item)

@@ -1,14 +1,14 @@
 internal import Logging
 
-/// What handles and listeners hear of downloads that are not in memory.
+/// Reports to handles and listeners about downloads that are not in memory.
 extension Scheduler {
-    /// The snapshot of a stored row; another process may run the download.
+    /// Returns the snapshot of a stored row. Another process may run the download.
     func stored(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         queue.waits(snapshot.id) ? environment.withReason(snapshot, host) : snapshot
     }
 
-    /// A download that waited here was ended by another process that has the store, or removed (nil): it waits no longer, and who
-    /// has a handle hears how.
+    /// Removes from the queue a download that another process of the store has ended or removed (`task` is `nil`).
+    /// Reports the outcome to its handle.
     func endedElsewhere(_ id: DownloadID, _ task: DownloadTask?) {
         queue.leave(id)
         guard let hub = environment.notifications.hubs.existing(id), hub.outcome == nil else { return }
@@ -20,23 +20,24 @@ extension Scheduler {
         idle.look()
     }
 
-    /// The store does not give the row of a download whose turn it is. The row stays as it is, for the next start.
+    /// Removes from the queue a download whose row cannot be read when its turn comes. The row stays unchanged for the
+    /// next start of the downloader.
     func cannotBeRead(_ id: DownloadID, _ error: DownloadError) {
         environment.services.logger.debug("store: \(error)")
         queue.leave(id)
-        // The end of everything has told its own.
+        // The shut-down reports the end itself.
         guard error.code != .shutDown, let hub = environment.notifications.hubs.existing(id), hub.outcome == nil
         else { return }
         hub.changed(hub.snapshot.atRest(.failed), outcome: .failed(error))
         idle.look()
     }
 
-    /// Tells the handles of downloads that are not in memory what has become of them.
+    /// Reports a new state to the handles of downloads that are not in memory.
     ///
     /// - Parameters:
-    ///   - ids: those that may have handles.
-    ///   - count: how many there are in all.
-    ///   - groups: how many of them belong to the groups that are listened to.
+    ///   - ids: downloads that may have handles.
+    ///   - count: number of all downloads with the new state.
+    ///   - groups: number of them in each observed group.
     func tellHolders(
         of ids: [DownloadID],
         count: Int,

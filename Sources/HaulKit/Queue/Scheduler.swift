@@ -1,17 +1,18 @@
 internal import Foundation
 internal import Logging
 
-/// Slots: which download gets a free one, and when it may run at all. The rows of the next downloads are read into memory before
-/// their turn comes.
+/// Grants slots to downloads, and decides when downloads may run at all. Reads the rows of the next downloads into
+/// memory before their turn.
 ///
 /// Confined to the actor of its downloader.
 final class Scheduler {
     /// Number of waiting downloads that are read from the store at a time.
     static let readTogether = 256
-    /// Number of downloads that are in memory before they get their slots.
+    /// Number of downloads that are to be in memory before they get slots.
     private static let readAhead = 64
-    /// Longest wait before another attempt for which a download keeps its slot. Another download makes little of a shorter time: it
-    /// has to find the host and open a connection first, and the one that waits may have to stand behind it afterwards.
+    /// Longest wait before another attempt for which a download keeps its slot. Another download gains little from a
+    /// shorter time: it must look the host up and open a connection first, and the waiting download may have to queue
+    /// behind it.
     private static let longestWaitWithSlot = Duration.seconds(2)
 
     let environment: TaskEnvironment
@@ -21,9 +22,9 @@ final class Scheduler {
     let records: RecordKeeper
     var queue: DownloadQueue
     private var timer: (at: Instant, task: Task<Void, Never>)?
-    /// The next rows of the queue are being read.
+    /// Whether the next rows of the queue are being read.
     private var isReadingAhead = false
-    /// How many times what waits in the store is being taken into the queue.
+    /// Number of calls of ``fill(_:isolation:)`` that still read rows in the background.
     var fills = 0
     var fillSizes = FillSizes()
     /// Slots granted since rows were last read ahead.
@@ -46,16 +47,16 @@ final class Scheduler {
         self.queue = queue
     }
 
-    /// Not all that waits has its place in the queue yet.
+    /// Whether some waiting downloads of the store are not in the queue yet.
     var isFilling: Bool { fills > 0 }
     /// The tasks that have a slot.
     var running: [DownloadTask] { queue.running.compactMap { tasks[$0] } }
-    /// Those, and the tasks that back off without one.
+    /// The tasks that have a slot, and the tasks that back off without one.
     var runningOrBackingOff: [DownloadTask] { running + queue.allBackingOff.compactMap { tasks[$0] } }
 
     // MARK: Slots
 
-    /// Never lets a free slot and a waiting download stand side by side.
+    /// Grants all free slots to waiting downloads. Call this method after each change that may free a slot.
     func startQueuedDownloads() {
         guard !environment.isShuttingDown else { return }
         let now = services.time.now()
@@ -75,14 +76,15 @@ final class Scheduler {
         idle.changed()
     }
 
-    /// The task waits before its next attempt. If that is for long, its slot is the next download's; the caller hands it out.
+    /// Takes the slot of a task that waits longer than `longestWaitWithSlot` before its next attempt. The caller grants
+    /// the slot to another download.
     func backsOff(_ task: DownloadTask, for wait: Duration) {
         if wait > Self.longestWaitWithSlot { queue.backOff(task.id) }
     }
 
-    /// The wait of the task is over: where it has left its slot, it takes its place in the queue again.
+    /// Ends the wait of a task. A task that has left its slot is put in the queue again.
     ///
-    /// - Returns: whether it has a slot.
+    /// - Returns: whether the task has a slot.
     func hasBackedOff(_ task: DownloadTask) -> Bool {
         if queue.runs(task.id) { return true }
         queue.enqueue(task.queueItem)
@@ -90,7 +92,7 @@ final class Scheduler {
         return queue.runs(task.id)
     }
 
-    /// Asks again when a host has had its pause.
+    /// Calls `startQueuedDownloads` again when a host will have rested.
     private func wake(at next: Instant?, _ now: Instant) {
         guard let next else { return }
         if let timer, timer.at <= next { return }
@@ -105,7 +107,7 @@ final class Scheduler {
 
     func stop() { timer?.task.cancel() }
 
-    /// A download got a slot whose row has not been read.
+    /// Loads a download that got a slot before its row was read.
     private func beginLoading(_ id: DownloadID) {
         environment.spawner.start(self) { scheduler, _ in await scheduler.loadAndStart(id) }
     }
@@ -113,7 +115,7 @@ final class Scheduler {
     private func loadAndStart(_ id: DownloadID, isolation: isolated (any Actor)? = #isolation) async {
         let found = await load(id)
         guard queue.runs(id) else {
-            // Its slot is gone, as when it was paused meanwhile.
+            // The slot is gone, for example because the download was paused during the load.
             if case .success(let task?) = found { evict(task) }
             return
         }
@@ -139,7 +141,7 @@ final class Scheduler {
         } catch { return .failure(error) }
     }
 
-    /// Reads the next ones of the queue before their turn comes.
+    /// Reads the rows of the next downloads before their turn.
     private func readAhead() {
         grantsSinceReading = 0
         guard !isReadingAhead, !environment.isShuttingDown else { return }
@@ -157,14 +159,14 @@ final class Scheduler {
             defer { catalog.unlock() }
             for saved in try await services.store.find(ids: next) {
                 guard let id = DownloadID(saved.record.id), queue.waits(id) else { continue }
-                // One that was ended elsewhere is seen when it gets its slot.
+                // A download that another process has ended is noticed when it gets its slot.
                 if saved.record.status == .queued { catalog.takeIn(saved) }
             }
         } catch { services.logger.debug("store: \(error)") }
         isReadingAhead = false
     }
 
-    /// Gives a download that was just stored its place in the queue; in memory are only those whose turn comes soon.
+    /// Puts a download that was just stored in the queue. Keeps only the downloads whose turn comes soon in memory.
     func enqueue(_ record: DownloadRecord) {
         guard let id = DownloadID(record.id) else { return }
         if queue.waitingCount < Self.readTogether { catalog.insert(catalog.factory.task(id, record)) }
@@ -173,17 +175,18 @@ final class Scheduler {
         )
     }
 
-    /// None of these downloads waits or runs any more.
+    /// Removes downloads from the queue.
     func leave(_ ids: [DownloadID]) {
-        // To send home each of a hundred thousand takes as long as to tell the store; to send home all of them takes nothing.
+        // Removing all waiting downloads at once is free; removing 100,000 one by one costs as much as the store
+        // update.
         if ids.count >= queue.waitingCount, ids.count(where: { queue.waits($0) }) == queue.waitingCount {
             queue.removeAllWaiting()
         }
         for id in ids { queue.leave(id) }
     }
 
-    /// Of those that wait, only the ones in memory wait any longer. Only where no other process has the store: it would have rows that
-    /// wait here and that nothing can be said of.
+    /// Removes the waiting downloads that are not in memory from the queue. Call this method only if no other process
+    /// has the store: rows that another process runs could wait here too, and their outcome is unknown.
     func leaveAllOutOfMemory() {
         let inMemory = tasks.values.filter { queue.waits($0.id) }
         queue.removeAllWaiting()
@@ -192,13 +195,14 @@ final class Scheduler {
 
     // MARK: Out of memory
 
-    /// A download that has come to rest is the store's alone; who has a handle of it keeps what was last said of it.
+    /// Removes a download that has come to rest from memory; only its row remains. A handle keeps the last snapshot.
     func evict(_ task: DownloadTask) {
         defer { idle.look() }
-        // One that waits for something to end will go on by itself; of those that wait for disk space there may be thousands, and
-        // the wait list knows them.
+        // Keeps a held download, which goes on by itself. Held downloads that wait for disk space may leave memory:
+        // there may be thousands, and the wait list knows them.
         guard isAtRest(task), task.record.hold == nil || mayEvictHeld(task) else { return }
-        // Its row, which may be another process's by now, does not say that it is paused: nothing would resume it, or it would go on.
+        // Keeps a paused download whose row does not record the pause, or may belong to another process now. Without
+        // its task, nothing would resume the download, or it would go on by itself.
         if task.machine.state == .paused, !task.ownsRecord || task.isPauseUnrecorded || services.store.hasMetOthers {
             return
         }
@@ -206,13 +210,13 @@ final class Scheduler {
         if case .completed = task.machine.state { records.noteEnd() }
     }
 
-    /// A held download may leave the memory where no other process can take up its row.
+    /// Whether a held download may leave memory, because no other process can take over its row.
     private func mayEvictHeld(_ task: DownloadTask) -> Bool {
         environment.configuration.storage.restoration == .everything && environment.space.holds(task.id)
     }
 
-    /// The same for downloads that are in memory only because somebody looked at them: another process runs them, or they wait to be
-    /// asked for.
+    /// Whether a download may leave memory. Includes queued downloads that are in memory only because they were read:
+    /// another process runs them, or they wait for a request to start.
     func isAtRest(_ task: DownloadTask) -> Bool {
         task.isAtRest
             || task.machine.state == .queued && !task.hasOpenWork && catalog.pendingAdditions == 0

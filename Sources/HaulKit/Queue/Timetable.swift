@@ -3,27 +3,27 @@ public import Foundation
 /// Hours in which downloads run, and their speed limits: `08:00,512k 12:00,10M 13:00,off 23:00,unlimited`.
 ///
 /// Each entry applies from its time on, on every day or on one day (`Mon-08:00,1M` or `Monday-08:00,1M`), until the
-/// next entry, which may be on another day; the last entry of the week applies until the first of the next. The format
-/// is that of rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order; of two
-/// entries for the same time the later in the text applies. A rate alone (`2M`) always applies.
+/// next entry, which may be on another day. The last entry of the week applies until the first of the next week. The
+/// format is that of rclone's `--bwlimit`. Entries are separated by spaces, semicolons or line breaks, in any order.
+/// For two entries with the same time, the later one in the text applies. A rate alone (`2M`) always applies.
 ///
 /// Differences from rclone:
-/// - `off` means that nothing runs, where rclone means no limit; that is `unlimited` here. `0`, which is no limit in
+/// - `off` means that nothing runs. In rclone it means no limit, which is `unlimited` here. `0`, which is no limit in
 ///   rclone, is refused.
 /// - Rates are those of ``ByteCount``: `512` is 512 bytes per second, not KiB, and `512k` is 512,000; `512Ki` is
 ///   524,288.
-/// - There is one rate, of downloading; rclone's pair of an upload and a download rate is refused.
-/// - Before the first entry of the week, the entry with the latest time applies, where rclone uses the last entry in
-///   the text.
+/// - There is one rate, for downloads. A pair of an upload and a download rate, as in rclone, is refused.
+/// - Before the first entry of the week, the entry with the latest time applies; rclone uses the last entry in the
+///   text.
 ///
-/// Times are local wall-clock times: an entry in the hour that is skipped when clocks go forward applies from the
-/// moment of the change, and the entries of the hour that is repeated when clocks go back apply twice.
+/// Times are local wall-clock times. When clocks go forward, an entry in the skipped hour applies from the moment of
+/// the change. When clocks go back, the entries of the repeated hour apply twice.
 public struct Timetable: Sendable, Hashable {
     /// What applies at a time.
     public enum Rule: Sendable, Hashable {
         /// Nothing runs.
         case closed
-        /// Downloads run, with this speed limit for all together in bytes per second; `nil` for no limit.
+        /// Downloads run, with this limit in bytes per second for all of them together; `nil` for no limit.
         case open(bytesPerSecond: Int64?)
     }
 
@@ -44,9 +44,9 @@ public struct Timetable: Sendable, Hashable {
         public let rule: Rule
     }
 
-    /// The entries in the order of the text; at least one.
+    /// The entries in the order of the text; never empty.
     public let entries: [Entry]
-    /// The rules by minute of the week, which begins on Monday; in order, at least one, and neighbours differ.
+    /// The rules by minute of the week, in ascending order; never empty. The week begins on Monday. Neighbours differ.
     private let steps: [Step]
 
     private struct Step: Sendable, Hashable {
@@ -76,7 +76,7 @@ public struct Timetable: Sendable, Hashable {
         }
         let all = rules.sorted { $0.key < $1.key }.map { Step(minute: $0.key, rule: $0.value) }
         let changes = zip(all, all.suffix(1) + all).filter { $0.rule != $1.rule }.map(\.0)
-        // Where nothing ever changes, one step says what holds.
+        // If the rule never changes, one step is enough.
         steps = changes.isEmpty ? Array(all.prefix(1)) : changes
     }
 
@@ -87,7 +87,7 @@ public struct Timetable: Sendable, Hashable {
     ///   - timeZone: the time zone of the timetable's hours.
     public func rule(at date: Date, in timeZone: TimeZone = .current) -> Rule {
         let second = Self.wallSecond(at: date, timeZone)
-        // The last step that has come this week, or else the last one of the week before.
+        // The last step of this week up to now, or else the last step of the previous week.
         return (steps.last { $0.minute * 60 <= second } ?? steps[steps.count - 1]).rule
     }
 
@@ -101,13 +101,13 @@ public struct Timetable: Sendable, Hashable {
         guard steps.count > 1 else { return nil }
         let now = rule(at: date, in: timeZone)
         var moment = Self.whole(date)
-        // A week has all steps, but a change of the clocks may skip some, or bring the same rule twice.
+        // A clock change may skip steps or repeat a rule, so the search covers more than one week.
         let end = moment + 15 * 86_400
         while moment < end {
             let second = Self.wallSecond(at: moment, timeZone)
             let next = (steps.first { $0.minute * 60 > second }?.minute ?? steps[0].minute + Self.week / 60) * 60
             var step = moment + TimeInterval(next - second)
-            // Up to there the clocks may change: what they show then decides.
+            // If the clocks change before that step, the rule after the change decides.
             if let change = timeZone.nextDaylightSavingTimeTransition(after: moment), change > moment, change < step {
                 step = change
             }
@@ -127,7 +127,7 @@ public struct Timetable: Sendable, Hashable {
         return (local % week + week) % week
     }
 
-    /// The second in which a moment lies; a moment that is not a number, or far beyond all calendars, becomes another one.
+    /// Rounds a date down to a whole second. Replaces a NaN, and limits dates far beyond all calendars.
     private static func whole(_ date: Date) -> Date {
         let seconds = date.timeIntervalSince1970
         return Date(timeIntervalSince1970: seconds.isNaN ? 0 : min(max(seconds, -1e11), 1e11).rounded(.down))

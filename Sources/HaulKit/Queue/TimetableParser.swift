@@ -1,4 +1,4 @@
-/// Why a text is not a ``Timetable``.
+/// Error for a text that is not a valid ``Timetable``.
 public struct TimetableError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence that quotes the invalid part and states the expected form.
     public let message: String
@@ -6,9 +6,9 @@ public struct TimetableError: Error, Sendable, Hashable, CustomStringConvertible
     public var description: String { message }
 }
 
-/// Text to the entries of a ``Timetable``.
+/// Parses the entries of a ``Timetable``.
 enum TimetableParser {
-    /// - Returns: at least one.
+    /// - Returns: at least one entry.
     static func entries(_ text: String) throws(TimetableError) -> [Timetable.Entry] {
         let words = text.split { $0.isWhitespace || $0 == ";" }
         guard let first = words.first else {
@@ -76,7 +76,7 @@ enum TimetableParser {
         return (hour, minute)
     }
 
-    /// Digits alone: no sign, as `Int` would take it.
+    /// Parses digits only; `Int` would also accept a sign.
     private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int? {
         guard digits.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int(text)
@@ -108,7 +108,7 @@ enum TimetableParser {
         return .open(bytesPerSecond: rate.bytes)
     }
 
-    /// Short, whatever the text is.
+    /// Quotes at most the first 40 characters of a text.
     private static func quoted(_ text: Substring) -> String {
         text.count > 40 ? "“\(text.prefix(40))…”" : "“\(text)”"
     }
