@@ -3,14 +3,15 @@ package import HaulKit
 
 /// The arguments of a command, as `main` gets them.
 ///
-/// Swift's own `CommandLine.arguments` is empty where /proc is not mounted and a preloaded library has moved the environment.
+/// Swift's own `CommandLine.arguments` is empty if /proc is not mounted and a preloaded library has moved the
+/// environment.
 package struct CommandWords: Sendable, Equatable {
-    /// The name that the program was started by.
+    /// The name by which the program was started.
     package let program: String
     package let arguments: [String]
 
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` where there are no words at all, or for
-    ///   an argument or a variable with a path that is not UTF-8.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` if the system passes no
+    ///   arguments at all, or for an argument or a variable with a path that is not UTF-8.
     package init() throws(DownloadError) {
         var count: Int32 = 0
         var words = UnsafePointer(haul_command_words(&count))
@@ -26,7 +27,7 @@ package struct CommandWords: Sendable, Equatable {
         )
     }
 
-    /// - Parameter words: the program's name first.
+    /// - Parameter words: the program's name, then the arguments.
     package init(_ words: [[UInt8]]) throws(DownloadError) {
         guard let program = words.first else {
             throw DownloadError(
@@ -34,7 +35,7 @@ package struct CommandWords: Sendable, Equatable {
                 message: "The arguments of the command cannot be read: the system hands none to it."
             )
         }
-        // Only its name matters, which no message shows.
+        // Replaces invalid UTF-8: only the program's name matters, and no message shows the path.
         self.program = String(decoding: program, as: UTF8.self)
         var arguments: [String] = []
         arguments.reserveCapacity(words.count - 1)
@@ -42,7 +43,7 @@ package struct CommandWords: Sendable, Equatable {
         self.arguments = arguments
     }
 
-    /// Variables that hold paths or settings of paths.
+    /// Environment variables that contain paths or settings of paths.
     private static let variables = [
         "HOME", "HAUL_STATE_DIR", "HAUL_SOCKET", "HAUL_DIRECTORY", "HAUL_ROOT", "HAUL_CONFIG", "HAUL_ARIA2_SECRET_FILE",
         "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY", "RUNTIME_DIRECTORY", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
@@ -55,7 +56,8 @@ package struct CommandWords: Sendable, Equatable {
         return length
     }
 
-    /// The value of a field or an option may be a password: it is not shown.
+    /// Returns the error for an argument that is not UTF-8. Hides the value of a field or an option, which may be a
+    /// password.
     private static func refusal(_ word: [UInt8]) -> DownloadError {
         guard let end = word.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "=") }) else {
             return PathText.refusal("An argument", word)
@@ -66,7 +68,8 @@ package struct CommandWords: Sendable, Equatable {
         )
     }
 
-    /// A URL keeps each byte as an escape; in all else, bytes that are not UTF-8 cannot be told from a path.
+    /// Returns the text of an argument. A URL keeps its non-UTF-8 bytes as escapes; any other argument with such bytes
+    /// is refused, because it could be a path.
     private static func text(_ word: [UInt8]) throws(DownloadError) -> String {
         if let text = PathText.text(word) { return text }
         let start = String(decoding: word.prefix(8), as: UTF8.self).lowercased()
