@@ -10,14 +10,14 @@ public struct DesktopNotifier: Notifier {
     /// Name of the application that the desktop shows with each notification. Default: `Haul`.
     public var applicationName = "Haul"
     private let bus: [DBusAddress]
-    /// All in all: a desktop that hangs must not hold up anything.
+    /// Time limit for a whole notification, so that a hanging desktop holds up nothing.
     private let patience: TimeAmount
     private static let service = "org.freedesktop.Notifications"
-    /// No desktop shows more.
+    /// Limit of characters for each text; no desktop shows more.
     private static let mostCharacters = 1000
 
-    /// A notifier for the session of this user: `DBUS_SESSION_BUS_ADDRESS`, else `$XDG_RUNTIME_DIR/bus`. Connects for
-    /// each notification, not before.
+    /// Creates a notifier for the session of this user: `DBUS_SESSION_BUS_ADDRESS`, else `$XDG_RUNTIME_DIR/bus`. The
+    /// notifier connects for each notification, not before.
     public init() { self.init(bus: DBusAddress.sessionBus()) }
 
     init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {
@@ -25,14 +25,16 @@ public struct DesktopNotifier: Notifier {
         self.patience = patience
     }
 
-    /// Shows a notification; takes 2 seconds at most. Control characters are left out, and markup is shown as text.
+    /// Shows a notification; takes 2 seconds at most. Control characters except line feeds are left out, and markup is
+    /// shown as text.
     ///
-    /// - Returns: whether a desktop took it.
+    /// - Returns: whether a desktop accepted the notification.
     public func notify(title: String, body: String) async -> Bool { await notify(title, body: body) }
 
-    /// Takes two seconds at most.
+    /// Shows a notification. Takes 2 seconds at most by default.
     ///
-    /// - Returns: whether a desktop took it. On a server there is none, which does not count as a failure.
+    /// - Returns: whether a desktop accepted the notification; false on a server without a desktop, which is no
+    ///   failure.
     @discardableResult
     func notify(_ title: String, body: String = "", urgency: Urgency = .normal) async -> Bool {
         let deadline = NIODeadline.now() + patience
@@ -86,12 +88,12 @@ public struct DesktopNotifier: Notifier {
         return abilities.contains(.string("body-markup"))
     }
 
-    /// A name from a server must not become a link or a picture.
+    /// Escapes markup, because a name from a server must not become a link or a picture.
     private static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 
-    /// Without what no desktop can show, a NUL above all.
+    /// Removes control characters that no desktop can show, above all NUL.
     private static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 || $0 == "\n" }).prefix(mostCharacters)

@@ -3,14 +3,14 @@ internal import NIOCore
 
 /// Reports whether NetworkManager considers the network metered, over D-Bus.
 ///
-/// Where no NetworkManager runs, as on most servers, the value is unknown. Needs neither privileges nor a run loop.
+/// Without NetworkManager, as on most servers, the value is unknown. The meter needs neither privileges nor a run loop.
 public struct NetworkManagerMeter: NetworkMeter {
     private let bus: [DBusAddress]
-    /// Time for an answer. A bus that exists and does not answer in this time is asked again.
+    /// Time limit for an answer. The meter asks an existing bus again if the bus did not answer in time.
     private let patience: TimeAmount
 
-    /// A meter that asks on the system bus: `DBUS_SYSTEM_BUS_ADDRESS`, else `/var/run/dbus/system_bus_socket`. Connects
-    /// when ``readings()`` is called, not before.
+    /// Creates a meter for the system bus: `DBUS_SYSTEM_BUS_ADDRESS`, else `/var/run/dbus/system_bus_socket`. The meter
+    /// connects when ``readings()`` is called, not before.
     public init() { self.init(bus: DBusAddress.systemBus()) }
 
     init(bus: [DBusAddress], patience: TimeAmount = .seconds(2)) {
@@ -18,8 +18,8 @@ public struct NetworkManagerMeter: NetworkMeter {
         self.patience = patience
     }
 
-    /// The present value first, after 2 seconds at most, then one after each change or more often; see
-    /// ``HaulKit/NetworkMeter/readings()``.
+    /// Returns a stream of values: the present value within 2 seconds, then a value after each change or more often.
+    /// See ``HaulKit/NetworkMeter/readings()``.
     public func readings() -> AsyncStream<Bool?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool?.self, bufferingPolicy: .bufferingNewest(1))
         let task = Task { [self] in
@@ -30,7 +30,7 @@ public struct NetworkManagerMeter: NetworkMeter {
         return stream
     }
 
-    /// Every sign of a change only leads to asking again, so nothing that a signal says has to be believed.
+    /// Asks NetworkManager again after every signal, so that the content of a signal need not be trusted.
     private func watch(_ report: @escaping @Sendable (Bool?) -> Void) async {
         var exists = false
         var rest = Duration.seconds(2)
@@ -42,11 +42,11 @@ public struct NetworkManagerMeter: NetworkMeter {
                 if await follow(connection, until: deadline, report) { rest = .seconds(2) }
                 connection.close()
             } catch {
-                // No bus, or one that does not let us in, as on most servers. A bus that is slow exists.
+                // There is no bus or it refuses the connection, as on most servers. A bus that times out exists.
                 if case .timedOut = error { exists = true }
             }
             report(nil)
-            // A bus that was there comes back, if it was restarted. The wait ends when the task is cancelled.
+            // A bus that existed comes back after a restart. The sleep ends early when the task is cancelled.
             if exists { try? await Task.sleep(for: rest) }
             rest = min(rest * 2, .seconds(60))
         } while exists && !Task.isCancelled
@@ -55,10 +55,10 @@ public struct NetworkManagerMeter: NetworkMeter {
     private static let manager = "org.freedesktop.NetworkManager"
     private static let path = "/org/freedesktop/NetworkManager"
 
-    /// Returns when the connection has ended.
+    /// Reports values until the connection ends.
     ///
-    /// - Parameter deadline: for the first answer.
-    /// - Returns: false when the bus did not answer in time.
+    /// - Parameter deadline: time limit for the first answer.
+    /// - Returns: false if the bus did not accept the match rules in time.
     private func follow(
         _ connection: DBusConnection,
         until deadline: NIODeadline,
@@ -87,7 +87,7 @@ public struct NetworkManagerMeter: NetworkMeter {
             interface: "org.freedesktop.DBus.Properties",
             member: "Get",
             [.string(manager), .string("Metered")],
-            // Where it does not run, it manages nothing.
+            // A NetworkManager that does not run manages no network.
             startsService: false
         )
         do throws(DBusError) {

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import HaulKit
 
-/// Where a bus listens: a socket of this machine.
+/// Address of a bus: a Unix domain socket.
 enum DBusAddress: Sendable, Hashable {
     case path(String)
-    /// A name in the abstract namespace, not a file, on Linux.
+    /// A name in Linux's abstract namespace, not a file.
     case abstract(String)
 
-    /// Reads a list of addresses, `unix:path=/run/bus;unix:abstract=name,guid=…`. Other transports are left out.
+    /// Reads a list of addresses, such as `unix:path=/run/bus;unix:abstract=name,guid=…`. Ignores other transports.
     static func read(_ text: String) -> [DBusAddress] {
         text.split(separator: ";").compactMap { one in
             guard one.hasPrefix("unix:") else { return nil }
@@ -23,15 +23,15 @@ enum DBusAddress: Sendable, Hashable {
         }
     }
 
-    /// The bus of the machine's services.
+    /// Returns the addresses of the system bus.
     static func systemBus(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> [DBusAddress] {
         environment["DBUS_SYSTEM_BUS_ADDRESS"].map(read) ?? [.path("/var/run/dbus/system_bus_socket")]
     }
 
-    /// The bus of the user's session; empty where there is none.
+    /// Returns the addresses of the session bus of the user; empty if there is none.
     static func sessionBus(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> [DBusAddress] {
         if let text = environment["DBUS_SESSION_BUS_ADDRESS"] { return read(text) }
-        // The XDG rules say that a relative path is to be ignored.
+        // The XDG Base Directory Specification requires a relative path to be ignored.
         if let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") {
             return [.path(FilePaths.join(folder, "bus"))]
         }

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A connection to a message bus: calls, and the arrival of signals. Offers nothing to others itself.
+/// A connection to a message bus. Sends calls and reports signals; exports no objects.
 final class DBusConnection: Sendable {
     private typealias Answer = Result<DBusMessage, DBusError>
     private struct State {
@@ -13,10 +13,10 @@ final class DBusConnection: Sendable {
 
     private let channel: any Channel
     private let state: SharedState
-    /// An element for signals that came, one for several that came at once; ends with the connection.
+    /// Yields one element for one or several signals. Ends with the connection.
     let signals: AsyncStream<Void>
 
-    /// What the connection shares with the handler of its channel.
+    /// State shared by the connection and the handler of its channel.
     private final class SharedState: Sendable {
         let state = Mutex(State())
         let signals: AsyncStream<Void>.Continuation
@@ -57,7 +57,7 @@ final class DBusConnection: Sendable {
 
     deinit { close() }
 
-    /// Connects to the first of the addresses that answers, logs in and says hello.
+    /// Connects to the first address that answers, authenticates and calls `Hello`.
     static func open(_ addresses: [DBusAddress], until deadline: NIODeadline) async throws(DBusError) -> DBusConnection
     {
         var failure = DBusError.notConnected
@@ -112,7 +112,7 @@ final class DBusConnection: Sendable {
         let promise = channel.eventLoop.makePromise(of: DBusMessage.self)
         let serial: UInt32? = state.state.withLock { state in
             guard !state.isClosed else { return nil }
-            // 0 is none; one that still waits after four thousand million others does not exist.
+            // 0 is not a valid serial. No call still waits after four thousand million later ones.
             state.lastSerial = state.lastSerial == .max ? 1 : state.lastSerial + 1
             state.waiting[state.lastSerial] = promise
             return state.lastSerial

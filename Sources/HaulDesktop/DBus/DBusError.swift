@@ -1,11 +1,11 @@
-/// Why a D-Bus peer could not be asked.
+/// Error of a D-Bus call or connection.
 enum DBusError: Error, Sendable, Hashable {
-    /// No such bus, or the connection broke.
+    /// There is no such bus, or the connection broke.
     case notConnected
-    /// The bus does not know our user.
+    /// The bus does not accept the user of this process.
     case notAuthenticated
     case timedOut
-    /// What came, or was to be sent, does not follow the specification.
+    /// A received or outgoing message does not follow the specification.
     case malformed
     /// The peer answered with an error of this name.
     case refused(String)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOCore
 
-/// Logs in to a bus, then cuts the stream of bytes into messages.
+/// Authenticates at a bus, then splits the byte stream into messages.
 final class DBusHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -12,10 +12,10 @@ final class DBusHandler: ChannelInboundHandler {
     private let opened: EventLoopPromise<Void>
     private let received: @Sendable (DBusMessage) -> Void
     private let closed: @Sendable () -> Void
-    /// An answer to a login is short.
+    /// Maximum number of bytes in an answer to the authentication, which is short.
     private static let mostLineBytes = 1024
 
-    /// - Parameter opened: completed when messages may be sent, failed when it does not come to that.
+    /// - Parameter opened: succeeds when messages may be sent; fails if authentication or the connection fails.
     init(
         opened: EventLoopPromise<Void>,
         received: @escaping @Sendable (DBusMessage) -> Void,
@@ -27,7 +27,7 @@ final class DBusHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // The bus learns from the socket who we are; EXTERNAL says that it is to look. The NUL is part of the protocol.
+        // The bus reads the user from the socket, as EXTERNAL asks it to. The protocol requires the NUL.
         let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
         send("\0AUTH EXTERNAL \(user)\r\n", context)
         context.fireChannelActive()

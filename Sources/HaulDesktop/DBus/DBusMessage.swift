@@ -5,10 +5,10 @@ struct DBusMessage: Sendable, Hashable {
         case answer, error, signal
     }
 
-    /// Nil for kinds that this version of the protocol does not know; they are to be ignored.
+    /// `nil` for a kind that this version of the protocol does not define. Receivers ignore such messages.
     var kind: Kind?
     var flags: UInt8 = 0
-    /// Never 0; the connection counts.
+    /// Never 0. ``DBusConnection`` numbers its calls.
     var serial: UInt32 = 1
     var path: String?
     var interface: String?
@@ -19,13 +19,13 @@ struct DBusMessage: Sendable, Hashable {
     var sender: String?
     var body: [DBusValue] = []
 
-    /// Far more than what is asked here is answered with; the protocol would allow 128 MiB.
+    /// Limit of a message, far above the size of the expected answers. The protocol allows 128 MiB.
     static let mostBytes = 1 << 18
-    /// The part of the header that has always the same length; tells how long the message is.
+    /// Length of the fixed part of the header, which contains the length of the message.
     static let prefixBytes = 16
     private static let noAutoStart: UInt8 = 0x2
 
-    /// - Parameter startsService: lets the bus start a service that does not run.
+    /// - Parameter startsService: whether the bus may start a service that does not run.
     static func call(
         to destination: String,
         path: String,
@@ -45,7 +45,7 @@ struct DBusMessage: Sendable, Hashable {
         )
     }
 
-    /// A call of the bus itself.
+    /// Returns a call to the bus itself.
     static func toBus(_ member: String, _ body: [DBusValue] = []) -> DBusMessage {
         let name = "org.freedesktop.DBus"
         return call(to: name, path: "/org/freedesktop/DBus", interface: name, member: member, body)
@@ -56,9 +56,9 @@ struct DBusMessage: Sendable, Hashable {
 // MARK: Reading
 
 extension DBusMessage {
-    /// How long a message is.
+    /// Returns the length of a whole message.
     ///
-    /// - Parameter prefix: its first ``prefixBytes`` bytes.
+    /// - Parameter prefix: the first ``prefixBytes`` bytes of the message.
     static func length(_ prefix: [UInt8]) throws(DBusError) -> Int {
         guard prefix.count >= prefixBytes, let isLittleEndian = isLittleEndian(prefix[0]), prefix[3] == 1 else {
             throw .malformed
@@ -118,7 +118,7 @@ extension DBusMessage {
         }
     }
 
-    /// Whether it has the fields that its kind needs.
+    /// Whether the message has the fields that its kind requires.
     private var isComplete: Bool {
         switch kind {
         case .call: path != nil && member != nil

@@ -1,12 +1,12 @@
-/// Reads marshalled values. Whatever is not exactly as the specification says is refused, and nothing outside of the
-/// bytes is read.
+/// Reads marshalled values. Refuses everything that deviates from the specification, and reads only within the given
+/// bytes.
 struct DBusReader {
     private let bytes: [UInt8]
     private let isLittleEndian: Bool
-    /// Nothing is read from here on.
+    /// Index after the last readable byte.
     private var end: Int
     private(set) var position = 0
-    /// Containers within one another, variants included.
+    /// Limit of nested containers, including variants.
     private static let mostDepth = 64
 
     init(_ bytes: [UInt8], isLittleEndian: Bool) {
@@ -64,10 +64,10 @@ struct DBusReader {
         }
     }
 
-    /// Every type takes at least a byte, so this ends.
+    /// Reads the elements of an array. The loop ends because every type takes at least one byte.
     private mutating func elements(_ type: DBusType, depth: Int) throws(DBusError) -> [DBusValue] {
         let count = try length()
-        // The length does not count what aligns the first element.
+        // The length does not include the padding before the first element.
         try align(to: type.alignment)
         guard count <= end - position else { throw .malformed }
         let outer = end
@@ -78,7 +78,7 @@ struct DBusReader {
         return values
     }
 
-    /// What fills up must be zero.
+    /// Skips padding, which must be zero.
     mutating func align(to alignment: Int) throws(DBusError) {
         while position % alignment != 0 {
             guard position < end, bytes[position] == 0 else { throw .malformed }
@@ -98,7 +98,7 @@ struct DBusReader {
         return try text(count: Int(count))
     }
 
-    /// UTF-8 with a NUL behind it and none within.
+    /// Reads UTF-8 that ends with a NUL and has no other NUL.
     private mutating func text(count: Int) throws(DBusError) -> String {
         guard count < end - position, bytes[position + count] == 0 else { throw .malformed }
         let part = bytes[position..<position + count]
@@ -107,7 +107,7 @@ struct DBusReader {
         return text
     }
 
-    /// The caller has aligned.
+    /// Reads a number. The caller has aligned the position.
     private mutating func number<Number: FixedWidthInteger & BitwiseCopyable>() throws(DBusError) -> Number {
         let size = MemoryLayout<Number>.size
         guard size <= end - position else { throw .malformed }

@@ -4,7 +4,7 @@ indirect enum DBusType: Sendable, Hashable {
     case variant
     case array(DBusType)
     case structure([DBusType])
-    /// Stands in arrays only.
+    /// A dictionary entry; occurs only as the element of an array.
     case entry(DBusType, DBusType)
 
     private static let basic: [UInt8: DBusType] = [
@@ -13,7 +13,7 @@ indirect enum DBusType: Sendable, Hashable {
         UInt8(ascii: "d"): .double, UInt8(ascii: "s"): .string, UInt8(ascii: "o"): .objectPath,
         UInt8(ascii: "g"): .signature, UInt8(ascii: "h"): .descriptor,
     ]
-    /// Of arrays and of structures, each.
+    /// Limit of nested arrays, and of nested structures.
     private static let mostDepth = 32
     static let mostSignatureBytes = 255
 
@@ -77,7 +77,7 @@ indirect enum DBusType: Sendable, Hashable {
         }
     }
 
-    /// A value begins at a multiple of this, counted from the message's first byte.
+    /// Each value begins at a multiple of this number of bytes from the start of the message.
     var alignment: Int {
         switch self {
         case .byte, .signature, .variant: 1

@@ -3,7 +3,7 @@ enum DBusValue: Sendable, Hashable {
     case byte(UInt8), boolean(Bool), int16(Int16), uint16(UInt16), int32(Int32), uint32(UInt32)
     case int64(Int64), uint64(UInt64), double(Double)
     case string(String), objectPath(String), signature(String)
-    /// An index among the descriptors that came with the message. None ever come here: they are not asked for.
+    /// An index of a file descriptor that came with the message. None ever comes, because none is requested.
     case descriptor(UInt32)
     indirect case variant(DBusValue)
     case array(of: DBusType, [DBusValue])
@@ -32,7 +32,7 @@ enum DBusValue: Sendable, Hashable {
         }
     }
 
-    /// Slashes and, between them, letters, digits and underscores; never a slash at the end.
+    /// Whether `text` is `/`, or slashes each followed by letters, digits or underscores.
     static func isObjectPath(_ text: String) -> Bool {
         if text == "/" { return true }
         guard text.utf8.first == UInt8(ascii: "/") else { return false }

@@ -1,4 +1,4 @@
-/// Marshals values, little-endian. Refuses what a bus would end the connection for.
+/// Marshals values, little-endian. Refuses values for which a bus would close the connection.
 struct DBusWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -59,7 +59,7 @@ struct DBusWriter {
         bytes.append(0)
     }
 
-    /// It has been read before, so it is short.
+    /// Writes a signature that the caller has validated, so that its length fits into a byte.
     private mutating func write(signature: String) {
         bytes.append(UInt8(truncatingIfNeeded: signature.utf8.count))
         bytes += Array(signature.utf8)

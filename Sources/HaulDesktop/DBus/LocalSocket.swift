@@ -1,9 +1,9 @@
 internal import CHaulSystem
 internal import Foundation
 
-/// Stream sockets of this machine.
+/// Connects stream sockets to Unix domain addresses.
 enum LocalSocket {
-    /// Connects to a path or an abstract name; the descriptor does not block.
+    /// Connects to a path or to an abstract name. Returns a non-blocking descriptor.
     static func connect(to name: String, isAbstract: Bool) throws(DBusError) -> Int32 {
         while true {
             let descriptor = haul_connect_local(name, UInt64(name.utf8.count), isAbstract ? 1 : 0)
