@@ -8,7 +8,7 @@ internal import NIOPosix
 public import ServiceLifecycle
 internal import Synchronization
 
-/// Serves a downloader over HTTP: the API under `/api/v1`, its events, and the page.
+/// Serves a downloader over HTTP: the API under `/api/v1`, its event streams, and the page.
 ///
 /// ```swift
 /// let server = try HaulServer(downloader, configuration, logger: logger)
@@ -24,13 +24,17 @@ public final class HaulServer: Service {
     private let token: AccessToken
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
-    /// The address with the port that the system chose.
+    /// The listening address, with the port that the system chose; `nil` before the server listens.
     private let listener = Mutex<ServerConfiguration.Listener?>(nil)
 
-    /// Reads the token, or mints it, and the sessions. Listens to nothing yet.
+    /// Creates a server. Reads the sessions and the token, or creates a token. Does not listen yet.
     ///
     /// - Parameters:
-    ///   - onListening: called with the address, with the port that the system chose, when TCP connections are taken.
+    ///   - downloader: the downloader to serve. The server does not shut it down.
+    ///   - configuration: addresses, folders and limits.
+    ///   - logger: receives the messages of the server.
+    ///   - onListening: called when the server accepts TCP connections, with the address and the port that the system
+    ///     chose.
     /// - Throws: ``ServerError`` when the token cannot be read or written.
     public init(
         _ downloader: Downloader,
@@ -65,20 +69,22 @@ public final class HaulServer: Service {
         )
     }
 
-    /// A link that signs in once, within ten minutes: the code is in the fragment, which no server and no log sees.
+    /// Returns a link that signs in once, within ten minutes. The code is in the fragment, so that no server receives
+    /// it and no log contains it.
     public func signInLink(_ listener: ServerConfiguration.Listener) -> String {
         let host = ["0.0.0.0", "::"].contains(listener.host) ? "127.0.0.1" : listener.host
         return "http://\(ServerConfiguration.Listener(host: host, port: listener.port))/#code=\(codes.make())"
     }
 
-    /// Takes over those settings of a configuration that can change while the server runs: ``ServerConfiguration/roots``,
-    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and ``ServerConfiguration/maxEventStreams``.
+    /// Applies the settings that may change while the server runs: ``ServerConfiguration/roots``,
+    /// ``ServerConfiguration/allowedHosts``, ``ServerConfiguration/trustedProxies`` and
+    /// ``ServerConfiguration/maxEventStreams``. Ignores all other settings.
     public func reload(_ configuration: ServerConfiguration) { services.live.update(configuration) }
 
-    /// The folders that downloads may be saved in at present.
+    /// The folders in which downloads may be saved at present.
     package var folders: AllowedFolders { services.folders }
 
-    /// The routes, for tests without a socket too.
+    /// Returns the routes; also for tests without a socket.
     package func router() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         router.add(middleware: SecurityHeaders())
@@ -100,9 +106,9 @@ public final class HaulServer: Service {
         return router
     }
 
-    /// Listens until the service group shuts down gracefully or the task is cancelled. Streams of events end with `bye`.
+    /// Serves until the service group shuts down gracefully or the task is cancelled. Event streams end with `bye`.
     ///
-    /// - Throws: ``ServerError`` when an address cannot be listened at.
+    /// - Throws: ``ServerError`` when the server cannot listen at an address.
     public func run() async throws {
         let responder = router().buildResponder()
         var listeners: [any Service] = []
@@ -120,12 +126,12 @@ public final class HaulServer: Service {
             )
         }
         if let path = services.configuration.socketPath {
-            // Others could not write to it under any usual umask; now they cannot under an unusual one.
+            // Closes the socket to other users even under an unusual umask; a usual umask closes it already.
             listeners.append(application(responder, .unixDomainSocket(path: path)) { _ in chmod(path, 0o600) })
         }
         let feed = services.feed
         var settings = ServiceGroupConfiguration(services: listeners, logger: logger)
-        // A reader of a large file is not waited for.
+        // Limits the shut-down to 1 s, so that it does not wait for a client that reads a large file.
         settings.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: settings)
         try await withThrowingTaskGroup(of: Void.self) { tasks in

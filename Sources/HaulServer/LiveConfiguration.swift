@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The configuration, parts of which may change while the server runs.
+/// The server's configuration, parts of which may change while the server runs.
 package final class LiveConfiguration: Sendable {
     private let present: Mutex<(ServerConfiguration, AllowedFolders)>
 
@@ -11,7 +11,7 @@ package final class LiveConfiguration: Sendable {
     package var configuration: ServerConfiguration { present.withLock { $0.0 } }
     package var folders: AllowedFolders { present.withLock { $0.1 } }
 
-    /// Takes over what can change without a new start: roots, hosts, proxies and the number of streams.
+    /// Applies the settings that may change without a restart: roots, hosts, proxies and the number of event streams.
     package func update(_ new: ServerConfiguration) {
         present.withLock { present in
             var configuration = present.0

@@ -1,16 +1,17 @@
-/// Where ``HaulServer`` listens, what it lets in, and where files may go.
+/// Addresses at which ``HaulServer`` listens, the hosts and proxies it accepts, and the folders for files.
 public struct ServerConfiguration: Sendable, Hashable {
-    /// An address that TCP connections are taken at.
+    /// An address at which the server accepts TCP connections.
     public struct Listener: Sendable, Hashable, CustomStringConvertible {
         /// IP address or host name.
         public var host: String
-        /// 0 lets the system choose.
+        /// Port number; 0 lets the system choose a free port.
         public var port: Int
 
-        /// An address and a port.
+        /// Creates an address; by default `127.0.0.1:4285`, for this machine only.
         public init(host: String = "127.0.0.1", port: Int = 4285) { (self.host, self.port) = (host, port) }
 
-        /// Reads `PORT`, `HOST:PORT` or `[IPv6]:PORT`; nil for anything else.
+        /// Reads `PORT`, `HOST:PORT` or `[IPv6]:PORT`; returns `nil` for any other text. The host of `PORT` is
+        /// `127.0.0.1`.
         public init?(_ text: String) {
             let end = text.lastIndex(of: ":")
             let (host, digits) =
@@ -25,30 +26,30 @@ public struct ServerConfiguration: Sendable, Hashable {
             }
         }
 
-        /// `HOST:PORT`.
+        /// `HOST:PORT`, with brackets around an IPv6 address.
         public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
-    /// Address of the page and the API; nil for the socket alone.
+    /// Address of the page and the API; `nil` to listen only at ``socketPath``.
     public var listener: Listener? = Listener()
-    /// Path of the Unix socket for commands of the same user; nil for none.
+    /// Path of the Unix socket for commands of the same user; `nil` for none.
     public var socketPath: String?
-    /// Folder of the token, the sessions and the lock. It must exist.
+    /// Folder of the token, the sessions and the lock. The folder must exist.
     public var stateFolder: String
-    /// Folder for downloads that name none.
+    /// Folder for downloads that name no folder.
     public var folder: String
-    /// Folders that downloads may be saved in, with everything below. ``folder`` is always one of them.
+    /// Folders in which downloads may be saved, including their subfolders. ``folder`` is always allowed too.
     public var roots: [String] = []
-    /// Host names besides `localhost` and IP addresses that a request may name, in lower case and without a port.
+    /// Host names that a request may name besides `localhost` and IP addresses; in lower case, without a port.
     public var allowedHosts: Set<String> = []
-    /// IP addresses of proxies of which `X-Forwarded-Proto` is believed.
+    /// IP addresses of proxies whose `X-Forwarded-Proto` field is trusted.
     public var trustedProxies: Set<String> = []
-    /// Event streams that may be open at once.
+    /// Maximum number of open event streams.
     public var maxEventStreams = 32
-    /// Connections that may be open at once; further ones wait.
+    /// Maximum number of open connections for each listener; further connections wait.
     public var maxConnections = 512
 
-    /// A configuration with defaults for everything else.
+    /// Creates a configuration with defaults for everything else.
     ///
     /// - Parameters:
     ///   - stateFolder: absolute path.

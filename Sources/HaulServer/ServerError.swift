@@ -1,8 +1,8 @@
-/// Why the server cannot start or go on: a sentence.
+/// Error that keeps the server from starting or running.
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The sentence.
+    /// A sentence that states the cause, for the user.
     public let message: String
-    /// The sentence.
+    /// The ``message``.
     public var description: String { message }
 
     init(_ message: String) { self.message = message }
