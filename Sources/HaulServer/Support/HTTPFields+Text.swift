@@ -1,14 +1,14 @@
 internal import HTTPTypes
 
-/// Fields that the HTTP library has no name for.
+/// Access to fields by their names as text.
 extension HTTPFields {
-    /// The field's value; nil where it is missing.
+    /// Returns the value of a field; `nil` if the field is missing.
     func text(_ name: String) -> String? { HTTPField.Name(name).flatMap { self[$0] } }
 
-    /// The values of all fields of a name.
+    /// Returns the values of all fields with a name.
     func texts(_ name: String) -> [String] { HTTPField.Name(name).map { self[values: $0] } ?? [] }
 
-    /// Sets a field. A name that HTTP does not allow is ignored.
+    /// Sets a field. Ignores a name that HTTP does not allow.
     mutating func set(_ name: String, _ value: String) {
         if let name = HTTPField.Name(name) { self[name] = value }
     }

@@ -1,4 +1,4 @@
-/// Any JSON value: for bodies whose fields are checked by name, and for the changed fields of a row.
+/// Any JSON value. Used for bodies whose fields are read by name, and for the changed fields of a row.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -15,7 +15,7 @@ extension JSONValue: Codable {
         if value.decodeNil() {
             self = .null
         } else if let bool = try? value.decode(Bool.self) {
-            // Each `try?` asks for a type: that a value is of another one is no error.
+            // Each `try?` tests one type; a value of another type is no error.
             self = .bool(bool)
         } else if let integer = try? value.decode(Int64.self) {
             self = .integer(integer)

@@ -1,12 +1,12 @@
 package import Foundation
 internal import HaulKit
 
-/// Moments in JSON: RFC 3339, UTC, with milliseconds.
+/// Converts dates to RFC 3339 in UTC with milliseconds, and back.
 package enum Timestamp {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     package static func text(_ date: Date) -> String {
-        // As the store keeps moments: before and after they were stored they read the same.
+        // Rounds as the store does, so that a date has the same text before and after it is stored.
         let milliseconds = date.milliseconds
         guard abs(milliseconds) < 1e14 else { return date.formatted(style) }
         let second = (milliseconds / 1000).rounded(.down)
@@ -16,7 +16,7 @@ package enum Timestamp {
     }
 
     package static func date(_ text: String) -> Date? {
-        // A text that is no moment has none; fractions may be missing.
+        // Returns `nil` for a text that is no date; the fraction may be missing.
         (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
     }
 }
