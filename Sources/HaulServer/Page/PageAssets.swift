@@ -5,7 +5,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The files of the page: a table inside the binary, asked by exact key.
+/// The files of the page, from a table in the binary. A request must match a key exactly.
 package struct PageAssets: Sendable {
     struct Asset: Sendable {
         let type: String
@@ -13,7 +13,7 @@ package struct PageAssets: Sendable {
         let entityTag: String
     }
 
-    /// By path below the page's folder.
+    /// The assets by path below the page's folder.
     let assets: [String: Asset]
 
     package init() {
@@ -35,13 +35,13 @@ package struct PageAssets: Sendable {
 
     package var paths: Set<String> { Set(assets.keys) }
 
-    /// Paths of requests that are answered without a sign-in: they hold no data of the user.
+    /// Paths that are served without a sign-in, because they contain no data of the user.
     var openPaths: Set<String> {
         Set(assets.keys.filter { $0 != Self.description }.map { "/" + $0 }).union(["/", Self.favicon])
     }
 
     static let description = "openapi.json"
-    /// Asked for by browsers that show a file without a page.
+    /// Requested by browsers that show a file without a page.
     private static let favicon = "/favicon.ico"
 
     func add(to router: Router<ServerContext>) {
@@ -59,7 +59,8 @@ package struct PageAssets: Sendable {
     }
 
     private func answer(_ asset: Asset, _ request: Request) -> Response {
-        // Asked again each time: another version of the server may have another page.
+        // `no-cache` makes the browser revalidate each time, because another version of the server may have another
+        // page.
         var headers: HTTPFields = [.eTag: asset.entityTag, .cacheControl: "no-cache"]
         if request.headers[.ifNoneMatch] == asset.entityTag { return Response(status: .notModified, headers: headers) }
         headers[.contentType] = asset.type
