@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import HaulKit
 
-/// What a request to add says for all its items.
+/// Options of an add request that apply to all its items.
 struct AddOptions {
     var folder: String?
     var group: String?
@@ -48,7 +48,7 @@ struct AddOptions {
     }
 }
 
-/// Reads one item of a request to add.
+/// Reads one item of an add request.
 struct ItemReader {
     private let common: AddOptions
     private let folders: AllowedFolders

@@ -1,7 +1,7 @@
 package import Foundation
 package import HaulKit
 
-/// A download in a list, as JSON. Bytes are counts of bytes, speeds bytes per second, moments RFC 3339.
+/// A download in a list, as JSON. Sizes are in bytes, speeds in bytes per second, dates in RFC 3339.
 package struct DownloadRow: Codable, Hashable, Sendable {
     package struct Failure: Codable, Hashable, Sendable {
         package var code: String
@@ -18,7 +18,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
 
     package var id: DownloadID
     package var name: String
-    /// Without user info and query, which may be secrets.
+    /// URL without user info and query, which may be secret.
     package var url: String
     package var host: String
     package var state: DownloadSnapshot.State
@@ -40,7 +40,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
     package var endedAt: String?
     package var proof: CompletedDownload.Proof?
 
-    /// - Parameter now: when the snapshot was taken.
+    /// - Parameter now: the time at which the snapshot was taken.
     package init(_ snapshot: DownloadSnapshot, now: Date = Date()) {
         id = snapshot.id
         name = snapshot.name
@@ -54,7 +54,7 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         totalBytes = snapshot.totalBytes
         bytesPerSecond = Self.count(snapshot.bytesPerSecond)
         secondsLeft = snapshot.timeLeft.map { $0.components.seconds }
-        // To the second: a moment that is computed again from the time left differs by milliseconds.
+        // Rounds to the second, because dates computed again from the time left differ by milliseconds.
         retryAt = snapshot.retryDelay.map { delay in
             let seconds = now.timeIntervalSince1970 + Double(delay.components.seconds)
             return Timestamp.text(Date(timeIntervalSince1970: seconds.rounded()))
@@ -73,14 +73,14 @@ package struct DownloadRow: Codable, Hashable, Sendable {
         value.isFinite ? Int64(min(max(0, value.rounded()), 9e15)) : 0
     }
 
-    /// The names of the fields that a row may lack.
+    /// Names of the fields that a row may lack.
     static let optional = [
         "holdReason", "folder", "path", "totalBytes", "secondsLeft", "retryAt", "error", "group", "startedAt",
         "endedAt",
         "proof",
     ]
 
-    /// The fields by name, as they are encoded; absent ones have no entry.
+    /// The fields by their encoded names. Absent fields have no entry.
     package var fields: [String: JSONValue] {
         var fields: [String: JSONValue] = [
             "id": .string(id.description), "name": .string(name), "url": .string(url), "host": .string(host),

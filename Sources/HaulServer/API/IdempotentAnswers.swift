@@ -1,33 +1,36 @@
 internal import DequeModule
 internal import Hummingbird
 
-/// Answers to requests that had an Idempotency-Key: the last 1,000 of this process, and of those the last 16 MiB. A repeated request gets
-/// the same answer, and nothing is added again, also where the first is still being worked on.
+/// Keeps the answers to requests with an `Idempotency-Key`: of this process the last 1,000, limited to the last 16 MiB.
+/// A repeated request gets the same answer and adds nothing again, even while the first request is still being
+/// processed.
 ///
-/// The newest answer is kept whatever its size: it is the one whose client may not have got it.
+/// The newest answer is kept whatever its size, because its client may not have received it.
 actor IdempotentAnswers {
     private struct Kept {
-        /// Tells it from a later one under the same key.
+        /// Distinguishes this entry from a later one with the same key.
         var number: Int
         var digest: String
         var answer: Task<Response, any Error>
-        /// Of the answer; nil while it is being worked on.
+        /// Size of the answer; `nil` while the request is being processed.
         var bytes: Int?
     }
 
     private let mostKeys: Int
     private let mostBytes: Int
     private var kept: [String: Kept] = [:]
-    /// The oldest first.
+    /// The keys, the oldest first.
     private var order: Deque<String> = []
     private var bytes = 0
     private var lastNumber = 0
 
     init(mostKeys: Int = 1000, mostBytes: Int = 16 << 20) { (self.mostKeys, self.mostBytes) = (mostKeys, mostBytes) }
 
+    /// Returns the kept answer of a key, or makes one.
+    ///
     /// - Parameters:
-    ///   - digest: of the body. Another body under the same key is a mistake that is told.
-    ///   - make: makes the answer when the key is new. An answer that is an error is not kept.
+    ///   - digest: digest of the body. Another body with the same key is an error.
+    ///   - make: makes the answer for a new key. A thrown error is not kept.
     func answer(
         _ key: String,
         _ digest: String,
@@ -65,7 +68,8 @@ actor IdempotentAnswers {
         while bytes > mostBytes, let place = oldestAnswered(besides: key) { forget(place) }
     }
 
-    /// A key whose answer is being worked on is not forgotten: the request would be carried out beside itself.
+    /// Returns the index of the oldest key whose request has been answered; `nil` if there is none. Skips a key whose
+    /// request is being processed, because a repetition of that request would be carried out too.
     private func oldestAnswered(besides key: String? = nil) -> Int? {
         order.firstIndex { $0 != key && kept[$0]?.bytes != nil }
     }

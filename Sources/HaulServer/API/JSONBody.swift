@@ -6,25 +6,25 @@ package import Hummingbird
 internal import NIOCore
 internal import NIOFoundationCompat
 
-/// The JSON object in the body of a request. Each field is asked for by name; a field that is not asked for is refused by its
-/// name, so that a misspelled option is never ignored.
+/// The JSON object in the body of a request. The caller reads each field by name. ``finish()`` refuses any field that
+/// was not read, so that a misspelled option is never ignored.
 package struct JSONBody {
     private var fields: [String: JSONValue]
     private let place: String
-    /// As they came; empty for an object within a body.
+    /// The received bytes; empty for an object within a body.
     private var bytes = ByteBuffer()
-    /// Of the bytes as they came.
+    /// Digest of the received bytes.
     var digest: String { AccessToken.base64url(Data(SHA256.hash(data: Data(buffer: bytes)))) }
 
     package init(_ fields: [String: JSONValue], place: String = "") { (self.fields, self.place) = (fields, place) }
 
-    /// Reads the body of a request: at most `limit` bytes, `application/json`.
+    /// Reads the body of a request: `application/json` of at most `limit` bytes.
     package init(_ request: Request, limit: Int = 8 << 20) async throws {
         guard let type = request.headers[.contentType]?.split(separator: ";").first,
             type.trimmingCharacters(in: .whitespaces).lowercased() == "application/json"
         else { throw Problem(.unsupportedMediaType, "unsupportedMediaType", "The body must be application/json.") }
         let buffer = try await Self.read(request, limit: limit)
-        // The decoder's time grows with the third power of the depth.
+        // Limits the depth, because the decoder's time grows with the third power of the depth.
         guard JSONDepth.isAtMost(Self.mostDepth, buffer.readableBytesView) else {
             throw Problem.badRequest("The body is nested more than \(Self.mostDepth) levels deep.")
         }
@@ -38,7 +38,7 @@ package struct JSONBody {
     }
 
     private static let mostDepth = 16
-    /// A body that has not arrived by then is given up.
+    /// Time limit for receiving the body.
     private static let time = Duration.seconds(30)
 
     private static func read(_ request: Request, limit: Int) async throws -> ByteBuffer {
@@ -64,7 +64,7 @@ package struct JSONBody {
         }
     }
 
-    /// The field, decoded and taken out; nil where it is missing or null.
+    /// Removes and decodes a field. Returns `nil` if the field is missing or null.
     package mutating func optional<Value: Decodable>(_ name: String, _ type: Value.Type = Value.self) throws -> Value? {
         guard let value = fields.removeValue(forKey: name), value != .null else { return nil }
         do { return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value)) } catch {
@@ -79,14 +79,14 @@ package struct JSONBody {
         return value
     }
 
-    /// A text for people: at most so many bytes, and no control characters.
+    /// Reads a text for people: at most `limit` bytes, without control characters.
     package mutating func text(_ name: String, upTo limit: Int) throws -> String? {
         guard let text = try optional(name, String.self) else { return nil }
         if let problem = Self.problem(of: text, "\(place)\(name)", upTo: limit) { throw problem }
         return text
     }
 
-    /// What is wrong with a text for people; nil where nothing is.
+    /// Returns the problem with a text for people; `nil` if the text is valid.
     package static func problem(of text: String, _ name: String, upTo limit: Int) -> Problem? {
         guard text.utf8.count <= limit else {
             return Problem(.unprocessableContent, "invalidField", "\(name) is longer than \(limit) bytes.")
@@ -98,7 +98,7 @@ package struct JSONBody {
         return Problem(.unprocessableContent, "invalidField", "\(name) has control characters.")
     }
 
-    /// The objects of a list, each to be asked in turn.
+    /// Reads a list of objects.
     package mutating func objects(_ name: String) throws -> [JSONBody]? {
         guard let list = try optional(name, [JSONValue].self) else { return nil }
         return try list.enumerated().map { index, value in
@@ -114,13 +114,13 @@ package struct JSONBody {
         return JSONBody(fields, place: "\(place)\(name).")
     }
 
-    /// Every field that is left, such as the settings of a change.
+    /// Removes and returns all remaining fields, such as the settings of a change.
     package mutating func rest() -> [String: JSONValue] {
         defer { fields = [:] }
         return fields
     }
 
-    /// Call after the last field has been asked for.
+    /// Refuses the first remaining field. Call this method after the last field has been read.
     package func finish() throws {
         guard let name = fields.keys.min() else { return }
         throw Problem(
@@ -130,12 +130,12 @@ package struct JSONBody {
         )
     }
 
-    /// The bytes of a value as JSON.
+    /// Encodes a value as JSON.
     static func buffer(_ value: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         do { return ByteBuffer(data: try encoder.encode(value)) } catch {
-            // Only numbers that are not finite cannot be encoded, and no value of the API has one.
+            // Only non-finite numbers cannot be encoded, and no value of the API has one.
             assertionFailure("\(error)")
             return ByteBuffer(string: "{}")
         }

@@ -1,6 +1,6 @@
-/// How deep a JSON text is nested, found without decoding it.
+/// Finds out how deeply a JSON text is nested, without decoding it.
 enum JSONDepth {
-    /// Brackets in strings do not count. What is no JSON is left to the decoder.
+    /// Ignores brackets in strings. Leaves invalid JSON to the decoder.
     static func isAtMost(_ limit: Int, _ bytes: some Sequence<UInt8>) -> Bool {
         var (depth, isInString, isEscaped) = (0, false, false)
         for byte in bytes {

@@ -1,10 +1,10 @@
-/// What a file is sent as, by the extension of its name: a browser must not guess (nosniff).
+/// The media type of a file by its extension. The answer forbids the browser to guess the type (`nosniff`).
 struct MediaKind {
     let type: String
-    /// Whether a browser may show it; everything else is saved.
+    /// Whether a browser may show the file; it saves all others.
     let isShown: Bool
 
-    // No SVG and no HTML: both can hold scripts.
+    // SVG and HTML are missing, because both can contain scripts.
     private static let shown = [
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
         "avif": "image/avif", "bmp": "image/bmp", "ico": "image/x-icon", "mp4": "video/mp4", "m4v": "video/mp4",
@@ -25,7 +25,7 @@ struct MediaKind {
     }
 }
 
-/// Content-Disposition with a file name of any characters (RFC 6266, RFC 8187).
+/// Makes a `Content-Disposition` field for a file name with any characters (RFC 6266, RFC 8187).
 enum Disposition {
     static func field(_ name: String, isAttachment: Bool) -> String {
         let plain = String(

@@ -4,7 +4,7 @@ package import HaulKit
 package import Hummingbird
 internal import NIOCore
 
-/// An error as RFC 9457 describes it. ``code`` stays the same over versions; the sentences may change.
+/// An error in the format of RFC 9457. ``code`` stays the same across versions; the texts may change.
 package struct Problem: Error, Codable, Hashable, Sendable {
     package var type = "about:blank"
     package var title: String
@@ -14,7 +14,7 @@ package struct Problem: Error, Codable, Hashable, Sendable {
     package var detail: String
     package var cause: String?
     package var suggestion: String?
-    /// Seconds to wait before another try; sent as Retry-After.
+    /// Seconds to wait before another try; sent as `Retry-After`.
     package var retryAfter: Int?
 
     package init(

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The query of a request. As with bodies, a name that is not asked for is refused, and so is one that stands there twice.
+/// The query of a request. As for a body, `finish` refuses a name that was not read. A repeated name is refused too.
 struct Query {
     private var fields: [String: String] = [:]
 

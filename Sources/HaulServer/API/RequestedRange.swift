@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// The one range that a request asks for (RFC 9110 §14.2). Several ranges, and anything unreadable, count as none.
+/// The single range that a request asks for (RFC 9110 §14.2). Several ranges and unreadable ones count as `none`.
 enum RequestedRange: Equatable {
     case none
     case some(Range<Int64>)

@@ -18,7 +18,7 @@ package struct Totals: Codable, Hashable, Sendable {
     package var freeBytes: Int64?
     package var folder: String?
     package var speedLimit: Int64?
-    /// What is wrong with the store, or what was lost of a damaged one: for people to read.
+    /// Text for people about a failure of the store, or about the losses of a damaged store.
     package var storeNotice: String?
 
     static let active: Set<DownloadSnapshot.State> = [.connecting, .transferring, .waiting, .verifying]
@@ -36,7 +36,7 @@ package struct Totals: Codable, Hashable, Sendable {
             completed: summary.completed,
             all: summary.count
         )
-        // To the MiB: other programs write too, and a listener need not hear of each block.
+        // Rounds down to the MiB: other programs write too, and listeners do not need each changed block.
         freeBytes = try await downloader.files.freeDiskSpace(at: folder).map { ($0 >> 20) << 20 }
         speedLimit = await downloader.configuration.network.bytesPerSecond
         storeNotice = downloader.storeNotice
@@ -44,7 +44,8 @@ package struct Totals: Codable, Hashable, Sendable {
 }
 
 extension Downloader {
-    /// What is wrong with the store now, else what was lost of a damaged one that is still kept; nil when all is well.
+    /// The present failure of the store, else the losses of a damaged store that is still kept; `nil` if there is
+    /// neither.
     nonisolated var storeNotice: String? {
         if let failure = storeFailure { return failure.message }
         return salvagedStore.map { $0.sentence() + " Remove that file to end this notice." }
