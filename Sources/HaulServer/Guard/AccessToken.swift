@@ -1,20 +1,21 @@
 internal import Crypto
 internal import Foundation
 
-/// The secret that signs in: minted when the server starts for the first time, and kept in a file that only its owner can read.
+/// The bearer token. The first start of the server creates it in a file that only its owner can read.
 package struct AccessToken: Sendable {
     package let text: String
-    /// Others could read the file, and cannot any longer.
+    /// Whether other users could read the file until now. The file has mode 0600 now.
     package let wasExposed: Bool
 
-    /// Reads the token of a state folder, or mints it.
+    /// Reads the token of a state folder, or creates one.
     package init(stateFolder: String) throws(ServerError) {
         let path = stateFolder + "/token"
         let found: (text: String, wasExposed: Bool)?
         do { found = try Self.read(path) } catch let error as SecretFile.Failure where error.isMissing {
             found = nil
         } catch { throw ServerError("The token \(path) cannot be read: \(error)") }
-        // Earlier versions left an empty file where the disk was full at their first start. No client can sign in with it.
+        // Replaces an empty file, because no client can sign in with it. Earlier versions left one if the disk was full
+        // at their first start.
         if let found, !found.text.isEmpty {
             (text, wasExposed) = found
             return
@@ -30,7 +31,9 @@ package struct AccessToken: Sendable {
         (text, wasExposed) = (minted, false)
     }
 
-    /// - Returns: an empty text for an empty file.
+    /// Reads the token of a file.
+    ///
+    /// - Returns: the token, empty for an empty file, and whether other users could read the file.
     private static func read(_ path: String) throws -> (String, Bool) {
         let (bytes, isExposed) = try SecretFile.read(path)
         if bytes.isEmpty { return ("", isExposed) }
@@ -39,7 +42,7 @@ package struct AccessToken: Sendable {
         return (text, isExposed)
     }
 
-    /// 256 random bits, as base64url.
+    /// Returns 256 random bits as base64url.
     static func random() -> String {
         SymmetricKey(size: .bits256).withUnsafeBytes { base64url(Data($0)) }
     }
@@ -48,7 +51,7 @@ package struct AccessToken: Sendable {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Compares digests, so that the time tells nothing about the token.
+    /// Compares digests, so that the time of the comparison reveals nothing about the token.
     func isEqual(to other: String) -> Bool {
         SHA256.hash(data: Data(other.utf8)) == SHA256.hash(data: Data(text.utf8))
     }

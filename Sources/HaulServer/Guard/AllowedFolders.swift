@@ -2,11 +2,11 @@ internal import CDispatch
 internal import Foundation
 internal import HTTPTypes
 
-/// The folders that downloads may be saved in. A path is judged by where it really leads: links in it are resolved first.
+/// The folders in which downloads may be saved. Resolves the symbolic links of a path before it checks the path.
 package struct AllowedFolders: Sendable {
     /// Folders with their links resolved.
     package let roots: [String]
-    /// For a request that names none.
+    /// Folder for a request that names no folder.
     let fallback: String
 
     package init(folder: String, roots: [String]) {
@@ -19,14 +19,15 @@ package struct AllowedFolders: Sendable {
         fallback = folder
     }
 
-    /// The folder that a path names, absolute and with its links resolved; it need not exist.
+    /// Returns the folder of a path, absolute and with its links resolved. The folder need not exist.
     ///
-    /// - Parameter path: absolute, or relative to the default folder.
+    /// - Parameter path: absolute, or relative to the default folder; `nil` for the default folder.
+    /// - Throws: ``Problem`` if the folder is not allowed.
     package func folder(_ path: String?) throws(Problem) -> String {
         guard let path, !path.isEmpty else { return Self.resolved(fallback) ?? fallback }
         guard !path.utf8.contains(0), path.utf8.count < 4096 else { throw refused(path) }
         let parts = path.split(separator: "/")
-        // Not only those that lead out: with links, "a/.." need not be where "a" is.
+        // Refuses every `..`, not only those that lead out of a root: if "a" is a link, "a/.." may be another folder.
         guard !parts.contains(".."), !parts.contains("."), !path.hasPrefix("~") else { throw refused(path) }
         let absolute = path.hasPrefix("/") ? path : fallback + "/" + path
         guard let real = Self.resolved(absolute), roots.contains(where: { Self.isInside(real, $0) }) else {
@@ -49,7 +50,7 @@ package struct AllowedFolders: Sendable {
         path == root || path.hasPrefix(root == "/" ? "/" : root + "/")
     }
 
-    /// The path with the links of its deepest existing part resolved; nil where that part cannot be looked at.
+    /// Returns the path with the links of its deepest existing part resolved; `nil` if that part cannot be read.
     static func resolved(_ path: String) -> String? {
         var existing = path
         var missing: [Substring] = []
@@ -60,7 +61,7 @@ package struct AllowedFolders: Sendable {
                 let rest = missing.reversed().joined(separator: "/")
                 return rest.isEmpty ? base : base == "/" ? "/" + rest : base + "/" + rest
             }
-            // A link that leads nowhere exists, and what is made through it would be elsewhere.
+            // Refuses a dangling link, because a file created through it would be elsewhere.
             var info = stat()
             guard errno == ENOENT, lstat(existing, &info) != 0 else { return nil }
             while existing.count > 1, existing.hasSuffix("/") { existing.removeLast() }

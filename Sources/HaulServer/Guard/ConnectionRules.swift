@@ -2,9 +2,12 @@ internal import DequeModule
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What the HTTP library leaves to do for each connection: the first head must come in time (``UnheardConnections``), a client that
-/// waits for `100 Continue` gets it (RFC 9110 §10.1.1), one of HTTP/1.0 has its connection closed (RFC 9112 §9.3), and a target in
-/// absolute form, which only proxies are asked by, names no path: the library would drop the host in it.
+/// Adds rules that the HTTP library lacks to each connection.
+///
+/// - The first head must arrive in time (``UnheardConnections``).
+/// - A client that waits for `100 Continue` gets it (RFC 9110 §10.1.1).
+/// - An HTTP/1.0 connection without keep-alive is closed after the answer (RFC 9112 §9.3).
+/// - A target in absolute form, which only clients of proxies send, names no path; the library would drop its host.
 final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -16,8 +19,8 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     private let unheard: UnheardConnections
     private var number: Int?
     private var timer: Scheduled<Void>?
-    /// The requests without a whole answer, the one that is being answered first: whether their clients wait for `100 Continue`, which
-    /// must not come before the answer to the request before.
+    /// One element for each request without a complete answer; first the request that is being answered. An element is
+    /// true if the client waits for `100 Continue`, which must not precede the answer to the request before.
     private var unanswered = Deque<Bool>()
 
     init(_ unheard: UnheardConnections, timeToFirstHead: TimeAmount = .seconds(20)) {
@@ -55,7 +58,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         letContinue(context)
     }
 
-    /// Tells the client of the request that is to be answered next to send its body, where it waits for that.
+    /// Sends `100 Continue` if the client of the next request to be answered waits for it.
     private func letContinue(_ context: ChannelHandlerContext) {
         guard unanswered.first == true else { return }
         let answer = HTTPResponseHead(version: .http1_1, status: .continue)
@@ -69,7 +72,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
         timer = nil
     }
 
-    /// Adds the rules where heads still have their version, before the library's own translation.
+    /// Adds the rules before the library's own translation, where heads still have their version.
     final class Installer: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = Any
         private let unheard: UnheardConnections

@@ -2,8 +2,8 @@ internal import HTTPTypes
 package import Hummingbird
 internal import Logging
 
-/// The one door of every request, before routing: which host it names, where it comes from, and who sends it. What is not on the
-/// short list of open paths needs a sign-in, whether a route exists or not.
+/// Checks each request before routing: the host that it names, the page from which it comes, and its sender. A path
+/// that is not in `openPaths` needs a sign-in, whether a route exists or not.
 package struct Gate: RouterMiddleware {
     package typealias Context = ServerContext
 
@@ -12,12 +12,12 @@ package struct Gate: RouterMiddleware {
     let sessions: Sessions
     let cookie: SessionCookie
     let tries: WrongTries
-    /// Paths that hold no data of the user, compared as they were sent.
+    /// Paths that contain no data of the user. Compared to the raw path of a request.
     let openPaths: Set<String>
     let logger: Logger
 
     static let signIn = "/api/v1/session"
-    /// Says whether the caller is signed in, and nothing else: a page can ask it without an error.
+    /// Path that reports only whether the caller is signed in, so that a page can ask without an error.
     static let signInState = "/api/v1/session/state"
 
     package func handle(
@@ -75,7 +75,7 @@ package struct Gate: RouterMiddleware {
         return context
     }
 
-    /// Whether a trusted proxy says that the browser came over TLS.
+    /// Whether a trusted proxy reports that the browser uses TLS.
     func isSecure(_ head: HTTPRequest, _ context: ServerContext) -> Bool {
         guard let peer = context.peer, live.configuration.trustedProxies.contains(peer) else { return false }
         return head.headerFields.text("X-Forwarded-Proto")?.lowercased() == "https"

@@ -2,14 +2,16 @@ internal import Foundation
 internal import HTTPTypes
 internal import NIOCore
 
-/// Which hosts a request may name. A page of a stranger whose name was made to lead here (DNS rebinding) sends the stranger's
-/// name, so a name counts only if it was configured; an IP address cannot be rebound.
+/// Checks the host that a request names. In a DNS rebinding attack, a page sends its own host name, so only configured
+/// names are allowed. An IP address cannot be rebound.
 struct HostCheck: Sendable {
     var allowed: Set<String>
 
-    /// The host of the request; a problem where it names none, two, or one that is not allowed.
+    /// Returns the host of the request.
+    ///
+    /// - Throws: ``Problem`` if the request names no host, two hosts, or one that is not allowed.
     func host(of request: HTTPRequest) throws(Problem) -> String {
-        // The first Host is the authority; a second one stays among the fields.
+        // The library takes the first `Host` as the authority and leaves a second one among the fields.
         guard let authority = request.authority, request.headerFields.texts("Host").isEmpty else {
             throw Problem(.badRequest, "hostNotAllowed", "The request must have exactly one Host field.")
         }
@@ -25,7 +27,7 @@ struct HostCheck: Sendable {
         return host
     }
 
-    /// The host name of an authority in lower case; nil for what is none.
+    /// Returns the host name of an authority in lower case; `nil` if the authority is invalid.
     static func name(_ authority: String) -> String? {
         var host = authority[...]
         if host.hasPrefix("[") {
@@ -53,7 +55,7 @@ struct HostCheck: Sendable {
 
     static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
-    /// At most 100 characters, without control characters.
+    /// Returns at most 100 characters of a text, without control characters.
     static func printable(_ text: String) -> String {
         String(
             text.prefix(100).filter {

@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// Codes for printed links: each signs in once, within ten minutes.
+/// Codes for printed links. Each code signs in once, within ten minutes.
 package final class OneTimeCodes: Sendable {
     private static let lifetime: TimeInterval = 600
     private static let limit = 100
@@ -19,11 +19,11 @@ package final class OneTimeCodes: Sendable {
         return code
     }
 
-    /// Whether the code was valid until now.
+    /// Invalidates a code. Returns whether the code was valid.
     func redeem(_ code: String, now: Date = Date()) -> Bool {
         codes.withLock { codes in
             codes.removeAll { $0.end < now }
-            // 256 random bits: how long a comparison takes tells nothing that could be used within ten minutes.
+            // The comparison need not take constant time: nobody can guess 256 random bits within ten minutes.
             guard let index = codes.firstIndex(where: { $0.code == code }) else { return false }
             codes.remove(at: index)
             return true

@@ -1,17 +1,17 @@
 internal import HTTPTypes
 
-/// Whether a request comes from a page of this server, or from no page at all. Requests with a bearer token are not asked: a
-/// browser never adds one by itself.
+/// Checks whether a request comes from a page of this server, or from no page. The gate does not check requests with a
+/// bearer token, because a browser never adds one by itself.
 struct OriginCheck: Sendable {
     enum Kind {
-        /// GET and HEAD: they change nothing.
+        /// GET and HEAD, which change nothing.
         case reading
-        /// A navigation to the page itself, which may follow a link from anywhere.
+        /// A navigation to the page, which may come from a link on any site.
         case page
         case writing
     }
 
-    /// - Parameter isSecure: the browser reached this server over TLS, through a trusted proxy.
+    /// - Parameter isSecure: whether the browser reached this server over TLS, through a trusted proxy.
     static func check(_ request: HTTPRequest, _ kind: Kind, isSecure: Bool) throws(Problem) {
         if case .page = kind { return }
         let site = request.headerFields.text("Sec-Fetch-Site")

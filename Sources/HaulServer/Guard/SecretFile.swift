@@ -1,7 +1,7 @@
 internal import CDispatch
 internal import Foundation
 
-/// Files of mode 0600.
+/// Reads and writes files of mode 0600.
 enum SecretFile {
     struct Failure: Error, CustomStringConvertible {
         var text: String
@@ -14,7 +14,9 @@ enum SecretFile {
         return Failure(text: String(cString: strerror(code)), isMissing: code == ENOENT)
     }
 
-    /// - Returns: at most 1 MiB, and whether others could read it until now.
+    /// Reads a file, and removes the access of other users.
+    ///
+    /// - Returns: the first bytes of the file, about 1 MiB at most, and whether other users had access until now.
     static func read(_ path: String) throws -> (bytes: [UInt8], wasExposed: Bool) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { throw failure() }
@@ -37,25 +39,26 @@ enum SecretFile {
         return (bytes, wasExposed)
     }
 
-    /// Makes a file that does not exist. After a crash, or on a full disk, all of it is there or nothing.
+    /// Creates a file that does not exist. After a crash or on a full disk, the file is complete or missing.
     static func create(_ path: String, _ text: String) throws {
         try withDraft(of: path, Array(text.utf8)) { draft in
-            // Unlike a rename, a link takes the place of nothing that is there by now.
+            // Unlike `rename`, `link` never replaces a file that exists by now.
             if link(draft, path) == 0 {
                 unlink(draft)
                 return
             }
-            // File systems without links say so in different words; what was looked for before was not there.
+            // File systems without hard links report different errors. The earlier lookup found no file, so `rename` is
+            // used.
             guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno), rename(draft, path) == 0 else { throw failure() }
         }
     }
 
-    /// Replaces a file in one step.
+    /// Replaces a file atomically.
     static func replace(_ path: String, _ bytes: [UInt8]) throws {
         try withDraft(of: path, bytes) { draft in guard rename(draft, path) == 0 else { throw failure() } }
     }
 
-    /// Writes and syncs a new file beside `path`, for `use` to give it its name. It is gone where that fails.
+    /// Writes and syncs a new file beside `path`, and calls `use` to rename it. Deletes the new file if a step fails.
     private static func withDraft(of path: String, _ bytes: [UInt8], _ use: (_ draft: String) throws -> Void) throws {
         let draft = path + ".new"
         guard unlink(draft) == 0 || errno == ENOENT else { throw failure() }

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 package import Hummingbird
 
-/// Fields of every answer, errors included.
+/// Adds security fields to every answer, including errors.
 package struct SecurityHeaders: RouterMiddleware {
     package typealias Context = ServerContext
 
@@ -23,7 +23,7 @@ package struct SecurityHeaders: RouterMiddleware {
             response = problem.response()
         }
         if request.method == .head, response.status.code >= 400 {
-            // The fields of the answer to GET, without its content.
+            // Keeps the fields of the answer to GET, without its content.
             let length = response.body.contentLength
             response.body = .init(contentLength: length) { writer in try await writer.finish(nil) }
         }

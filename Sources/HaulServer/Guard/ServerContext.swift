@@ -1,14 +1,14 @@
 package import Hummingbird
 internal import NIOCore
 
-/// What is known of a request besides its head: over which socket it came, and who sent it.
+/// Facts about a request besides its head: its socket and its sender.
 package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// It came over the Unix socket, which only its owner can open.
+    /// Whether the request came over the Unix socket, which only its owner can open.
     package let isLocal: Bool
-    /// IP address of the peer; nil over the Unix socket.
+    /// IP address of the peer; `nil` over the Unix socket.
     package let peer: String?
-    /// The session of the cookie, set by the gate; nil with a token or over the Unix socket.
+    /// The session of the cookie, set by ``Gate``; `nil` with a token or over the Unix socket.
     package var session: String?
 
     package init(source: ApplicationRequestContextSource) {

@@ -2,7 +2,8 @@ internal import Crypto
 internal import Foundation
 internal import HTTPTypes
 
-/// The cookie of a session. Its name differs from state folder to state folder: cookies do not keep ports apart.
+/// The cookie of a session. Its name depends on the state folder, because browsers send a cookie to all ports of a
+/// host.
 package struct SessionCookie: Sendable {
     let name: String
 

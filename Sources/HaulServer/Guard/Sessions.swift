@@ -2,8 +2,8 @@ internal import Crypto
 internal import Foundation
 package import Logging
 
-/// Who is signed in. Sessions survive the process: their digests, with the end of each, are kept in a file of mode 0600, so that
-/// a page need not sign in again after the daemon was started again.
+/// The sessions of signed-in browsers. A file of mode 0600 keeps the digest and the end of each session, so that a page
+/// need not sign in again after a restart of the daemon.
 package actor Sessions {
     private struct Saved: Codable {
         var sessions: [String: Date]
@@ -14,7 +14,7 @@ package actor Sessions {
 
     private let path: String
     private let logger: Logger
-    /// By digest.
+    /// End of each session, by digest.
     private var ends: [String: Date] = [:]
     private var streams: [String: [Int: @Sendable () -> Void]] = [:]
     private var lastStream = 0
@@ -22,7 +22,7 @@ package actor Sessions {
     package init(stateFolder: String, logger: Logger) {
         path = stateFolder + "/sessions.json"
         self.logger = logger
-        // Without the file, or with one that cannot be read, everybody signs in again.
+        // If the file is missing or unreadable, everybody signs in again.
         if let (bytes, _) = try? SecretFile.read(path),
             let saved = try? JSONDecoder().decode(Saved.self, from: Data(bytes))
         {
@@ -30,7 +30,7 @@ package actor Sessions {
         }
     }
 
-    /// A new session's secret, for the cookie.
+    /// Creates a session. Returns its secret for the cookie.
     func make() -> String {
         let secret = AccessToken.random()
         if ends.count >= Self.limit, let oldest = ends.min(by: { $0.value < $1.value })?.key { ends[oldest] = nil }
@@ -39,7 +39,7 @@ package actor Sessions {
         return secret
     }
 
-    /// The session that a cookie names; nil for none that is valid.
+    /// Returns the session of a cookie; `nil` if the cookie is invalid or expired.
     func session(_ secret: String) -> String? {
         let digest = Self.digest(secret)
         guard let end = ends[digest], end > Date() else { return nil }
@@ -53,7 +53,7 @@ package actor Sessions {
         save()
     }
 
-    /// Calls `onEnd` when the session is signed out.
+    /// Registers a closure that is called when the session is signed out. Returns the number for ``detach(_:_:)``.
     func attach(_ session: String, _ onEnd: @escaping @Sendable () -> Void) -> Int {
         lastStream += 1
         streams[session, default: [:]][lastStream] = onEnd

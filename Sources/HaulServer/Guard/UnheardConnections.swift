@@ -5,7 +5,7 @@ internal import Synchronization
 /// hundreds of them does not block the port. Beyond the limit the oldest one is closed.
 final class UnheardConnections: Sendable {
     private struct State {
-        /// By number, the oldest with the lowest.
+        /// The connections by number; the oldest has the lowest.
         var connections: [Int: any Channel] = [:]
         var last = 0
     }
@@ -28,7 +28,7 @@ final class UnheardConnections: Sendable {
         return number
     }
 
-    /// It has sent a head, or is closed.
+    /// Removes a connection that has sent a head or is closed.
     func remove(_ number: Int) { state.withLock { _ = $0.connections.removeValue(forKey: number) } }
 
     var count: Int { state.withLock { $0.connections.count } }

@@ -2,7 +2,8 @@ internal import Foundation
 internal import HTTPTypes
 internal import Synchronization
 
-/// Limits wrong tries to sign in: 20 a minute. The right token is compared first, so a stranger's tries never lock its owner out.
+/// Limits wrong tries to sign in to 20 a minute. The right token is compared first, so the tries of others never lock
+/// its owner out.
 final class WrongTries: Sendable {
     private let tries = Mutex<[Date]>([])
     private static let limit = 20
