@@ -3,22 +3,23 @@ package import HaulKit
 package import Logging
 internal import NIOCore
 
-/// Follows the downloader's events and tells listeners what changed: state within a tenth of a second, progress once a second
-/// (twice where at most 20 downloads run). Each listener asks for what it has not seen; one that stops reading costs nothing.
+/// Follows the downloader's events and reports changes to listeners: states within a tenth of a second, progress once a
+/// second (twice if at most 20 downloads run). Each listener asks for the changes that it has not seen, so a listener
+/// that stops reading costs nothing.
 package actor ChangeFeed {
-    /// Names this process in event ids: a revision of another process means nothing here.
+    /// Identifies this process in event ids, because a revision of another process is meaningless here.
     nonisolated let boot: String
     private let downloader: Downloader
     private let logger: Logger
     private var rows = ChangedRows(optional: DownloadRow.optional)
     private var times: [DownloadID: (left: TimeLeft, at: Date)] = [:]
     private var running: Set<DownloadID> = []
-    /// The latest progress of each download, until the next tick.
+    /// Latest progress of each download since the last tick.
     private var progress: [DownloadID: DownloadSnapshot] = [:]
     private var logs = DownloadLogs()
     private var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
     private var lastListener = 0
-    /// Listeners whose answer has not begun: one that is gone by then never begins.
+    /// Listeners whose answer has not begun. An answer whose client has left never begins.
     private var unbegun: Set<Int> = []
     private var isFlushing = false
     private var isTicking = false
@@ -85,7 +86,7 @@ package actor ChangeFeed {
         rows.update(snapshot.id, smoothed(snapshot).fields)
     }
 
-    /// The row of a snapshot, with the time left that the feed tells.
+    /// Returns the row of a snapshot, with the smoothed time left.
     private func smoothed(_ snapshot: DownloadSnapshot) -> DownloadRow {
         var row = DownloadRow(snapshot)
         guard snapshot.state == .transferring else { return row }
@@ -98,14 +99,14 @@ package actor ChangeFeed {
         return row
     }
 
-    /// Something changed that the downloader does not tell of: the order of the queue, a priority.
+    /// Marks all lists as outdated after a change without a downloader event: the order of the queue, a priority.
     package func markStale() {
         areTotalsOutdated = true
         rows.markStale()
         flushSoon()
     }
 
-    /// One row changed in a way that the downloader does not tell of.
+    /// Updates one row after a change without a downloader event.
     package func changed(_ snapshot: DownloadSnapshot) {
         areTotalsOutdated = true
         apply(snapshot)
@@ -162,7 +163,9 @@ package actor ChangeFeed {
 
     // MARK: Listeners
 
-    /// - Returns: nil when there are as many listeners as may be.
+    /// Adds a listener.
+    ///
+    /// - Returns: `nil` if `limit` listeners exist, or if the feed is ending.
     func listen(limit: Int) -> (number: Int, wakes: AsyncStream<Void>)? {
         guard listeners.count < limit, !isEnding else { return nil }
         lastListener += 1
@@ -179,7 +182,7 @@ package actor ChangeFeed {
         return (number, stream)
     }
 
-    /// The answer to a listener begins.
+    /// Notes that the answer to a listener has begun. Otherwise the listener is removed after 10 s.
     func began(_ number: Int) { unbegun.remove(number) }
 
     func stopListening(_ number: Int) {
@@ -188,7 +191,7 @@ package actor ChangeFeed {
 
     package var listenerCount: Int { listeners.count }
 
-    /// Ends every stream.
+    /// Ends all streams.
     package func end() {
         isEnding = true
         for listener in listeners.values { listener.finish() }
@@ -197,21 +200,21 @@ package actor ChangeFeed {
 
     package var revision: UInt64 { rows.revision }
 
-    /// `<boot>-<revision>`, for `since` and Last-Event-ID.
+    /// The present position, `<boot>-<revision>`, for `since` and `Last-Event-ID`.
     package var position: String { position(of: rows.revision) }
 
     nonisolated func position(of revision: UInt64) -> String { "\(boot)-\(revision)" }
 
-    /// The revision of a position; nil for one of another process, or one that is too long ago.
+    /// Returns the revision of a position; `nil` if the position is invalid, too old, or of another process.
     func revision(of position: String) -> UInt64? {
         let parts = position.split(separator: "-", maxSplits: 1)
         guard parts.count == 2, parts[0] == boot, let revision = UInt64(parts[1]) else { return nil }
         return rows.isKnown(revision) ? revision : nil
     }
 
-    /// What changed after a revision, encoded once for all listeners that have seen the same.
+    /// Returns the changes after a revision, encoded once for all listeners at the same revision.
     ///
-    /// - Returns: the frame, nil where nothing changed, and the revision that it leads to; nil when the revision is too long ago.
+    /// - Returns: the frame (`nil` if nothing changed) and its revision; `nil` if `since` is too old.
     func delta(since: UInt64) -> (frame: ByteBuffer?, revision: UInt64)? {
         if let cached = cachedDelta, cached.since == since, cached.revision == rows.revision {
             return (cached.frame, cached.revision)
@@ -223,7 +226,7 @@ package actor ChangeFeed {
         return (frame, rows.revision)
     }
 
-    /// The totals, when they changed after a revision of theirs.
+    /// Returns the totals if they changed after their revision `since`.
     func totals(since: UInt64) -> (frame: ByteBuffer, revision: UInt64)? {
         guard totalsRevision > since, let totals else { return nil }
         if let cached = totalsFrame, cached.revision == totalsRevision { return (cached.frame, totalsRevision) }

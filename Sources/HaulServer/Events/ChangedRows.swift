@@ -1,37 +1,37 @@
 internal import DequeModule
 package import HaulKit
 
-/// The rows that changed last, with the revision in which each field changed. From this, what a listener missed since any
-/// revision is one merged delta, so no listener needs a queue of its own.
+/// The rows that changed last, with the revision of each field. A merged delta contains all changes after any revision,
+/// so no listener needs a queue of its own.
 package struct ChangedRows: Sendable {
     private struct Row {
         var fields: [String: (value: JSONValue, revision: UInt64)]
-        /// When the row became known here: a listener that has seen less gets it whole.
+        /// Revision at which the row became known here. A listener at an earlier revision gets the whole row.
         var known: UInt64
         var revision: UInt64
     }
 
-    /// What changed after a revision.
+    /// The changes after a revision.
     package struct Delta: Hashable, Sendable, Encodable {
         package var rows: [String: [String: JSONValue]] = [:]
         package var removed: [String] = []
-        /// Lists must be read again: many rows changed at once, or the order did.
+        /// Whether lists must be read again, because many rows or their order changed at once.
         package var stale: Bool?
 
         package var isEmpty: Bool { rows.isEmpty && removed.isEmpty && stale == nil }
     }
 
-    /// Rises with each change.
+    /// Increases with each change.
     package private(set) var revision: UInt64
     private var rows: [DownloadID: Row] = [:]
-    /// In the order of their revisions; of the entries of one row only the last counts.
+    /// Changes in the order of their revisions. Only the last entry of a row counts.
     private var order = Deque<(revision: UInt64, id: DownloadID)>()
     private var removals = Deque<(revision: UInt64, id: DownloadID)>()
     private var staleAt: UInt64 = 0
-    /// The oldest revision from which a delta is complete.
+    /// The oldest revision after which all changes are known.
     private var oldest: UInt64
     private let limit: Int
-    /// Names of fields that a row may lack.
+    /// Names of the fields that a row may lack.
     private let optional: [String]
 
     package init(revision: UInt64 = 1, limit: Int = 4000, optional: [String] = []) {
@@ -39,7 +39,7 @@ package struct ChangedRows: Sendable {
         oldest = revision
     }
 
-    /// The present fields of a row, each field that is new or different with a new revision.
+    /// Sets the present fields of a row. Gives each new or different field a new revision.
     package mutating func update(_ id: DownloadID, _ fields: [String: JSONValue]) {
         guard var row = rows[id] else {
             revision += 1
@@ -73,19 +73,19 @@ package struct ChangedRows: Sendable {
         if removals.count > limit { oldest = max(oldest, removals.removeFirst().revision) }
     }
 
-    /// Lists must be read again.
+    /// Records that lists must be read again.
     package mutating func markStale() {
         revision += 1
         staleAt = revision
     }
 
-    /// The value of a field as it was last told.
+    /// Returns the last reported value of a field.
     package func value(_ name: String, of id: DownloadID) -> JSONValue? { rows[id]?.fields[name]?.value }
 
-    /// Whether everything that changed after a revision is still known.
+    /// Whether all changes after a revision are still known.
     package func isKnown(_ since: UInt64) -> Bool { since >= oldest && since <= revision }
 
-    /// What changed after a revision; nil when that is too long ago, or not of this feed.
+    /// Returns the changes after a revision; `nil` if the revision is too old or not of this feed.
     package func delta(since: UInt64) -> Delta? {
         guard isKnown(since) else { return nil }
         var delta = Delta()
@@ -93,7 +93,7 @@ package struct ChangedRows: Sendable {
             guard entry.revision > since else { break }
             guard let row = rows[entry.id], row.revision == entry.revision else { continue }
             var fields: [String: JSONValue] = [:]
-            // A listener may hold an older version of this row, with fields that are absent now: clear them.
+            // Clears absent fields, because a listener may have an older version of this row with these fields.
             if row.known > since { for name in optional { fields[name] = .null } }
             for (name, field) in row.fields where field.revision > since { fields[name] = field.value }
             delta.rows[entry.id.description] = fields
@@ -112,7 +112,7 @@ package struct ChangedRows: Sendable {
             rows[entry.id] = nil
             oldest = max(oldest, entry.revision)
         }
-        // Entries that no longer count make up most of the order where few rows change often.
+        // Removes entries that no longer count: they are the majority if few rows change often.
         if order.count > 4 * limit {
             order = Deque(order.filter { entry in rows[entry.id]?.revision == entry.revision })
         }

@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Foundation
 package import HaulKit
 
-/// What happened to each download since the process started: at most 50 lines of each, of at most 2,000 downloads.
+/// Log of each download since the start of the process: at most 50 lines each, for at most 2,000 downloads.
 package struct DownloadLogs: Sendable {
     package enum Level: String, Codable, Sendable {
         case info, warning, error
@@ -26,7 +26,7 @@ package struct DownloadLogs: Sendable {
             while order.count > Self.mostDownloads, let oldest = order.popFirst() { entries[oldest] = nil }
         }
         var lines = entries[id] ?? []
-        // A download that fails and waits for hours repeats itself.
+        // Skips a repeated line, as of a download that fails and waits for hours.
         guard lines.last?.text != text else { return }
         lines.append(Entry(at: Timestamp.text(Date()), level: level, text: text))
         if lines.count > Self.most { lines.removeFirst() }

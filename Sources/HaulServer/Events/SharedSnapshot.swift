@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// The rows that a new listener begins with, encoded once for all that come within a second: each would take some megabytes of its own
-/// while it is made. What changed since follows as a delta.
+/// The rows with which a new listener begins, encoded once for all listeners that arrive within a second. Making a
+/// separate snapshot for each listener would take some megabytes of memory. A delta with later changes follows.
 actor SharedSnapshot {
     struct Frames: Sendable {
-        /// What the rows are at least as new as.
+        /// The rows are at least as new as this revision.
         let revision: UInt64
         let frames: [ByteBuffer]
         let madeAt: ContinuousClock.Instant
@@ -14,10 +14,12 @@ actor SharedSnapshot {
     private var present: Task<Frames, any Error>?
     private var last: Frames?
 
-    /// - Parameter make: called when there is none that is new enough, once for all that wait.
+    /// Returns the snapshot.
+    ///
+    /// - Parameter make: makes a snapshot if none is new enough; called once for all waiting listeners.
     func frames(_ make: @escaping @Sendable () async throws -> Frames) async throws -> Frames {
         if let last, .now - last.madeAt < Self.lifetime { return last }
-        // A task of its own: a listener that leaves does not cancel it for the others that wait.
+        // Uses an unstructured task, so that a listener that leaves does not cancel it for the others.
         let task = present ?? Task { try await make() }
         present = task
         defer { present = nil }
@@ -26,7 +28,7 @@ actor SharedSnapshot {
         return made
     }
 
-    /// Frees the memory of what is too old to be used.
+    /// Frees the memory of a snapshot that is too old for use.
     func forgetOld() {
         if let last, .now - last.madeAt >= Self.lifetime { self.last = nil }
     }

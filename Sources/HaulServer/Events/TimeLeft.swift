@@ -1,11 +1,13 @@
-/// A time left that does not jump: a lower estimate is taken over faster than a higher one, and a small difference only counts
-/// down. The rules are those of Firefox's download list.
+/// Smooths the time left. Follows a lower estimate faster than a higher one; for a small difference, only counts down.
+/// Follows the rules of Firefox's download list.
 struct TimeLeft {
     private var seconds: Double?
     private var bytes: Int64 = 0
 
+    /// Returns the smoothed time left in seconds.
+    ///
     /// - Parameters:
-    ///   - estimate: seconds from the present speed; nil when that is not known.
+    ///   - estimate: seconds left at the present speed; `nil` if unknown.
     ///   - elapsed: seconds since the last call.
     mutating func next(_ estimate: Double?, elapsed: Double) -> Int64? {
         guard let estimate, estimate.isFinite else {
@@ -30,7 +32,7 @@ struct TimeLeft {
         return Self.rounded(value)
     }
 
-    /// Above an hour to five minutes, above a minute to ten seconds.
+    /// Rounds up: above an hour to 5 minutes, above a minute to 10 seconds, else to 1 second.
     static func rounded(_ seconds: Double) -> Int64 {
         let step: Double = seconds > 3600 ? 300 : seconds > 60 ? 10 : 1
         return Int64(min((seconds / step).rounded(.up) * step, 9e15))
