@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Adding downloads, one or many, and looking at links before.
+/// Routes that add one or more downloads, and probe links before.
 struct AddRoutes {
     let services: Services
     private let answers = IdempotentAnswers()
@@ -49,7 +49,7 @@ struct AddRoutes {
     }
 
     private func add(_ body: inout JSONBody) async throws -> Response {
-        // What cannot be recorded is not taken, in whole.
+        // Refuses the whole request if the store cannot record downloads.
         if let failure = services.downloader.storeFailure { throw Problem(failure) }
         let common = try AddOptions(&body, services.folders)
         var wanted: [Result<DownloadRequest, Problem>] = []
@@ -71,8 +71,7 @@ struct AddRoutes {
             throw Problem(.unprocessableContent, "tooManyItems", "At most 1,000 downloads may be added in one request.")
         }
         for var item in items {
-            // A field of a wrong name or type is a mistake of the whole request; a URL or folder that cannot be used is one
-            // item's own.
+            // A field with a wrong name or type fails the whole request; an unusable URL or folder fails only its item.
             wanted.append(try ItemReader(common, services.folders).request(&item))
         }
         let requests = wanted.compactMap { wanted in
@@ -99,7 +98,7 @@ struct AddRoutes {
         return JSONBody.response(answer)
     }
 
-    /// Whether the download was there before. Its time of addition is kept to the millisecond.
+    /// Whether the download existed before. The store keeps the time of addition to the millisecond.
     private static func existed(_ download: Download, _ start: Date) -> Bool {
         download.snapshot.addedAt < start - 0.001
     }
@@ -114,7 +113,7 @@ struct AddRoutes {
         let probes = await withTaskGroup(of: (Int, Probe).self) { group in
             var results: [Int: Probe] = [:]
             for (index, url) in urls.enumerated() {
-                // A few at a time: each may wait for a slow server.
+                // Runs 8 probes at a time, because each may wait for a slow server.
                 if index >= 8, let (done, probe) = await group.next() { results[done] = probe }
                 group.addTask { (index, await probe(url, headers)) }
             }

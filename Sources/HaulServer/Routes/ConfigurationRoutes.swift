@@ -3,8 +3,8 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Settings: read, and changed while downloads run. No setting names a program: what is started at events is set where the
-/// server is started, never over HTTP.
+/// Routes that read settings and change them while downloads run. No setting names a program: programs started at
+/// events are configured where the server is started, never over HTTP.
 struct ConfigurationRoutes {
     let services: Services
 
@@ -77,7 +77,7 @@ struct ConfigurationRoutes {
     }
 }
 
-/// A setting that can be changed while downloads run.
+/// A setting that may change while downloads run.
 private enum LiveSetting: String, CaseIterable {
     case maxConcurrentDownloads, connectionsPerDownload, connectionsPerHost, speedLimit, allowsMetered, timetable
 

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Changing downloads: one, or many in one request.
+/// Routes that change one download, or many in one request.
 struct ControlRoutes {
     let services: Services
 

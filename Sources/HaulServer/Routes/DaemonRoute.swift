@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Hummingbird
 
-/// Whose daemon answers: commands that look for another one leave it alone.
+/// Route that identifies the daemon, so that a command that looks for another daemon leaves this one alone.
 struct DaemonRoute {
     let services: Services
 
@@ -20,13 +20,13 @@ struct DaemonRoute {
     }
 }
 
-/// What a daemon says of itself.
+/// The identity of a daemon.
 package struct DaemonIdentity: Codable, Hashable, Sendable {
-    /// Absolute path of the folder of its token, its sessions and its lock.
+    /// Absolute path of the folder of the daemon's token, sessions and lock.
     package var stateFolder: String
-    /// Number of its process.
+    /// Process id of the daemon.
     package var process: Int32
     package var version: String
-    /// As ``Totals/storeNotice``.
+    /// See ``Totals/storeNotice``.
     package var storeNotice: String?
 }

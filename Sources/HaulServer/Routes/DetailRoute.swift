@@ -2,7 +2,7 @@ internal import Foundation
 internal import HaulKit
 internal import Hummingbird
 
-/// Everything that is known of one download.
+/// Route that returns all details of one download.
 struct DetailRoute {
     let services: Services
 
@@ -13,7 +13,7 @@ struct DetailRoute {
         var bytesPerSecond: Int64
     }
 
-    /// What a row does not have.
+    /// Details that a row does not contain.
     private struct Details: Encodable {
         var requestURL: String
         var finalURL: String?
@@ -50,7 +50,7 @@ struct DetailRoute {
             let details = Details(
                 requestURL: request.url.masked,
                 finalURL: snapshot.finalURL?.masked,
-                // Values may be secrets: their names are enough to see what is sent.
+                // Hides the values, which may be secret; the names show which fields are sent.
                 headers: Dictionary(request.headers.map { ($0.name, "***") }, uniquingKeysWith: { first, _ in first }),
                 mirrors: request.mirrors.map(\.url.masked),
                 checksum: request.checksum?.description,
@@ -68,7 +68,7 @@ struct DetailRoute {
                 rev: rev
             )
             var row = DownloadRow(snapshot)
-            // Before its name is known, the folder is that of the request.
+            // Before the file name is known, the folder is that of the request.
             if row.folder == nil, case .folder(let path) = request.destination { row.folder = path }
             return JSONBody.response(Answer(row: row, details: details))
         }

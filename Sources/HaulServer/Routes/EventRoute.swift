@@ -5,12 +5,12 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 
-/// The stream of events of `GET /api/v1/events`.
+/// Route of the event stream, `GET /api/v1/events`.
 struct EventRoute {
     let services: Services
     private let snapshots = SharedSnapshot()
     static let ping = Duration.seconds(15)
-    /// A reader that takes nothing for this long is given up.
+    /// Time limit for one write. A client that does not read for this long is disconnected.
     static let writeTime = Duration.seconds(10)
 
     private struct Hello: Encodable {
@@ -71,14 +71,14 @@ struct EventRoute {
                     } catch { services.logger.debug("event stream: \(error)") }
                     await feed.stopListening(number)
                     if let session { await services.sessions.detach(session.name, session.stream) }
-                    // The connection is closed: an answer that is over early must not look complete, and need not.
+                    // The connection closes afterwards, so an early end need not be marked as incomplete.
                     try await writer.finish(nil)
                 }
             )
         }
     }
 
-    /// Sends until the listener is ended, its reader is gone, or takes nothing for ``writeTime``.
+    /// Sends events until the listener is removed, its client is gone, or a write takes longer than ``writeTime``.
     private func send(_ wakes: AsyncStream<Void>, _ position: String?, to writer: SendableWriter) async throws {
         let clock = WriteClock()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -124,7 +124,7 @@ struct EventRoute {
         }
         var totals: UInt64 = 0
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // A ping is written only between frames: both go through one task, and what it waits for is whichever comes first.
+            // Merges pings and wakes into one stream for one task, so that a ping is written only between frames.
             let (merged, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
             group.addTask {
                 while true {
@@ -147,7 +147,7 @@ struct EventRoute {
                     if let frame = next.frame { try await write(frame) }
                     seen = next.revision
                 } else {
-                    // This reader was so slow that what it missed is no longer known.
+                    // The client read so slowly that the changes it missed are no longer known.
                     seen = await feed.revision
                     try await write(EventFrame.frame("reset", Nothing(), id: await feed.position))
                 }
@@ -161,10 +161,10 @@ struct EventRoute {
         }
     }
 
-    /// Unfinished downloads first, then the newest 200 finished ones, at most 2,000 rows in parts of 500.
+    /// Makes a snapshot: up to 1,800 unfinished downloads, then the newest 200 completed ones, in parts of 500 rows.
     private func snapshot() async throws -> SharedSnapshot.Frames {
         let downloader = services.downloader
-        // Before the rows are read: what changes meanwhile is told again.
+        // Reads the revision before the rows, so that changes made meanwhile are reported again.
         let revision = await services.feed.revision
         let rev = services.feed.position(of: revision)
         let (rows, total) = try await problems { () throws(DownloadError) in
@@ -195,9 +195,9 @@ struct EventRoute {
     }
 }
 
-/// The writer of a body, handed to the one task that writes it.
+/// The writer of a body, passed to the one task that writes the body.
 ///
-/// `@unchecked`: the closure of the body waits for that task and does not touch the writer until it has ended.
+/// `@unchecked`: the closure of the body waits for that task and does not use the writer before the task has ended.
 private final class SendableWriter: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
 
@@ -206,7 +206,7 @@ private final class SendableWriter: @unchecked Sendable {
     func write(_ buffer: ByteBuffer) async throws { try await writer.write(buffer) }
 }
 
-/// Since when a write has been waiting for its reader.
+/// Measures how long a write has been waiting for its client.
 private actor WriteClock {
     private var start: ContinuousClock.Instant?
 

@@ -6,8 +6,8 @@ internal import Hummingbird
 internal import NIOCore
 internal import NIOPosix
 
-/// The finished file of a download, with ranges (RFC 9110 §14). Bytes from outside are never served as a page of this server:
-/// only media and plain text are shown, in a sandbox; everything else is an attachment.
+/// Route of the finished file of a download, with ranges (RFC 9110 §14). Downloaded bytes never appear as a page of
+/// this server: only media and plain text are shown, in a sandbox. Everything else is an attachment.
 struct FileRoute {
     let services: Services
 
@@ -27,7 +27,7 @@ struct FileRoute {
         guard let snapshot, snapshot.state == .completed, let path = snapshot.path, state != .missing else {
             throw Problem(.conflict, "notFinished", "The download has no finished file.")
         }
-        // A folder on the way may have become a link since.
+        // A folder of the path may have become a link after the download.
         guard let real = AllowedFolders.resolved(path),
             services.folders.roots.contains(where: { AllowedFolders.isInside(real, $0) })
         else { throw Problem(.forbidden, "forbiddenFolder", "The file is no longer in a folder that is allowed.") }
@@ -42,7 +42,7 @@ struct FileRoute {
             .eTag: file.entityTag,
             .contentDisposition: Disposition.field(snapshot.name, isAttachment: isAttachment || !kind.isShown),
         ]
-        // Nothing in it can run or reach anything, even where it is opened as a page of its own.
+        // Prevents the file from running scripts or reaching anything, even if a browser opens it as a page of its own.
         headers[.contentSecurityPolicy] =
             "sandbox; default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
         switch RequestedRange(request.head, length: file.length, entityTag: file.entityTag) {
@@ -87,8 +87,8 @@ struct FileRoute {
     }
 }
 
-/// A file that is being sent: read on threads that may block. It is closed when its response goes, also where a client left before
-/// the body was asked for.
+/// An open file that is being sent. Reads on threads that may block. Closes the file when its response is released,
+/// even if the client leaves before the body begins.
 private final class OpenFile: Sendable {
     let length: Int64
     let entityTag: String
@@ -120,7 +120,7 @@ private final class OpenFile: Sendable {
                 let read = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { memory in
                     max(0, pread(self.descriptor, memory.baseAddress, count, Int(start)))
                 }
-                // The file was cut shorter: the answer ends early, which its reader notices by Content-Length.
+                // The file became shorter. The answer ends early, which the client notices by `Content-Length`.
                 guard read > 0 else { throw ServerError("The file ended early.") }
                 return buffer
             }

@@ -5,7 +5,7 @@ internal import HaulKit
 internal import Hummingbird
 internal import NIOPosix
 
-/// Folders to choose from: those below the allowed roots.
+/// Routes that list and create folders below the allowed roots.
 struct FolderRoutes {
     let services: Services
     private static let limit = 1000
@@ -66,7 +66,7 @@ struct FolderRoutes {
         )
     }
 
-    /// Names of visible folders, links excluded. A folder that does not exist yet has none.
+    /// Returns the names of visible folders, without links. Returns none for a folder that does not exist yet.
     private static func names(in folder: String) throws -> [String] {
         guard let stream = opendir(folder) else {
             if errno == ENOENT { return [] }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Whether the server lives and is ready, for supervisors; figures for Prometheus.
+/// Liveness and readiness for supervisors, and metrics for Prometheus.
 struct HealthRoutes {
     let services: Services
     static let open: Set<String> = ["/livez", "/readyz", "/health"]
@@ -33,7 +33,7 @@ struct HealthRoutes {
         )
     }
 
-    /// No URL and no file name is a label.
+    /// Makes the metrics. No label contains a URL or a file name.
     private func metrics() async throws -> String {
         let totals = try await problems { () throws(DownloadError) in
             try await Totals(services.downloader, folder: services.folders.fallback)

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Lists of downloads, page by page.
+/// Routes that list downloads page by page, groups and totals.
 struct ListRoutes {
     let services: Services
 
@@ -43,13 +43,13 @@ struct ListRoutes {
         } else {
             filter.offset = offset ?? 0
         }
-        // Read before the list: a change in between is told twice, and never lost.
+        // Reads the position before the list, so that a change in between is reported twice, and never lost.
         let rev = await services.feed.position
         let selected = filter
         let (items, total) = try await problems { () throws(DownloadError) in
             (try await services.downloader.list(selected), try await services.downloader.count(selected.whole))
         }
-        // Rows that cannot be read are not among the items, and are counted.
+        // Counts unreadable rows, which are not among the items.
         let end = filter.offset + (filter.limit ?? items.count)
         return JSONBody.response(
             Page(
@@ -81,7 +81,7 @@ struct ListRoutes {
 }
 
 extension DownloadFilter {
-    /// The same selection without its page.
+    /// The same selection without offset and limit.
     fileprivate var whole: DownloadFilter {
         var filter = self
         (filter.offset, filter.limit) = (0, nil)

@@ -3,7 +3,7 @@ package import HaulKit
 internal import Hummingbird
 package import Logging
 
-/// What the routes work with.
+/// The objects that the routes use.
 package struct Services: Sendable {
     package let downloader: Downloader
     package let feed: ChangeFeed
@@ -14,7 +14,7 @@ package struct Services: Sendable {
     package var configuration: ServerConfiguration { live.configuration }
     package var folders: AllowedFolders { live.folders }
 
-    /// The handle of the download that a path names.
+    /// Returns the handle of the download whose id is in the path.
     func download(_ context: ServerContext) async throws -> Download {
         guard let text = context.parameters.get("id"), let id = DownloadID(text), let download = try await known(id)
         else {
@@ -27,7 +27,7 @@ package struct Services: Sendable {
         do { return try await downloader.download(id) } catch { throw Problem(error) }
     }
 
-    /// The present row of a download.
+    /// Returns the present row of a download.
     func row(_ id: DownloadID) async throws -> DownloadRow {
         do throws(DownloadError) {
             guard let snapshot = try await downloader.list(.ids([id])).first else { throw DownloadError.missing }
@@ -42,7 +42,7 @@ extension DownloadError {
     }
 }
 
-/// Runs a call of the downloader; its error is told as a problem.
+/// Runs a call of the downloader. Throws its error as a ``Problem``.
 func problems<Value>(_ body: () async throws(DownloadError) -> Value) async throws(Problem) -> Value {
     do { return try await body() } catch { throw Problem(error) }
 }

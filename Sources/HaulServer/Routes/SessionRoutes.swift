@@ -3,11 +3,11 @@ internal import HTTPTypes
 internal import HaulKit
 internal import Hummingbird
 
-/// Signing in and out.
+/// Routes that sign in and out.
 struct SessionRoutes {
     let gate: Gate
     let codes: OneTimeCodes
-    /// A new link that signs in; nil when no page is served.
+    /// Makes a new link that signs in; returns `nil` if no page is served.
     let link: @Sendable () -> String?
 
     private struct Answer: Encodable {
@@ -21,7 +21,7 @@ struct SessionRoutes {
             JSONBody.response(Answer(version: Downloader.version, hostName: ProcessInfo.processInfo.hostName))
         }
         router.post("/api/v1/session/codes") { _, context in
-            // A session that could mint links would never expire.
+            // A session that could make links would never expire.
             guard context.isLocal else {
                 throw Problem(.forbidden, "localOnly", "Links are made over the Unix socket alone: haul open.")
             }
