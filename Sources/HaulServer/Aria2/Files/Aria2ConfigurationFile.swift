@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// aria2's configuration file: `name=value` lines; `#` begins a comment line.
+/// aria2's configuration file. Lines have the form `name=value`; `#` begins a comment line.
 package struct Aria2ConfigurationFile: Sendable, Equatable {
     package private(set) var options = Aria2Options()
-    /// Lines that name no option of aria2; it warns about them and goes on.
+    /// Lines that name no option of aria2. aria2 warns about them and goes on.
     package private(set) var unknownOptions: [String] = []
 
     private static let longest = 4 << 20
@@ -12,7 +12,7 @@ package struct Aria2ConfigurationFile: Sendable, Equatable {
         try self.init(Aria2TextFile.contents(path, limit: Self.longest))
     }
 
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for a value that an option does not take.
+    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for an invalid value of an option.
     package init(_ text: some Collection<UInt8>) throws(Aria2Error) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             guard line.first != UInt8(ascii: "#") else { continue }
@@ -30,10 +30,10 @@ package struct Aria2ConfigurationFile: Sendable, Equatable {
         }
     }
 
-    /// Where aria2 looks: `~/.aria2/aria2.conf`; where that is not there, `aria2/aria2.conf` in `$XDG_CONFIG_HOME` or
-    /// `~/.config`.
+    /// Returns the path of the file as aria2 finds it: `~/.aria2/aria2.conf` if the file exists, else
+    /// `aria2/aria2.conf` in `$XDG_CONFIG_HOME` or `~/.config`.
     ///
-    /// - Parameter exists: whether there is a file.
+    /// - Parameter exists: returns whether a path has a file.
     package static func path(
         home: String,
         environment: [String: String],

@@ -1,26 +1,26 @@
 internal import Foundation
 internal import HaulKit
 
-/// aria2's input files, which are its session files as well: a line of URIs separated by tabs is a download, and lines
-/// after it that begin with a blank are its options.
+/// aria2's input file; its session file has the same format. A line of URIs separated by tabs is a download. The
+/// following lines that begin with a blank contain its options.
 package struct Aria2InputFile: Sendable, Equatable {
     package private(set) var requests: [Aria2Request] = []
-    /// Lines that name no option of aria2; it warns about them and goes on.
+    /// Lines that name no option of aria2. aria2 warns about them and goes on.
     package private(set) var unknownOptions: [String] = []
 
-    /// Longest line: many mirrors of long URLs.
+    /// Maximum size of a line in bytes; enough for many mirrors with long URLs.
     private static let longestLine = 1 << 20
-    /// Most bytes of a file: a million downloads with their options.
+    /// Maximum size of a file in bytes; enough for a million downloads with their options.
     package static let longest = 1 << 30
 
     /// - Parameters:
-    ///   - path: `-` for standard input.
-    ///   - isSequential: whether each URI of a line is a download of its own, as with `--force-sequential`.
+    ///   - path: path of the file; `-` for standard input.
+    ///   - isSequential: whether each URI of a line is a separate download, as with `--force-sequential`.
     package init(path: String, isSequential: Bool = false) throws(Aria2Error) {
         try self.init(Aria2TextFile.contents(path, limit: Self.longest), isSequential: isSequential)
     }
 
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for a value that an option does not take.
+    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for an invalid value of an option.
     package init(_ text: some Collection<UInt8>, isSequential: Bool = false) throws(Aria2Error) {
         var uris: [String] = []
         var options = Aria2Options()
@@ -62,7 +62,7 @@ package struct Aria2InputFile: Sendable, Equatable {
             if unknown.count < mostUnknown { unknown.append(text) }
             return
         }
-        // Options of the process do not belong to a download; aria2 passes them over.
+        // Ignores options of the process, which do not belong to a download; so does aria2.
         guard option.scope != .global else { return }
         do throws(Aria2OptionError) {
             try options.set(name, text[text.index(after: equals)...].trimmingCharacters(in: .whitespaces))
@@ -71,7 +71,7 @@ package struct Aria2InputFile: Sendable, Equatable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// A URI. Bytes that are not UTF-8 become escapes.
+    /// Returns a URI. Escapes bytes that are not UTF-8.
     private static func trimmed(_ bytes: some Collection<UInt8>) -> String {
         SpelledURL.text(Array(bytes)[...]).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Writes what aria2's `--save-session` writes: an input file of downloads that are not complete.
+/// Writes the file of aria2's `--save-session`: an input file of the downloads that are not complete.
 package struct Aria2SessionFile: Sendable {
-    /// A download as it is saved.
+    /// A saved download.
     package struct Row: Sendable, Equatable {
         package enum Status: Sendable, Equatable {
             case active, waiting, paused, failed(Aria2ExitStatus), complete, removed
@@ -19,7 +19,7 @@ package struct Aria2SessionFile: Sendable {
         }
     }
 
-    /// Whether a session file has the download: an unfinished one, and any with `force-save`.
+    /// Whether a session file contains the download: an unfinished one, or any one with `force-save`.
     package static func isSaved(_ row: Row, savesNotFound: Bool) -> Bool {
         if row.uris.isEmpty { return false }
         switch row.status {
@@ -30,7 +30,7 @@ package struct Aria2SessionFile: Sendable {
         }
     }
 
-    /// The lines of one download.
+    /// Returns the lines of one download.
     package static func text(_ row: Row) -> String {
         var text = row.uris.map { plain($0) + "\t" }.joined() + "\n"
         text += " gid=\(row.gid)\n"
@@ -41,7 +41,7 @@ package struct Aria2SessionFile: Sendable {
         return text
     }
 
-    /// Without what would begin another line or another URI.
+    /// Removes the characters that would begin another line or another URI.
     private static func plain(_ text: String) -> String {
         String(text.unicodeScalars.filter { !["\n", "\r", "\t"].contains($0) })
     }
@@ -52,8 +52,8 @@ package struct Aria2SessionFile: Sendable {
         return data
     }
 
-    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it: it holds URLs and
-    /// header fields.
+    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it, because it contains
+    /// URLs and header fields.
     package static func write(_ data: Data, to path: String) throws(Aria2Error) {
         let draft = "\(path).\(getpid()).part"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)

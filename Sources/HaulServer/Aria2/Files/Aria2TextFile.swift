@@ -1,18 +1,19 @@
 internal import Foundation
 internal import HaulKit
 
-/// A file of text that a person or another program wrote: bounded, and its lines as bytes.
+/// Reads a text file of a user or another program: limits its size, and returns bytes.
 enum Aria2TextFile {
-    /// The text of a line that sets an option.
+    /// Returns the text of a line that sets an option.
     ///
-    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for bytes that are not UTF-8, which may be those of a path.
+    /// - Throws: ``Aria2Error`` with code ``Aria2ExitStatus/badOption`` for bytes that are not UTF-8, because they may
+    ///   belong to a path.
     static func option(_ line: some Collection<UInt8>) throws(Aria2Error) -> String {
         if let text = PathText.text(line) { return text }
         throw Aria2Error(.badOption, PathText.refusal("A line of options", line).message)
     }
 
-    /// - Parameter path: `-` for standard input.
-    /// - Throws: ``Aria2Error`` where the file cannot be read, or has more bytes than `limit`.
+    /// - Parameter path: path of the file; `-` for standard input.
+    /// - Throws: ``Aria2Error`` if the file is unreadable or larger than `limit` bytes.
     static func contents(_ path: String, limit: Int) throws(Aria2Error) -> Data {
         do {
             let handle =

@@ -1,6 +1,6 @@
 package import HaulKit
 
-/// aria2's exit statuses, which are the error codes of its RPC as well.
+/// aria2's exit statuses, which are also the error codes of its RPC.
 package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
     case complete = 0
     case unknown = 1
@@ -36,7 +36,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
     case reserved = 31
     case checksum = 32
 
-    /// The status of a download that failed.
+    /// Returns the status of a failed download.
     package init(_ error: DownloadError) {
         self =
             switch error.code {
@@ -75,7 +75,7 @@ package enum Aria2ExitStatus: Int, Sendable, Codable, CaseIterable {
     }
 }
 
-/// A failure with aria2's exit status as its code.
+/// An error whose code is an exit status of aria2.
 package struct Aria2Error: Error, Sendable, Equatable, CustomStringConvertible {
     package let code: Aria2ExitStatus
     package let message: String
@@ -89,12 +89,12 @@ package struct Aria2Error: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// A value that an option does not take.
+/// Error for an invalid value of an option.
 package struct Aria2OptionError: Error, Sendable, Equatable {
     package let option: String
-    /// What is wrong with the value, as aria2 says it below its message.
+    /// The problem with the value, in the words that aria2 prints below its message.
     package let detail: String
 
-    /// aria2's sentence, which its RPC answers and clients match on.
+    /// aria2's sentence. The RPC returns it, and clients match on it.
     package var message: String { "We encountered a problem while processing the option '--\(option)'." }
 }

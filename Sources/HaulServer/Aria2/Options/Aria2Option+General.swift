@@ -1,7 +1,7 @@
 extension Aria2Option {
     private static let levels = ["debug", "info", "notice", "warn", "error"]
 
-    /// Queue, files, console and process.
+    /// Options of queue, files, console and process.
     static let general: [Aria2Option] = [
         .both("dir", short: "d", .text, .applied("folder of the file")),
         .download("out", short: "o", .text, .applied("path of the file below `dir`")),

@@ -1,5 +1,5 @@
 extension Aria2Option {
-    /// Connections, requests, retries.
+    /// Options of connections, requests and retries.
     static let http: [Aria2Option] = [
         .both(
             "split",
@@ -181,7 +181,7 @@ extension Aria2Option {
         ),
     ]
 
-    /// Proxies.
+    /// Options of proxies.
     static let proxies: [Aria2Option] = [
         .both("all-proxy", .proxy, .applied("proxy of all URIs; one value for all, read at the start")),
         .both("all-proxy-user", .text, .applied("user name for `all-proxy`")),

@@ -3,7 +3,7 @@ extension Aria2Option {
     private static let metalink = Effect.ignored("a Metalink's files are chosen by priority and location, without it")
     private static let ftp = Effect.ignored("of FTP")
 
-    /// FTP, Metalink and BitTorrent.
+    /// Options of FTP, Metalink and BitTorrent.
     static let other: [Aria2Option] = [
         .both("ftp-user", .text, ftp),
         .both("ftp-passwd", .text, ftp),

@@ -1,5 +1,5 @@
 extension Aria2Option {
-    /// The RPC.
+    /// Options of the RPC.
     static let remote: [Aria2Option] = [
         .global(
             "enable-rpc",
@@ -41,7 +41,7 @@ extension Aria2Option {
         ),
     ]
 
-    /// Programs that are run when something happens to a download.
+    /// Options that name programs to run at events of downloads.
     static let hooks: [Aria2Option] = [
         .global("on-download-start", .text, .applied("program run with GID, number of files and path")),
         .global("on-download-pause", .text, .applied("program run with GID, number of files and path")),

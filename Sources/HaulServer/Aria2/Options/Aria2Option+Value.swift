@@ -1,10 +1,10 @@
 extension Aria2Option {
-    /// Longest value: much more than a header field or a path may have.
+    /// Maximum size of a value in bytes, far above that of a header field or a path.
     private static let longestValue = 64 << 10
 
-    /// The value as aria2 keeps and reports it.
+    /// Returns a value in the form in which aria2 keeps and reports it.
     ///
-    /// - Throws: what aria2 says about a value that the option does not take.
+    /// - Throws: ``Aria2OptionError`` with aria2's words for an invalid value.
     package func normalized(_ value: String) throws(Aria2OptionError) -> String {
         guard value.utf8.count <= Self.longestValue, !value.utf8.contains(0) else {
             throw bad("\(name) is longer than 64 KiB, or has a NUL.")
@@ -50,7 +50,7 @@ extension Aria2Option {
     }
 
     private func bytes(_ value: String, in range: ClosedRange<Int64>) throws(Aria2OptionError) -> Int64 {
-        // aria2 does not look at what follows the unit: `1MB`.
+        // aria2 ignores the text after the unit, as in `1MB`.
         let end = value.firstIndex { "kKmM".contains($0) } ?? value.endIndex
         let digits = Self.trimmed(value[..<end])
         let unit: Int64 =
@@ -85,7 +85,7 @@ extension Aria2Option {
         return value
     }
 
-    /// Whole numbers and ranges of them, separated by commas.
+    /// Checks a list of integers and ranges, separated by commas.
     private func numbers(_ value: String, in range: ClosedRange<Int64>) throws(Aria2OptionError) -> String {
         for part in value.split(separator: ",") {
             for end in part.split(separator: "-", maxSplits: 1) { _ = try number(String(end), in: range) }
@@ -93,7 +93,7 @@ extension Aria2Option {
         return value
     }
 
-    /// The form that aria2 reports: with scheme and slash.
+    /// Returns a proxy in the form that aria2 reports, with scheme and slash.
     private func proxy(_ value: String) throws(Aria2OptionError) -> String {
         if value.isEmpty { return value }
         var rest = value[...]
@@ -102,7 +102,7 @@ extension Aria2Option {
             break
         }
         let isSocks = ["socks5://", "socks5h://", "socks://"].contains { rest.lowercased().hasPrefix($0) }
-        // aria2 has no SOCKS; Haul has.
+        // aria2 does not support SOCKS; Haul does.
         if isSocks { return value }
         guard !rest.contains("://") else { throw bad("unrecognized proxy format") }
         let authority = rest.prefix { $0 != "/" }

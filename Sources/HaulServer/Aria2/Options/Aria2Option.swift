@@ -1,23 +1,23 @@
-/// One option of aria2 as Haul treats it.
+/// An option of aria2, and how Haul treats it.
 package struct Aria2Option: Sendable {
-    /// What values the option takes.
+    /// The type of the option's values.
     package enum Kind: Sendable, Equatable {
         case text
         /// `true` or `false`; empty is `true`.
         case flag
         case integer(ClosedRange<Int64>)
-        /// Bytes, with `K` or `M` for powers of 1024.
+        /// A number of bytes, with an optional `K` or `M` for powers of 1024.
         case bytes(ClosedRange<Int64>)
-        /// A number with a fraction, of at least 0. It stays as it was written.
+        /// A decimal number of at least 0, kept as written.
         case decimal
         case choice([String])
-        /// A value of each use of the option; empty ones count as well.
+        /// One value for each use of the option; empty values are allowed.
         case list
-        /// `INDEX=PATH`, of each use of the option.
+        /// `INDEX=PATH` for each use of the option.
         case indexedPaths
-        /// Numbers and ranges of numbers: `1-5,8`.
+        /// Integers and ranges of integers, as `1-5,8`.
         case numbers(ClosedRange<Int64>)
-        /// `[http://][USER:PASSWORD@]HOST[:PORT]`; empty takes away what was set before.
+        /// `[http://][USER:PASSWORD@]HOST[:PORT]`; an empty value removes an earlier one.
         case proxy
         /// `TYPE=DIGEST`.
         case digest([String])
@@ -26,43 +26,43 @@ package struct Aria2Option: Sendable {
         case coefficients
     }
 
-    /// Where aria2 takes the option.
+    /// The scope in which aria2 accepts the option.
     package enum Scope: Sendable, Equatable {
-        /// For the whole process.
+        /// The whole process.
         case global
-        /// For one download; on the command line for all of them, but no default of downloads that are added later.
+        /// One download. On the command line the option applies to all its downloads, but is no default of later ones.
         case download
-        /// For one download, and a global value is the default of downloads.
+        /// One download; a global value is the default of downloads.
         case both
     }
 
-    /// What `aria2.changeOption` does with a download that is active.
+    /// The effect of `aria2.changeOption` on an active download.
     package enum Change: Sendable, Equatable {
-        /// It applies at once.
+        /// The new value applies at once.
         case live
-        /// The download starts again with it.
+        /// The download restarts with the new value.
         case restart
-        /// The option is fixed when the download is added.
+        /// The value is fixed when the download is added.
         case never
     }
 
     package enum Effect: Sendable, Equatable {
-        /// What the option sets, in the words of Haul.
+        /// The option sets this, in Haul's terms.
         case applied(String)
-        /// Read and reported as aria2 does, without effect, and why.
+        /// The option is read and reported as in aria2, but has no effect, for this reason.
         case ignored(String)
     }
 
     package let name: String
     package let short: Character?
     package let kind: Kind
-    /// aria2's default, where it is the same for every process.
+    /// aria2's default, if it is the same for every process.
     package let standard: String?
     package fileprivate(set) var scope: Scope
     package let change: Change
-    /// Whether `aria2.changeGlobalOption` takes it.
+    /// Whether `aria2.changeGlobalOption` accepts the option.
     package fileprivate(set) var changesGlobally: Bool
-    /// Whether `aria2.getOption` and `aria2.getGlobalOption` leave it out.
+    /// Whether `aria2.getOption` and `aria2.getGlobalOption` omit the option.
     package let isSecret: Bool
     package let effect: Effect
 
@@ -70,7 +70,7 @@ package struct Aria2Option: Sendable {
 
     package static func named(_ short: Character) -> Aria2Option? { byShortName[short] }
 
-    /// Every option of aria2 1.37, in the order of its own help.
+    /// All options of aria2 1.37, by subject.
     package static let all: [Aria2Option] = general + http + proxies + remote + hooks + other
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
@@ -81,7 +81,7 @@ package struct Aria2Option: Sendable {
         first
     }
 
-    /// Whether the value may be left away on the command line.
+    /// Whether the command line may omit the value.
     package var takesOptionalValue: Bool {
         switch kind {
         case .flag, .coefficients: true
@@ -153,6 +153,6 @@ extension Aria2Option {
 }
 
 extension ClosedRange<Int64> {
-    /// A lower bound without an upper one.
+    /// Returns the range from a lower bound to the maximum.
     static func from(_ lower: Int64) -> Self { lower...Int64.max }
 }

@@ -1,13 +1,11 @@
-/// Values of options, as aria2's RPC shows them.
+/// Values of options, in the form that aria2's RPC reports.
 package struct Aria2Options: Sendable, Equatable, Codable {
-    /// By the option's name; of most options one value, of ``Aria2Option/isList`` as many as were given.
+    /// Values by the name of the option: one value for most options, any number of values for ``Aria2Option/isList``.
     package private(set) var values: [String: [String]] = [:]
 
-    /// No values.
     package init() {}
 
-    /// Takes over what ``encode(to:)`` wrote. Names that are unknown now, and values that are no longer taken, are left
-    /// out.
+    /// Decodes the values that ``encode(to:)`` wrote. Ignores unknown names and invalid values.
     package init(from decoder: any Decoder) throws {
         let stored = try decoder.singleValueContainer().decode([String: [String]].self)
         for (name, list) in stored {
@@ -27,7 +25,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
 
     package var isEmpty: Bool { values.isEmpty }
 
-    /// The last value.
+    /// The last value of an option.
     package subscript(_ name: String) -> String? { values[name]?.last }
 
     /// All values of an option that may be given several times.
@@ -37,16 +35,16 @@ package struct Aria2Options: Sendable, Equatable, Codable {
 
     package func number(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
-    /// The same as a positive number of seconds, bytes or things; nil for 0, which is aria2's "no limit".
+    /// The value of a limit as a positive number; `nil` for 0, which means "no limit" in aria2.
     package func limit(_ name: String) -> Int64? { number(name).flatMap { $0 > 0 ? $0 : nil } }
 
-    /// Most values of one option: a list of header fields is not without end.
+    /// Maximum number of values of one option, so that a list of header fields has a limit.
     private static let mostValues = 1000
 
-    /// Sets the value of an option, or adds one to a list.
+    /// Sets the value of an option, or adds a value to a list.
     ///
-    /// - Parameter value: as a person writes it; it is kept as aria2 reports it.
-    /// - Throws: ``Aria2OptionError`` for an unknown name too.
+    /// - Parameter value: the value as a user writes it. It is stored in the form that aria2 reports.
+    /// - Throws: ``Aria2OptionError`` for an invalid value or an unknown name.
     package mutating func set(_ name: String, _ value: String) throws(Aria2OptionError) {
         guard let option = Aria2Option.named(name) else {
             throw Aria2OptionError(option: name, detail: "unknown option")
@@ -57,7 +55,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         insert(try option.normalized(value), of: option)
     }
 
-    /// Sets all values of an option, in place of those that it has.
+    /// Replaces all values of an option.
     package mutating func set(_ name: String, _ list: [String]) throws(Aria2OptionError) {
         var new = Aria2Options()
         for value in list { try new.set(name, value) }
@@ -68,7 +66,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         if option.isList, !value.isEmpty {
             values[option.name, default: []].append(value)
         } else {
-            // An empty value takes away what a list has.
+            // An empty value removes the earlier values of a list.
             values[option.name] = [value]
         }
         if option.isList, values[option.name]?.first == "", values[option.name]?.count ?? 0 > 1 {
@@ -78,10 +76,10 @@ package struct Aria2Options: Sendable, Equatable, Codable {
 
     package mutating func remove(_ name: String) { values[name] = nil }
 
-    /// Takes over another's values; where both have one, the other's.
+    /// Adds the values of `other`, which take precedence.
     package mutating func merge(_ other: Aria2Options) { values.merge(other.values) { $1 } }
 
-    /// With the global values and aria2's defaults where there is no value of this download's own.
+    /// Returns these values; missing ones come from the global values, then from aria2's defaults.
     package func over(_ global: Aria2Options) -> Aria2Options {
         var result = Aria2Options.downloadDefaults
         for (name, list) in global.values where Aria2Option.named(name)?.scope == .both { result.values[name] = list }
@@ -89,7 +87,7 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }
 
-    /// Only what a download may have.
+    /// The options that a download may have.
     package var ofDownloads: Aria2Options {
         filtered { $0.scope != .global }
     }
@@ -100,10 +98,10 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }
 
-    /// aria2's defaults of options that downloads have.
+    /// aria2's defaults of the options that downloads may have.
     package static let downloadDefaults = defaults.filtered { $0.scope == .both }
 
-    /// aria2's defaults of all options that have one.
+    /// aria2's defaults of all options that have a default.
     package static let defaults: Aria2Options = {
         var result = Aria2Options()
         for option in Aria2Option.all { if let standard = option.standard { result.values[option.name] = [standard] } }
@@ -111,7 +109,8 @@ package struct Aria2Options: Sendable, Equatable, Codable {
         return result
     }()
 
-    /// Names and values as `aria2.getOption` and `aria2.getGlobalOption` answer them: of a list one text of lines.
+    /// Names and values as `aria2.getOption` and `aria2.getGlobalOption` return them. The values of a list are lines of
+    /// one text.
     package var shown: [String: String] {
         var result: [String: String] = [:]
         for (name, list) in values {

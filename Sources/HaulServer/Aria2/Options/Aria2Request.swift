@@ -1,7 +1,7 @@
 internal import Foundation
 package import HaulKit
 
-/// What a download is asked for: URIs of one file, and options over the global ones.
+/// A request for a download: the URIs of one file, and options that override the global ones.
 package struct Aria2Request: Sendable, Equatable {
     package var uris: [String]
     package var options: Aria2Options
@@ -10,18 +10,19 @@ package struct Aria2Request: Sendable, Equatable {
         (self.uris, self.options) = (uris, options)
     }
 
-    /// Sent where no option names another.
+    /// `User-Agent` that is sent if no option sets another.
     package static let userAgent = "haul/" + Downloader.version
 
-    /// Most URIs of one file that are tried.
+    /// Maximum number of URIs of one file that are used.
     private static let mostSources = 64
 
-    /// The request for the engine.
+    /// Returns the request for the engine.
     ///
     /// - Parameters:
-    ///   - global: the process's options.
-    ///   - roots: the folders that files may be saved in; nil for no confinement.
-    /// - Throws: no usable URI, a path outside `roots`, a checksum of an algorithm that Haul does not have.
+    ///   - global: the options of the process.
+    ///   - roots: the folders in which files may be saved; `nil` for no restriction.
+    /// - Throws: ``Aria2Error`` if no URI is usable, for a path outside `roots`, or for an unsupported checksum
+    ///   algorithm.
     package func downloadRequest(global: Aria2Options, roots: AllowedFolders?) throws(Aria2Error) -> DownloadRequest {
         let options = options.over(global)
         let usable = try Self.usable(uris)
@@ -31,24 +32,24 @@ package struct Aria2Request: Sendable, Equatable {
         request.headers = Self.headers(options, first)
         request.checksum = try Self.checksum(options["checksum"])
         request.maxConnections = Self.connections(options, usable.map(\.url))
-        // aria2 opens them all at once.
+        // aria2 opens all connections at once.
         request.initialConnections = request.maxConnections
         request.bytesPerSecond = options.limit("max-download-limit")
         request.setsModificationTime = options.flag("remote-time")
         request.startsPaused = options.flag("pause")
         request.onConflict = Self.conflictPolicy(options)
-        // aria2 looks for its control file unasked, and for another program's file where it is told to.
+        // aria2 always looks for its control file, and for a file of another program only with `continue`.
         request.adopts = options.flag("continue") ? .partialFile : .aria2ControlFile
-        // aria2 follows them, and resumes by length alone; Haul compares blocks of the file first.
+        // aria2 follows insecure redirects, and resumes by length alone. Haul first compares blocks of the file.
         request.allowsInsecureRedirects = true
         request.resumesUnverified = true
         return request
     }
 
-    /// A URI, and what it means.
+    /// A URI as written, and its URL.
     private typealias Usable = (text: String, url: URL)
 
-    /// URIs that can be downloaded from. aria2 leaves out what it does not know, and complains when nothing is left.
+    /// Returns the supported URIs. aria2 ignores the others, and reports an error only if none is left.
     private static func usable(_ uris: [String]) throws(Aria2Error) -> [Usable] {
         var usable: [Usable] = []
         for uri in uris.prefix(mostSources) where isPossible(uri) {
@@ -59,7 +60,7 @@ package struct Aria2Request: Sendable, Equatable {
         throw Aria2Error(.unknown, "Unrecognized URI or unsupported protocol: \(text)")
     }
 
-    /// From the text, which keeps how the URI is spelled.
+    /// Makes the request from the text, which keeps the spelling of the URI.
     private static func request(
         _ uri: Usable,
         to destination: DownloadRequest.Destination
@@ -74,8 +75,8 @@ package struct Aria2Request: Sendable, Equatable {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// The folder, or the file below it. Where folders are confined, `out` that leads elsewhere is refused, and its names are made
-    /// safe.
+    /// Returns the folder, or the file below it. If folders are restricted, an `out` that leads elsewhere is refused,
+    /// and the names in `out` are made safe.
     private static func destination(
         _ options: Aria2Options,
         _ roots: AllowedFolders?
@@ -91,10 +92,10 @@ package struct Aria2Request: Sendable, Equatable {
         return .file(path: Self.join(inside, String(parts.last ?? "")))
     }
 
-    /// `out` as files are named in confined folders: each name in it is made safe as every name from outside.
+    /// Returns `out` for restricted folders. Each name in the path is made safe, like every name from outside.
     ///
-    /// - Returns: nil where the server names the file.
-    /// - Throws: it leads out of its folder, or a name has no character that can be seen.
+    /// - Returns: `nil` if the server names the file.
+    /// - Throws: ``Aria2Error`` if `out` leads out of its folder, or if a name has no visible character.
     static func safeOut(_ options: Aria2Options) throws(Aria2Error) -> String? {
         guard let out = options["out"], !out.isEmpty else { return nil }
         let parts = out.split(separator: "/").filter { $0 != "." }
@@ -120,12 +121,12 @@ package struct Aria2Request: Sendable, Equatable {
         }
     }
 
-    /// `split`, and of each host no more than `max-connection-per-server`.
+    /// The number of connections: `split`, but at most `max-connection-per-server` for each host.
     private static func connections(_ options: Aria2Options, _ urls: [URL]) -> Int {
         let split = options.limit("split") ?? 5
         let perHost = options.limit("max-connection-per-server") ?? 1
         let hosts = Int64(Set(urls.map { $0.host ?? "" }).count)
-        // At most 16 for each of at most 64 hosts.
+        // Cannot overflow: there are at most 16 connections for each of at most 64 hosts.
         return Int(clamping: max(1, min(split, perHost * hosts, 64)))
     }
 
@@ -133,7 +134,7 @@ package struct Aria2Request: Sendable, Equatable {
         folder.hasSuffix("/") ? folder + name : folder + "/" + name
     }
 
-    /// What aria2 does with a taken name, from the most to the least that it allows.
+    /// Returns what aria2 does if the file name is taken. The option that allows more takes precedence.
     private static func conflictPolicy(_ options: Aria2Options) -> DownloadRequest.ConflictPolicy {
         if options.flag("allow-overwrite") { return .overwrite }
         return options.flag("auto-file-renaming") ? .rename : .fail
@@ -151,7 +152,7 @@ package struct Aria2Request: Sendable, Equatable {
 
 extension Aria2Request {
     private static func headers(_ options: Aria2Options, _ uri: Usable) -> [HeaderField] {
-        // aria2 sends a field without a colon as it is; no server understands that.
+        // aria2 sends a field without a colon unchanged, which no server understands; such a field is left out.
         var fields = options.list("header").compactMap { HeaderField($0) }
         let given = Set(fields.map { $0.name.lowercased() })
         func add(_ name: String, _ value: String?) {

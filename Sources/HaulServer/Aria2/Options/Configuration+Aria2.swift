@@ -2,9 +2,9 @@ internal import Foundation
 package import HaulKit
 
 extension Downloader.Configuration {
-    /// Takes over aria2's global options, those that are read when a downloader opens too.
+    /// Applies aria2's global options, including those that are read only when a downloader opens.
     ///
-    /// - Throws: a proxy that Haul cannot use, cookies or certificates that cannot be read.
+    /// - Throws: ``Aria2OptionError`` for a proxy that Haul cannot use, or for unreadable cookies.
     package mutating func apply(aria2 global: Aria2Options) throws(Aria2OptionError) {
         let options = Aria2Options.complete(global)
         applyLimits(options)
@@ -19,7 +19,7 @@ extension Downloader.Configuration {
         if let file = options["load-cookies"], !file.isEmpty { network.cookies = try Self.cookies(file) }
     }
 
-    /// Takes over what can change while the downloader runs: see ``Downloader/update(_:)``.
+    /// Applies the options that may change while the downloader runs; see ``Downloader/update(_:)``.
     package mutating func applyLimits(aria2 global: Aria2Options) { applyLimits(Aria2Options.complete(global)) }
 
     private mutating func applyLimits(_ options: Aria2Options) {
@@ -29,12 +29,12 @@ extension Downloader.Configuration {
         let split = Self.count(options, "split", else: 5)
         let perHost = Self.count(options, "max-connection-per-server", else: 1)
         connections.maxPerDownload = min(split, Self.mostConnections)
-        // Of the host for all downloads here, of each download in aria2.
+        // `maxPerHost` counts the connections of all downloads to a host; aria2's limit counts those of each download.
         let (product, overflow) = perHost.multipliedReportingOverflow(by: queue.maxConcurrentDownloads)
         connections.maxPerHost =
             overflow ? Self.mostPerHost : min(max(product, connections.maxPerHost), Self.mostPerHost)
         if let tries = options.number("max-tries") {
-            // 0 is without end.
+            // 0 means no limit.
             let attempts = tries == 0 ? Self.mostAttempts : Int(clamping: min(tries, Int64(Self.mostAttempts)))
             retry.attempts = attempts
             retry.attemptsBeforeFirstAnswer = attempts
@@ -54,7 +54,7 @@ extension Downloader.Configuration {
 // MARK: - Proxies
 
 extension Downloader.Configuration {
-    /// A scheme's own proxy comes before that of all; an empty one means none.
+    /// Returns the proxies. The proxy of a scheme takes precedence over `all-proxy`; an empty value means none.
     private static func proxies(_ options: Aria2Options) throws(Aria2OptionError) -> ProxySettings {
         func proxy(_ scheme: String) throws(Aria2OptionError) -> ProxySettings.Proxy? {
             let name = options["\(scheme)-proxy"] == nil ? "all-proxy" : "\(scheme)-proxy"
@@ -79,7 +79,7 @@ extension Downloader.Configuration {
 // MARK: - Files
 
 extension Downloader.Configuration {
-    /// aria2 goes on without a file that it cannot read, and reads none that others may read too.
+    /// Reads the netrc file. Like aria2, ignores a file that is unreadable or readable by other users.
     private static func netrc(_ options: Aria2Options) -> Netrc? {
         guard !options.flag("no-netrc"), let path = options["netrc-path"], !path.isEmpty,
             FileManager.default.fileExists(atPath: path)
@@ -98,12 +98,12 @@ extension Downloader.Configuration {
 }
 
 extension Aria2Options {
-    /// Global values with aria2's defaults, and those of this user: `~/.netrc`.
+    /// Returns the global values with aria2's defaults, and with the default of this user, `~/.netrc`.
     static func complete(_ global: Aria2Options) -> Aria2Options {
         var options = defaults
         options.merge(global)
         if options["netrc-path"] == nil {
-            // A path has no limits that a text option would not take.
+            // A text option accepts any path.
             try? options.set("netrc-path", NSHomeDirectory() + "/.netrc")
         }
         return options

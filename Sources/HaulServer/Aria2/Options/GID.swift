@@ -1,11 +1,11 @@
 internal import Foundation
 package import HaulKit
 
-/// aria2's name of a download: a number above zero, written as 16 hexadecimal digits.
+/// aria2's identifier of a download: a number above zero, written as 16 hexadecimal digits.
 package struct GID: Sendable, Hashable, Codable, CustomStringConvertible {
     package let number: UInt64
 
-    /// - Returns: nil for zero, which aria2 reserves.
+    /// - Returns: `nil` for zero, which aria2 reserves.
     package init?(number: UInt64) {
         guard number != 0 else { return nil }
         self.number = number
@@ -19,30 +19,30 @@ package struct GID: Sendable, Hashable, Codable, CustomStringConvertible {
 
     package static func random() -> GID { GID(nonZero: UInt64.random(in: 1...UInt64.max)) }
 
-    /// The name of a download that has none of its own: the second half of its UUID, which is random.
+    /// Returns the GID of a download that has none of its own: the second half of its UUID, which is random.
     package init(_ id: DownloadID) {
         let bytes = id.rawValue.uuid
         let half = [bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15]
             .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // The variant bits of a UUID (RFC 9562 §4.1) are in this half: it is zero only in a UUID from elsewhere.
+        // This half contains the variant bits of a UUID (RFC 9562 §4.1). It is zero only in a UUID from elsewhere.
         self.init(nonZero: half == 0 ? 1 : half)
     }
 
     private init(nonZero number: UInt64) { self.number = number }
 
-    /// The first and the last name that begin with these digits.
+    /// Returns the range of GIDs that begin with these digits.
     ///
-    /// - Returns: nil for anything but 1 to 16 hexadecimal digits.
+    /// - Returns: `nil` unless `text` has 1 to 16 hexadecimal digits.
     package static func range(ofPrefix text: String) -> ClosedRange<UInt64>? {
         let count = text.utf8.count
         guard (1...16).contains(count), let number = number(text) else { return nil }
         let rest = UInt64(16 - count) * 4
-        // A shift by all 64 bits cannot be: at least one digit is given.
+        // The shift is less than 64 bits, because `text` has at least one digit.
         return number << rest...(number << rest | (rest == 0 ? 0 : (UInt64(1) << rest) - 1))
     }
 
     private static func number(_ text: String) -> UInt64? {
-        // `UInt64(_:radix:)` takes a sign as well.
+        // `UInt64(_:radix:)` also accepts a sign.
         guard text.utf8.first != UInt8(ascii: "+"), text.utf8.first != UInt8(ascii: "-") else { return nil }
         return UInt64(text, radix: 16)
     }
@@ -52,7 +52,7 @@ package struct GID: Sendable, Hashable, Codable, CustomStringConvertible {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// The six digits that aria2's console prints.
+    /// The first six digits, as aria2's console prints them.
     package var abbreviated: String { String(description.prefix(6)) }
 
     package init(from decoder: any Decoder) throws {

@@ -1,9 +1,9 @@
-/// Writes out the sets and ranges of a URI, as aria2's `--parameterized-uri` does: `http://{a,b}/f[01-10].png`.
+/// Expands the sets and ranges of a URI, as aria2's `--parameterized-uri` does: `http://{a,b}/f[01-10].png`.
 package enum ParameterizedURI {
-    /// Most URIs that one may stand for; three ranges of a hundred are a slip or an attack.
+    /// Maximum number of expanded URIs. Three ranges of a hundred are a mistake or an attack.
     private static let most = 100_000
 
-    /// - Throws: ``Aria2Error`` for a bracket without its end, a range that cannot be read, and too many URIs.
+    /// - Throws: ``Aria2Error`` for an unclosed bracket, an invalid range, or too many URIs.
     package static func expanded(_ uri: String) throws(Aria2Error) -> [String] {
         var results = [""]
         var rest = uri[...]
@@ -37,7 +37,7 @@ package enum ParameterizedURI {
         String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// `1-10`, `01-10` with leading zeros, `a-z`, and any of them with a step: `1-10:2`.
+    /// Expands `1-10`, `01-10` with leading zeros, `a-z`, and any of them with a step, as `1-10:2`.
     private static func range(_ text: Substring) throws(Aria2Error) -> [String] {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let ends = (parts.first ?? "").split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)

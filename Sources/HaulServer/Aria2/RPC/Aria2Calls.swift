@@ -1,19 +1,19 @@
 internal import NIOCore
 
-/// Carries out calls one after another: takes off and checks the token, and unfolds `system.multicall`. Made for each request, or
-/// each message of a socket.
+/// Carries out calls one after another. Checks and removes the token, and carries out the calls of `system.multicall`.
+/// Each HTTP request and each WebSocket message has its own value of this type.
 struct Aria2Calls {
     private let methods: any Aria2Methods
     private let secret: Aria2Secret?
-    /// Bytes that the results of one request may take. In memory they are about twice that before they are written, and as much again
-    /// then.
+    /// Number of bytes that the results of one request may still take. In memory the results take about twice this
+    /// number before they are written, and as much again then.
     private(set) var room = 12 << 20
-    /// A call had no token, or a wrong one.
+    /// Whether a call had no token or a wrong one.
     private(set) var isUnauthorized = false
-    /// A call had the right token, or none is needed.
+    /// Whether a call had the right token, or no token is needed.
     private(set) var isAuthorized: Bool
 
-    /// Calls that one request may make.
+    /// Maximum number of calls in one request.
     static let most = 10_000
 
     init(_ methods: any Aria2Methods, _ secret: Aria2Secret?) {
@@ -21,7 +21,7 @@ struct Aria2Calls {
         isAuthorized = secret == nil
     }
 
-    /// They need no token.
+    /// Methods that need no token.
     private static let open: Set<String> = ["system.listMethods", "system.listNotifications"]
     private static let system = ["system.multicall", "system.listMethods", "system.listNotifications"]
 
@@ -65,8 +65,8 @@ struct Aria2Calls {
         ["faultCode": .integer(failure.code), "faultString": .text(failure.message)]
     }
 
-    /// A list with an element for each call: a list of its result, or a structure that says why there is none. Each call has its own
-    /// token.
+    /// Carries out the calls of `system.multicall`. Returns a list with an element for each call: a list of its result,
+    /// or a structure with the error. Each call has its own token.
     mutating func multicall(
         _ parameters: [Aria2Value],
         failed: (Aria2Failure) -> Aria2Value
@@ -107,7 +107,7 @@ struct Aria2Calls {
     }
 }
 
-/// What carries out the methods of aria2, once the token was taken off.
+/// Carries out the methods of aria2. The token has been removed from the parameters.
 protocol Aria2Methods: Sendable {
     func call(_ method: String, _ parameters: [Aria2Value]) async throws(Aria2Error) -> Aria2Value
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 package import NIOCore
 
-/// What a request, or a message of a socket, is answered.
+/// The answer to a request or to a WebSocket message.
 package struct Aria2Answer: Sendable {
     package enum Encoding: Sendable {
         case json, script, xml
@@ -18,13 +18,13 @@ package struct Aria2Answer: Sendable {
     package var status: Int
     package var encoding: Encoding
     package var body: ByteBuffer
-    /// A call had no token, or a wrong one: the answer waits, so that guessing takes time.
+    /// Whether a call had no token or a wrong one. The server delays such an answer, so that guessing takes time.
     package var isUnauthorized = false
-    /// A call had the right token, or none is needed.
+    /// Whether a call had the right token, or no token is needed.
     package var isAuthorized = false
 }
 
-/// Reads the calls of requests, and writes what they are answered.
+/// Decodes the calls of requests, and encodes the answers.
 package struct Aria2Endpoint: Sendable {
     private let methods: any Aria2Methods
     private let secret: Aria2Secret?
@@ -58,7 +58,7 @@ package struct Aria2Endpoint: Sendable {
         case .list(let items):
             answer.body.writeStaticString("[")
             var isFirst = true
-            // aria2 passes over what is no call.
+            // Ignores elements that are no calls, as aria2 does.
             for case .structure(let members) in items {
                 if !isFirst { answer.body.writeStaticString(",") }
                 isFirst = false
@@ -75,7 +75,8 @@ package struct Aria2Endpoint: Sendable {
         return answer
     }
 
-    /// A call in the query of a GET: `method`, `id`, and `params` as base64 of a JSON text. Without a method `params` is a batch.
+    /// Answers a call in the query of a GET: `method`, `id`, and `params` as base64 of a JSON text. Without `method`
+    /// and `id`, `params` is a batch.
     package func query(_ query: Substring) async -> Aria2Answer {
         var fields: [Substring: String] = [:]
         for pair in query.split(separator: "&") {
@@ -92,7 +93,7 @@ package struct Aria2Endpoint: Sendable {
         call["method"] = fields["method"].map { .text($0) }
         call["id"] = fields["id"].map { .text($0) }
         if fields["params"] != nil {
-            // aria2 refuses the whole request where it cannot read them.
+            // aria2 refuses the whole request if the parameters are unreadable.
             guard let value = parameters.flatMap({ Aria2JSONReader.value(of: $0) }) else {
                 return await json(ByteBuffer(string: "{}"), callback: callback)
             }
@@ -103,7 +104,8 @@ package struct Aria2Endpoint: Sendable {
         return await json(body, callback: callback)
     }
 
-    /// The name of a function, as scripts have them: anything else would be code of the caller's in an answer of ours.
+    /// Whether a text is the name of a JavaScript function. Any other text would put code of the caller into the
+    /// answer.
     private static func isFunction(_ name: String) -> Bool {
         (1...128).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -112,7 +114,7 @@ package struct Aria2Endpoint: Sendable {
             }
     }
 
-    /// Base64 with or without padding, of either alphabet.
+    /// Decodes base64 with or without padding, of either alphabet.
     private static func decoded(_ text: String) -> [UInt8]? {
         var text = text.replacing("-", with: "+").replacing("_", with: "/").replacing(" ", with: "+")
         text = String(text.prefix { $0 != "=" })
@@ -146,11 +148,11 @@ package struct Aria2Endpoint: Sendable {
 }
 
 extension Aria2Calls {
-    /// Carries out one call of JSON-RPC, and writes its answer.
+    /// Carries out one JSON-RPC call, and writes its answer.
     ///
-    /// - Returns: the status of a response with this answer alone.
+    /// - Returns: the status of an HTTP response that contains only this answer.
     fileprivate mutating func answer(_ call: [String: Aria2Value], into body: inout ByteBuffer) async -> Int {
-        // The member "jsonrpc" is not looked at: clients send "json-rpc", or none.
+        // Ignores the member `jsonrpc`, because clients send `json-rpc` or nothing.
         guard let id = call["id"] else { return Self.refuse(.invalidRequest, id: .null, &body) }
         guard case .text(let method)? = call["method"] else { return Self.refuse(.invalidRequest, id: id, &body) }
         var parameters: [Aria2Value] = []

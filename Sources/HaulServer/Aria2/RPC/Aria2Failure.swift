@@ -1,4 +1,4 @@
-/// Why a call has no result, as its caller is told. aria2 answers 1 whatever failed; the other codes are JSON-RPC's.
+/// The error of a call. aria2 returns code 1 for every failed method; the other codes are those of JSON-RPC.
 package struct Aria2Failure: Error, Sendable, Equatable {
     package let code: Int64
     package let message: String
@@ -11,7 +11,7 @@ package struct Aria2Failure: Error, Sendable, Equatable {
     static let invalidParameters = Aria2Failure("Invalid params.", code: -32_602)
     static let tooMuch = Aria2Failure("The answers of this request are too long; ask for less at once.")
 
-    /// The status of the response where the call came alone.
+    /// Status of an HTTP response that contains only this error.
     var status: Int {
         switch code {
         case 1, -32_600: 400

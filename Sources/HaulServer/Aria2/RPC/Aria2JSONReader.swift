@@ -1,6 +1,6 @@
-/// Reads one JSON text (RFC 8259) into a value. Its depth is bounded, and its time grows with the length alone.
+/// Parses one JSON text (RFC 8259). The depth is limited, and the time is proportional to the length.
 struct Aria2JSONReader {
-    /// Lists and structures within each other. Calls of aria2 need eight.
+    /// Maximum depth of lists and structures. Calls of aria2 need eight levels.
     static let mostDepth = 32
 
     private let bytes: [UInt8]
@@ -10,7 +10,7 @@ struct Aria2JSONReader {
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// - Returns: nil for what is no JSON text, or one that is nested too deep.
+    /// - Returns: `nil` for invalid JSON, or for a text that is nested too deeply.
     static func value(of bytes: [UInt8]) -> Aria2Value? {
         var reader = Aria2JSONReader(bytes)
         do throws(Malformed) {
@@ -26,7 +26,7 @@ struct Aria2JSONReader {
         while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    /// Reads past a character if it is the next one.
+    /// Skips blanks, and `character` if it follows. Returns whether it did.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         skipBlanks()
         guard next == UInt8(ascii: character) else { return false }
@@ -124,7 +124,7 @@ struct Aria2JSONReader {
         }
     }
 
-    /// The character of `\uXXXX`, or of two of them; U+FFFD for half of a pair.
+    /// Returns the character of `\uXXXX` or of a surrogate pair; U+FFFD for an unpaired surrogate.
     private mutating func scalar() throws(Malformed) -> Character {
         let first = try unit()
         if let scalar = Unicode.Scalar(first) { return Character(scalar) }
@@ -172,7 +172,7 @@ struct Aria2JSONReader {
     }
 
     private func number(_ digits: ArraySlice<UInt8>, _ isWhole: Bool) throws(Malformed) -> Aria2Value {
-        // Swift would read a sign, "nan" and the like as well.
+        // `Int64` and `Double` also accept a leading `+`.
         guard digits.count <= Self.longestNumber, digits.first != UInt8(ascii: "+") else { throw Malformed() }
         let text = String(decoding: digits, as: UTF8.self)
         if isWhole, let number = Int64(text) { return .integer(number) }

@@ -1,7 +1,7 @@
 package import NIOCore
 
 extension ByteBuffer {
-    /// Writes a value as JSON (RFC 8259), members by name.
+    /// Writes a value as JSON (RFC 8259), with members in the order of their names.
     package mutating func writeJSON(_ value: Aria2Value) {
         switch value {
         case .null: writeStaticString("null")

@@ -1,5 +1,5 @@
-/// The methods of aria2 that Haul has. Those of BitTorrent are answered as aria2 answers an unknown method, but for
-/// `getPeers`: clients ask it of every download, and aria2 answers it for those of HTTP too.
+/// The supported methods of aria2. A BitTorrent method gets aria2's answer to an unknown method. `getPeers` is
+/// supported, because clients call it for every download, and aria2 answers it for HTTP downloads too.
 enum Aria2Method: String, CaseIterable {
     case addUri = "aria2.addUri"
     case addMetalink = "aria2.addMetalink"
@@ -35,7 +35,7 @@ enum Aria2Method: String, CaseIterable {
     case saveSession = "aria2.saveSession"
 }
 
-/// The parameters of a call, each checked as it is asked for.
+/// The parameters of a call. Each parameter is checked when it is read.
 struct Aria2Parameters {
     private let values: [Aria2Value]
 
@@ -64,7 +64,7 @@ struct Aria2Parameters {
         return Int(clamping: number)
     }
 
-    /// A number of things, of at least 0.
+    /// Returns a number of at least 0.
     func count(_ index: Int) throws(Aria2Error) -> Int {
         let count = try integer(index)
         guard count >= 0 else {
@@ -76,7 +76,7 @@ struct Aria2Parameters {
         return count
     }
 
-    /// A place in the queue; nil where it is missing.
+    /// Returns a position in the queue; `nil` if the parameter is missing.
     func position(_ index: Int) throws(Aria2Error) -> Int? {
         guard value(index) != nil else { return nil }
         let position = try integer(index)
@@ -84,19 +84,19 @@ struct Aria2Parameters {
         return position
     }
 
-    /// A list of texts; what is no text is passed over, as aria2 does.
+    /// Returns a list of texts. Ignores other elements, as aria2 does.
     func texts(_ index: Int) throws(Aria2Error) -> [String] {
         guard case .list(let items) = try required(index) else { throw Self.wrongType(index) }
         return items.compactMap { if case .text(let text) = $0 { text } else { nil } }
     }
 
-    /// The members that a client wants to know; empty for all.
+    /// Returns the members that the client requests; an empty set for all members.
     func keys(_ index: Int) throws(Aria2Error) -> Set<String> {
         value(index) == nil ? [] : Set(try texts(index))
     }
 
-    /// Options that the caller sets. Unknown names and options that the method does not take are passed over unread, as
-    /// aria2 does.
+    /// Returns the options that the caller sets. Ignores unknown names and options that the method does not accept,
+    /// without reading their values; so does aria2.
     func options(_ index: Int, _ isTaken: (Aria2Option) -> Bool) throws(Aria2Error) -> Aria2Options {
         var options = Aria2Options()
         guard let value = value(index) else { return options }
@@ -114,13 +114,13 @@ struct Aria2Parameters {
         return options
     }
 
-    /// The same where they must be there.
+    /// Returns the options; throws if the parameter is missing.
     func requiredOptions(_ index: Int, _ isTaken: (Aria2Option) -> Bool) throws(Aria2Error) -> Aria2Options {
         _ = try required(index)
         return try options(index, isTaken)
     }
 
-    /// Values of an option that repeats: a list, or, as `aria2.getOption` shows them, lines.
+    /// Returns the values of a repeatable option: a list, or lines of one text, as `aria2.getOption` returns them.
     private static func list(_ value: Aria2Value) -> [String] {
         guard case .list(let items) = value else {
             return (value.optionText ?? "").split(separator: "\n").map(String.init)

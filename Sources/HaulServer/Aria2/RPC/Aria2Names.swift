@@ -1,10 +1,11 @@
 internal import Foundation
 internal import HaulKit
 
-/// Which download a GID names. The GID of most downloads is half of their id, so that only the other names are kept a second time.
+/// Maps GIDs to downloads. The GID of most downloads is the second half of their id, so only other GIDs are stored
+/// twice.
 struct Aria2Names {
     private var ids: [UInt64: DownloadID] = [:]
-    /// Of downloads whose GID was chosen.
+    /// GIDs that a client or a session file chose, by download.
     private var chosen: [DownloadID: UInt64] = [:]
 
     var count: Int { ids.count }
@@ -16,7 +17,7 @@ struct Aria2Names {
     mutating func insert(_ id: DownloadID, _ gid: GID?) {
         remove(id)
         if let gid, gid != GID(id) { chosen[id] = gid.number }
-        // Where two downloads claim a name, the first has it; the other keeps that of its id.
+        // If two downloads claim a GID, the first one has it; the second one gets the GID of its id.
         if let holder = ids[self.gid(of: id).number], holder != id { chosen[id] = nil }
         ids[self.gid(of: id).number] = id
     }
@@ -29,7 +30,7 @@ struct Aria2Names {
 
     subscript(gid: GID) -> DownloadID? { ids[gid.number] }
 
-    /// At most two names in a range.
+    /// Returns at most two GIDs in a range.
     func names(in range: ClosedRange<UInt64>) -> [GID] {
         if range.lowerBound == range.upperBound {
             guard ids[range.lowerBound] != nil, let gid = GID(number: range.lowerBound) else { return [] }
@@ -44,19 +45,19 @@ struct Aria2Names {
     }
 }
 
-/// Active downloads that clients removed: aria2 lists them among those that ended. They are known until the process ends.
+/// Active downloads that clients removed, which aria2 lists among the ended ones. They are kept until the process ends.
 struct Aria2RemovedDownloads {
     struct Entry {
         var gid: GID
-        /// As it was when it was removed.
+        /// The snapshot at the time of the removal.
         var snapshot: DownloadSnapshot
         var record: Aria2Record
-        /// For a client that adds it again.
+        /// Options for a client that adds the download again.
         var options: Aria2Options
         var ended: Date
     }
 
-    /// The oldest first.
+    /// The entries, the oldest first.
     private(set) var entries: [Entry] = []
     private let most: Int
 
@@ -68,7 +69,7 @@ struct Aria2RemovedDownloads {
         entries.append(entry)
     }
 
-    /// - Returns: whether there was one.
+    /// Removes an entry. Returns whether there was one.
     mutating func remove(_ gid: GID) -> Bool {
         guard let index = entries.firstIndex(where: { $0.gid == gid }) else { return false }
         entries.remove(at: index)

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What clients are told without asking.
+/// A message that the server sends to clients without a call.
 package struct Aria2Notification: Sendable, Equatable {
     package enum Name: String, Sendable, CaseIterable {
         case start = "aria2.onDownloadStart"
@@ -9,13 +9,13 @@ package struct Aria2Notification: Sendable, Equatable {
         case stop = "aria2.onDownloadStop"
         case complete = "aria2.onDownloadComplete"
         case error = "aria2.onDownloadError"
-        /// Never sent: Haul has no BitTorrent.
+        /// Never sent, because Haul has no BitTorrent.
         case torrentComplete = "aria2.onBtDownloadComplete"
     }
 
     package let name: Name
     package let gid: GID
-    /// A request of JSON-RPC without an id.
+    /// A JSON-RPC request without an id.
     let text: ByteBuffer
 
     package init(_ name: Name, _ gid: GID) {
@@ -26,7 +26,7 @@ package struct Aria2Notification: Sendable, Equatable {
     }
 }
 
-/// Distributes notifications. Does not wait for listeners.
+/// Distributes notifications without waiting for listeners.
 package final class Aria2Notifications: Sendable {
     private struct State {
         var listeners: [Int: @Sendable (Aria2Notification) -> Void] = [:]
@@ -34,6 +34,8 @@ package final class Aria2Notifications: Sendable {
     }
     private let state = Mutex(State())
 
+    /// Adds a listener.
+    ///
     /// - Parameter listener: must return at once.
     /// - Returns: a number for ``stopListening(_:)``.
     package func listen(_ listener: @escaping @Sendable (Aria2Notification) -> Void) -> Int {

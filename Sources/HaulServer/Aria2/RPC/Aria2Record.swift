@@ -1,11 +1,11 @@
 package import HaulKit
 internal import NIOCore
 
-/// What the metadata of a download keeps for aria2's clients: the GID that a client or a session file chose, the URIs, and the options
-/// that it was added with. Values that may be secrets stay in the request.
+/// Data for aria2's clients in the metadata of a download: the GID that a client or a session file chose, the URIs, and
+/// the options with which the download was added. Values that may be secret are only in the request.
 package struct Aria2Record: Sendable {
     package var gid: GID?
-    /// Empty where the request's URL is the only one.
+    /// The URIs; empty if the URL of the request is the only one.
     package var uris: [String]
     private var options: [String: Aria2Value]
 
@@ -16,10 +16,10 @@ package struct Aria2Record: Sendable {
         self.options = kept.values.mapValues { list in .list(list.map { .text($0) }) }
     }
 
-    /// Options whose values are read from the request, or belong to adding alone.
+    /// Options that are read from the request, or that matter only for adding.
     private static let inRequest: Set<String> = ["header", "gid", "pause", "http-user", "http-passwd"]
 
-    /// What a download's metadata says; nothing where it has none, or is an application's own.
+    /// Reads the metadata of a download. Empty without metadata, or for an application's own metadata.
     package init(_ metadata: DownloadRequest.Metadata?) {
         (gid, uris, options) = (nil, [], [:])
         guard let json = metadata?.json, json.utf8.count <= 1 << 20,
@@ -30,7 +30,7 @@ package struct Aria2Record: Sendable {
         if case .structure(let options)? = members["aria2"] { self.options = options }
     }
 
-    /// For ``DownloadRequest/metadata``.
+    /// The record in the form of ``DownloadRequest/metadata``.
     package var metadata: DownloadRequest.Metadata {
         var members: [String: Aria2Value] = ["aria2": .structure(options)]
         members["gid"] = gid.map { .text($0.description) }
@@ -40,13 +40,13 @@ package struct Aria2Record: Sendable {
         return DownloadRequest.Metadata(json: String(buffer: buffer))
     }
 
-    /// The last value of an option; cheaper than all of them.
+    /// Returns the last value of an option; cheaper than ``allOptions``.
     func option(_ name: String) -> String? {
         guard case .list(let values)? = options[name], case .text(let text)? = values.last else { return nil }
         return text
     }
 
-    /// All options. Names and values that are not known any longer are left out.
+    /// All options, without unknown names and invalid values.
     var allOptions: Aria2Options {
         var result = Aria2Options()
         for case (let name, .list(let values)) in options {

@@ -1,12 +1,13 @@
 internal import Foundation
 internal import HaulKit
 
-/// Adding downloads, one or those of a Metalink.
+/// Adds one download, or the downloads of a Metalink.
 extension Aria2Session {
     /// Adds a download.
     ///
-    /// - Parameter position: its place among those that wait; the end without one.
-    /// - Throws: what ``Aria2Request/downloadRequest(global:roots:)`` throws; that a GID is taken; why the store cannot take it.
+    /// - Parameter position: position among the waiting downloads; `nil` for the end.
+    /// - Throws: ``Aria2Error`` as ``Aria2Request/downloadRequest(global:roots:)``, for a GID that is taken, or if the
+    ///   store cannot record the download.
     @discardableResult
     package func add(_ request: Aria2Request, at position: Int? = nil) async throws(Aria2Error) -> GID {
         let made = try request.downloadRequest(global: global, roots: configuration.roots())
@@ -21,10 +22,10 @@ extension Aria2Session {
         var made = made
         let chosen = request.options["gid"].flatMap { GID($0) }
         if let chosen, try await isTaken(chosen) { throw Aria2Error(.unknown, "GID \(chosen) is not unique") }
-        // They stay those of this download when the global ones are changed.
+        // Copies the global options, so that later changes of them do not affect this download.
         var options = global.filtered { $0.scope == .both && !Self.isOfProcess($0.name) }
         options.merge(request.options.ofDownloads)
-        // What clients are told is the name that the file has.
+        // Stores the names that the folder and the file have, because clients get them.
         let out = try configuration.roots() == nil ? nil : Aria2Request.safeOut(options)
         do throws(Aria2OptionError) {
             if options["dir"] == nil, case .folder(let folder) = made.destination { try options.set("dir", folder) }
@@ -44,7 +45,8 @@ extension Aria2Session {
         return gid(of: download.snapshot)
     }
 
-    /// A proxy of the process may have a password, which is not to be kept with every download.
+    /// Whether an option belongs to the process. A proxy may have a password, which must not be stored with each
+    /// download.
     private static func isOfProcess(_ name: String) -> Bool { name.contains("proxy") }
 
     private nonisolated func addNew(_ request: DownloadRequest) async throws(Aria2Error) -> Download {
@@ -56,7 +58,8 @@ extension Aria2Session {
 
     private static let mostNames = 10_000
 
-    /// Adds a download of a named file. The engine has one download of a file, ended ones included; aria2 has as many as are added.
+    /// Adds a download of a named file. The engine has one download for each file, including ended ones; aria2 has one
+    /// for each addition.
     private func addNamed(_ request: DownloadRequest, _ path: String) async throws(Aria2Error) -> Download {
         var request = request
         request.onDuplicate = .refuse
@@ -69,11 +72,11 @@ extension Aria2Session {
                 let policy = request.onConflict ?? .fail
                 switch (Aria2State(holder), policy) {
                 case (.error, _):
-                    // As with aria2's control file, the received bytes are taken up again.
+                    // Resumes with the received bytes, as aria2 does with its control file.
                     request.onDuplicate = .join
                     return try await addNew(request)
                 case (.complete, .overwrite), (.complete, .skip), (.complete, .fail):
-                    // What happens to the file is the policy's; the earlier result makes place for the new one.
+                    // The conflict policy decides about the file. The earlier result is replaced by the new one.
                     try await forget(holder.id)
                 case (_, .rename):
                     number += 1
@@ -92,7 +95,7 @@ extension Aria2Session {
         }
     }
 
-    /// Takes an ended download off the list; its file stays.
+    /// Removes an ended download from the list. Its file stays.
     func forget(_ id: DownloadID) async throws(Aria2Error) {
         let downloader = downloader
         try await engine { () throws(DownloadError) in try await downloader.remove(id) }
@@ -119,7 +122,7 @@ extension Aria2Session {
         let text = try parameters.text(0)
         var options = try parameters.options(1) { $0.scope != .global }
         let position = try parameters.position(2)
-        // Of one file alone.
+        // These options apply to a single file.
         for name in ["out", "gid", "checksum"] { options.remove(name) }
         let base64 = text.filter { !$0.isWhitespace }
         guard let data = Data(base64Encoded: base64) else {
@@ -138,7 +141,7 @@ extension Aria2Session {
         return .list(gids)
     }
 
-    /// The request of a Metalink's file, with what options say of every download.
+    /// Returns the request of a Metalink's file, with the options that apply to all files.
     private static func request(
         _ file: Metalink.File,
         _ common: DownloadRequest

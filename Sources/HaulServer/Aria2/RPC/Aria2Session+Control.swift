@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HaulKit
 
-/// Pausing, resuming and removing downloads, and their places in the queue.
+/// Pauses, resumes and removes downloads, and changes their positions in the queue.
 extension Aria2Session {
     func pause(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let text = try parameters.text(0)
@@ -11,7 +11,7 @@ extension Aria2Session {
         let downloader = downloader
         try await engine { () throws(DownloadError) in
             try await downloader.pause(snapshot.id)
-            // aria2 puts it at the front of those that wait.
+            // aria2 puts the download at the front of the waiting ones.
             if state == .active { try await downloader.move([snapshot.id], to: .first) }
         }
         return .text(gid.description)
@@ -30,7 +30,7 @@ extension Aria2Session {
         Aria2Error(.unknown, "GID#\(gid) cannot be \(verb) now")
     }
 
-    /// The GID that a text names, for messages about downloads that are removed.
+    /// Returns the GID of a text, for messages about removed downloads.
     static func gid(_ text: String) throws(Aria2Error) -> GID {
         guard let gid = GID(text) else { throw notFound(text) }
         return gid
@@ -61,7 +61,7 @@ extension Aria2Session {
             try await downloader.cancel(snapshot.id)
             return try await downloader.count(.ids([snapshot.id])) == 0
         }
-        // It may have been completed meanwhile. aria2 remembers only those that had begun.
+        // The download may have been completed meanwhile. aria2 keeps only the results of downloads that had begun.
         if isGone, state == .active {
             removed.append(
                 .init(
@@ -117,7 +117,7 @@ extension Aria2Session {
         var index: Int?
         if let found {
             index = try await place(found.snapshot.id) { index, count in
-                // A client may name any number.
+                // The client may send any number, so sums are checked for overflow.
                 switch how {
                 case "POS_SET": offset
                 case "POS_CUR": Self.sum(index, offset)
@@ -134,10 +134,11 @@ extension Aria2Session {
         return overflow ? (offset < 0 ? 0 : .max) : sum
     }
 
-    /// Moves a download among those that wait.
+    /// Moves a download among the waiting ones.
     ///
-    /// - Parameter target: from its index and their number to the index that it gets; it is limited to those that exist.
-    /// - Returns: the index; nil when it does not wait.
+    /// - Parameter target: returns the new index for the present index and the number of waiting downloads. The new
+    ///   index is limited to the valid range.
+    /// - Returns: the new index; `nil` if the download does not wait.
     func place(
         _ id: DownloadID,
         _ target: (_ index: Int, _ count: Int) -> Int

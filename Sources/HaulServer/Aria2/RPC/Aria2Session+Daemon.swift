@@ -1,10 +1,10 @@
 package import HaulKit
 
 extension Aria2Session {
-    /// The session of a daemon: files stay in its folders, its store is the session that is saved, and its own number of connections
-    /// applies where a client names none.
+    /// Creates the session of a daemon. Files stay in the daemon's folders, and its store replaces the session file.
+    /// The options of the daemon set the number of connections unless a client does.
     ///
-    /// - Parameter onShutdown: a client has asked for the end of the daemon.
+    /// - Parameter onShutdown: called when a client requests the shut-down of the daemon.
     package init(
         _ downloader: Downloader,
         serving server: HaulServer,
@@ -21,7 +21,7 @@ extension Aria2Session {
     private static func daemonOptions(_ folder: String) -> Aria2Options {
         var options = Aria2Options()
         let values = ["dir": folder, "split": "16", "max-connection-per-server": "16", "min-split-size": "1048576"]
-        // Values that these options take.
+        // These values are valid for these options.
         for (name, value) in values { try? options.set(name, value) }
         return options
     }

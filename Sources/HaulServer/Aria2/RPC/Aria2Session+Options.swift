@@ -1,11 +1,11 @@
 internal import Foundation
 internal import HaulKit
 
-/// Options of downloads and of the process: read, and changed as far as they can be.
+/// Reads and changes the options of downloads and of the process.
 extension Aria2Session {
     // MARK: Of a download
 
-    /// The options that a download was added with and those that were changed since; header fields as its request has them.
+    /// Returns the options of a download: those it was added with, later changes, and the header fields of its request.
     func options(of snapshot: DownloadSnapshot) async throws(Aria2Error) -> Aria2Options {
         var options = record(of: snapshot).allOptions
         if let changed = changedOptions[snapshot.id] { options.merge(changed) }
@@ -22,7 +22,7 @@ extension Aria2Session {
             if options["dir"] == nil, let path = snapshot.path, let slash = path.lastIndex(of: "/") {
                 try options.set("dir", slash == path.startIndex ? "/" : String(path[..<slash]))
             }
-            // Others may have changed it, or taken it away.
+            // Other clients of the downloader may have changed or removed the limit.
             if let limit = request.bytesPerSecond ?? (options["max-download-limit"] == nil ? nil : 0) {
                 try options.set("max-download-limit", String(max(0, limit)))
             }
@@ -34,7 +34,7 @@ extension Aria2Session {
         return options
     }
 
-    /// Whether a field is there by an option of its own, not by `header`.
+    /// Whether a field comes from an option of its own instead of `header`.
     private static func isOfOption(_ field: HeaderField, _ options: Aria2Options) -> Bool {
         switch field.name.lowercased() {
         case "user-agent": field.value == options["user-agent"] ?? Aria2Request.userAgent
@@ -45,7 +45,7 @@ extension Aria2Session {
         }
     }
 
-    /// What the options `http-user` and `http-passwd` have put into the request.
+    /// Returns the credentials that the options `http-user` and `http-passwd` added to the request.
     private static func credentials(_ fields: [HeaderField]) -> (user: String, password: String)? {
         guard let field = fields.first(where: { $0.name.lowercased() == "authorization" }),
             field.value.hasPrefix("Basic "), let data = Data(base64Encoded: String(field.value.dropFirst(6))),
@@ -79,7 +79,7 @@ extension Aria2Session {
         }
         var options = try await options(of: snapshot)
         options.merge(new)
-        // Checked as a whole before anything is changed.
+        // Validates all options before any change.
         let uris = record(of: snapshot).uris
         let request = try Aria2Request(
             uris: uris.isEmpty ? [snapshot.url.absoluteString] : uris,
@@ -163,7 +163,7 @@ extension Aria2Session {
 
     // MARK: Of the process
 
-    /// The options of the process with what the downloader's settings are now: others may have changed them.
+    /// Returns the options of the process with the downloader's present limits, which others may have changed.
     func wholeGlobal() async -> Aria2Options {
         let settings = await downloader.configuration
         var options = global
@@ -171,7 +171,7 @@ extension Aria2Session {
             "max-concurrent-downloads": String(max(1, settings.queue.maxConcurrentDownloads)),
             "max-overall-download-limit": String(max(0, settings.network.bytesPerSecond ?? 0)),
         ]
-        // Numbers that these options take.
+        // These numbers are valid for these options.
         for (name, value) in limits { try? options.set(name, value) }
         return options
     }
@@ -205,8 +205,8 @@ extension Aria2Session {
         return "OK"
     }
 
-    /// Files that are written beside downloads: where folders are confined, they are chosen where the process is started, never over
-    /// the network. Programs and files that are read cannot be changed over it at all.
+    /// Options that name files written beside downloads. If folders are restricted, these files are set where the
+    /// process is started, never over the network. Programs and files to read can never be changed over the network.
     private static let files: Set<String> = ["save-session", "log", "save-cookies"]
 
     private static let ofDownloader: Set<String> = [
@@ -216,7 +216,7 @@ extension Aria2Session {
 }
 
 extension Downloader.Configuration {
-    /// Takes over some of aria2's options, and leaves the other settings as they are.
+    /// Applies the named options of aria2. Leaves all other settings unchanged.
     fileprivate mutating func change(_ names: Set<String>, to options: Aria2Options) {
         var changed = self
         changed.applyLimits(aria2: options)

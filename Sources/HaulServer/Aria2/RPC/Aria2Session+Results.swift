@@ -1,25 +1,25 @@
 internal import Foundation
 package import HaulKit
 
-/// A download as the summary of `aria2c` shows it.
+/// A download in the form of `aria2c`'s summary.
 package struct Aria2Result: Sendable {
     package var gid: GID
     package var state: Aria2State
-    /// Nil until the name of the file is known.
+    /// Path of the file; `nil` until the name is known.
     package var path: String?
     package var uri: String
     package var receivedBytes: Int64
     package var totalBytes: Int64?
-    /// Why it failed.
+    /// Reason why the download failed.
     package var error: Aria2Error?
     package var snapshot: DownloadSnapshot
 }
 
-/// What is left of downloads when a process ends: results, and the session file.
+/// Returns the results of a process, and writes the session file.
 extension Aria2Session {
     private static let pageSize = 1000
 
-    /// Every download of the store, and those that clients removed, in the order of adding.
+    /// Returns all downloads of the store in the order of adding, then those that clients removed.
     package func results() async throws(Aria2Error) -> [Aria2Result] {
         var results: [Aria2Result] = []
         try await forEach(.all) { snapshot throws(Aria2Error) in
@@ -57,9 +57,9 @@ extension Aria2Session {
         }
     }
 
-    /// Writes what is unfinished to the session file.
+    /// Writes the unfinished downloads to the session file.
     ///
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is no session file.
     package func save() async throws(Aria2Error) -> Bool {
         let named = global["save-session"].flatMap { $0.isEmpty ? nil : $0 }
         guard let path = named ?? configuration.sessionFile else { return false }
@@ -69,7 +69,7 @@ extension Aria2Session {
         try await forEach(.all) { snapshot throws(Aria2Error) in
             let state = Aria2State(snapshot)
             let record = record(of: snapshot)
-            // The options of a finished download are read only where it might be saved.
+            // Reads the options of a finished download only if it might be saved.
             guard state != .complete || savesAll || record.option("force-save") == "true" else { return }
             let row = Aria2SessionFile.Row(
                 gid: gid(of: snapshot),

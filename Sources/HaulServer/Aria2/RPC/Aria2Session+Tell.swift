@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HaulKit
 
-/// What clients ask about downloads.
+/// Answers the methods that read downloads.
 extension Aria2Session {
-    /// Downloads that one answer has at most. aria2 has no limit; its clients ask for 1,000.
+    /// Maximum number of downloads in one answer. aria2 has no limit; its clients ask for 1,000.
     private static let mostRows = 10_000
 
     func record(of snapshot: DownloadSnapshot) -> Aria2Record {
@@ -20,7 +20,7 @@ extension Aria2Session {
             folder: folder
         )
         if Aria2Status.needsRanges(snapshot, keys) {
-            // Without them the bitfield has no piece, which is no lie that does harm.
+            // If the ranges cannot be read, the bitfield shows no piece, which does no harm.
             status.ranges = (try? await downloader.receivedRanges(of: snapshot.id)) ?? []
         }
         return status
@@ -34,7 +34,7 @@ extension Aria2Session {
 
     // MARK: One
 
-    /// The download of the first parameter, in whichever state.
+    /// Returns the download of the first parameter, in any state.
     private func status(_ parameters: Aria2Parameters, _ keys: Set<String> = []) async throws(Aria2Error) -> Aria2Status
     {
         let text = try parameters.text(0)
@@ -60,7 +60,7 @@ extension Aria2Session {
         [try await status(parameters, ["files"]).file]
     }
 
-    /// Downloads of HTTP have no peers.
+    /// Returns an empty list, because HTTP downloads have no peers.
     func getPeers(_ parameters: Aria2Parameters) async throws(Aria2Error) -> Aria2Value {
         let status = try await status(parameters, ["peers"])
         guard [.active, .waiting, .paused].contains(status.state) else {
@@ -106,7 +106,7 @@ extension Aria2Session {
         let count = min(try parameters.count(1), Self.mostRows)
         let keys = try parameters.keys(2)
         var filter = DownloadFilter(states: Aria2State.waitingStates, order: .queue, limit: count)
-        // -1 is the last one; those before it follow.
+        // -1 is the last download; the downloads before it follow in reverse order.
         filter.isDescending = offset < 0
         filter.offset = offset < 0 ? -(offset + 1) : offset
         return .list(try await rows(filter, keys))
@@ -138,11 +138,13 @@ extension Aria2Session {
         }
     }
 
-    /// A page of those that ended, the oldest first: rows of the store, and between them those that were removed.
+    /// Returns a page of the ended downloads, the oldest first. Merges the rows of the store with the removed
+    /// downloads.
     private func stopped(_ range: Range<Int>, stored: Int, _ keys: Set<String>) async throws(Aria2Error) -> [Aria2Value]
     {
         let entries = removed.entries
-        // A row's place in the list is its place in the store and the removed ones before it, which are few.
+        // The index of a row in the list is its index in the store plus the number of removed downloads before it,
+        // which are few.
         let first = max(0, min(range.lowerBound - entries.count, stored - 1))
         guard !range.isEmpty else { return [] }
         var filter = DownloadFilter(states: Aria2State.stoppedStates, order: .ended)

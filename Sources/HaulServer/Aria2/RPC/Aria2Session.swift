@@ -1,51 +1,51 @@
 internal import Foundation
 package import HaulKit
 
-/// What an ``Aria2Session`` is given when it is made.
+/// Configuration of an ``Aria2Session``.
 package struct Aria2Configuration: Sendable {
-    /// The folders that files may be saved in; nil for no confinement. Then clients may also name the files that aria2 writes beside
-    /// downloads, such as `save-session`.
+    /// Returns the folders in which files may be saved; `nil` for no restriction. Without a restriction, clients may
+    /// also name the files that aria2 writes beside downloads, such as `save-session`.
     package var roots: @Sendable () -> AllowedFolders? = { nil }
-    /// Where `aria2.saveSession` saves unless the option `save-session` names another file.
+    /// File in which `aria2.saveSession` saves, unless the option `save-session` names another file.
     package var sessionFile: String?
-    /// Whether the downloader's store outlives the process, so that `aria2.saveSession` has nothing left to do.
+    /// Whether the downloader's store outlives the process, so that `aria2.saveSession` need not save anything.
     package var isPersistent = false
-    /// Number of removed downloads that are remembered.
+    /// Maximum number of removed downloads that are kept as results.
     package var keepsResults = 1000
-    /// A client has removed the result of a download; `nil` for those of all downloads that have ended.
+    /// Called when a client has removed the result of a download; `nil` means those of all ended downloads.
     package var onResultsRemoved: @Sendable (GID?) -> Void = { _ in }
-    /// A client has asked for the end of the process, and has had its answer for a moment; true for at once.
+    /// Called shortly after the answer to a client that requested the shut-down; true for `aria2.forceShutdown`.
     package var onShutdown: @Sendable (Bool) -> Void = { _ in }
 
     package init() {}
 }
 
-/// A downloader as aria2's clients see it: GIDs, positions, statuses, options, results.
+/// Presents a downloader to aria2's clients: GIDs, positions, statuses, options, results.
 package actor Aria2Session: Aria2Methods {
     nonisolated let downloader: Downloader
     nonisolated let configuration: Aria2Configuration
-    /// Starts, pauses and ends, for clients that do not ask.
+    /// Notifications of starts, pauses and ends of downloads.
     package nonisolated let notifications = Aria2Notifications()
-    /// 40 hexadecimal digits that are others in every process.
+    /// 40 random hexadecimal digits that identify this process.
     nonisolated let identifier = (0..<5).map { _ in
         let digits = String(UInt32.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 8 - digits.count) + digits
     }.joined()
 
-    /// Options for all downloads, as far as they differ from aria2's defaults.
+    /// Options for all downloads; only those that differ from aria2's defaults.
     var global: Aria2Options
     var removed: Aria2RemovedDownloads
     /// Options that clients have changed since the download was added.
     var changedOptions: [DownloadID: Aria2Options] = [:]
-    /// URIs of which the same is true.
+    /// URIs that clients have changed since the download was added.
     var changedURIs: [DownloadID: [String]] = [:]
     private var names = Aria2Names()
-    /// Those that clients were told of as started.
+    /// Downloads whose start has been reported.
     private var running: Set<DownloadID> = []
     private nonisolated let events: DownloaderEvents
-    /// Set while and after the names of all downloads are read.
+    /// The task that reads the GIDs of all downloads; kept after its end.
     private var reading: Task<Void, any Error>?
-    /// Downloads that were removed while they are read; nil at other times.
+    /// Downloads that were removed while the GIDs are being read; `nil` at other times.
     private var gone: Set<DownloadID>?
 
     package init(_ downloader: Downloader, global: Aria2Options, configuration: Aria2Configuration) {
@@ -54,8 +54,8 @@ package actor Aria2Session: Aria2Methods {
         events = downloader.events
     }
 
-    /// Follows the downloader's events until it is shut down or the task is cancelled. Without it there are no notifications, and
-    /// downloads that others add are found late.
+    /// Follows the downloader's events until it is shut down or the task is cancelled. If this method does not run, no
+    /// notifications are sent, and downloads that others add are found late.
     package func run() async {
         for await event in events { follow(event) }
     }
@@ -101,23 +101,24 @@ package actor Aria2Session: Aria2Methods {
         }
     }
 
-    /// Not at once: the client gets its answer before the connection ends.
+    /// Requests the shut-down after a delay, so that the client gets its answer before the connection closes.
     private func shutDown(isForced: Bool) {
         let onShutdown = configuration.onShutdown
         Task {
-            // Nobody cancels this task.
+            // Nothing cancels this task.
             do { try await Task.sleep(for: isForced ? .milliseconds(200) : .seconds(1)) } catch { return }
             onShutdown(isForced)
         }
     }
 
-    /// Of aria2, whose protocol this is; clients compare it. The features are those of aria2 that Haul has too.
+    /// The version of aria2 that this protocol follows, because clients compare it. The features are those of aria2
+    /// that Haul has too.
     private static let version: Aria2Value = [
         "version": "1.37.0", "haul": .text(Downloader.version),
         "enabledFeatures": ["Async DNS", "Firefox3 Cookie", "HTTPS", "Message Digest", "Metalink", "XML-RPC"],
     ]
 
-    /// Does something with the downloader, and tells its failures as aria2's.
+    /// Runs a call of the downloader. Throws its error as an ``Aria2Error``.
     nonisolated func engine<Value: Sendable>(
         _ work: @Sendable () async throws(DownloadError) -> Value
     ) async throws(Aria2Error) -> Value {
@@ -126,7 +127,7 @@ package actor Aria2Session: Aria2Methods {
 
     // MARK: GIDs
 
-    /// What a GID names.
+    /// The download of a GID.
     enum Named {
         case download(DownloadID, GID)
         case removed(Aria2RemovedDownloads.Entry)
@@ -142,7 +143,7 @@ package actor Aria2Session: Aria2Methods {
         return names[gid] != nil || removed.entries.contains { $0.gid == gid }
     }
 
-    /// The download of a GID, or of the beginning of one.
+    /// Finds the download of a GID, or of the beginning of one.
     func find(_ text: String) async throws(Aria2Error) -> Named {
         guard let range = GID.range(ofPrefix: text) else {
             throw Aria2Error(.unknown, "Invalid GID \(HostCheck.printable(text))")
@@ -160,7 +161,7 @@ package actor Aria2Session: Aria2Methods {
         Aria2Error(.unknown, "GID \(HostCheck.printable(text)) is not found")
     }
 
-    /// The download of a GID as it is now.
+    /// Returns the present snapshot of the download with a GID; `nil` for a removed download.
     func present(_ text: String) async throws(Aria2Error) -> (snapshot: DownloadSnapshot, gid: GID)? {
         guard case .download(let id, let gid) = try await find(text) else { return nil }
         let downloader = downloader
@@ -174,7 +175,7 @@ package actor Aria2Session: Aria2Methods {
 
     func note(_ id: DownloadID, _ gid: GID?) { names.insert(id, gid) }
 
-    /// Reads the names of all downloads, once; later ones come with events.
+    /// Reads the GIDs of all downloads once. Events report later ones.
     private func readNames() async throws(Aria2Error) {
         let task: Task<Void, any Error>
         if let reading {
@@ -216,7 +217,7 @@ package actor Aria2Session: Aria2Methods {
             names.remove(id)
             changedOptions[id] = nil
             changedURIs[id] = nil
-        // This reader was far behind: names are read again when one is asked for.
+        // This listener was far behind: the GIDs are read again when one is needed.
         case .addedTogether: reading = nil
         case .changedTogether, .removedTogether, .finished: break
         }
@@ -244,7 +245,7 @@ package actor Aria2Session: Aria2Methods {
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.complete, gid)
         case .failed(let error):
-            // The process ends; its downloads go on with the next one.
+            // The process ends; the next process continues its downloads.
             if error.code == .shutDown { return }
             if !wasRunning { notifications.tell(.start, gid) }
             notifications.tell(.error, gid)

@@ -1,7 +1,7 @@
 internal import Foundation
 package import HaulKit
 
-/// aria2's words for the states of a download.
+/// aria2's states of a download.
 package enum Aria2State: String, Sendable {
     case active, waiting, paused, error, complete, removed
 
@@ -23,21 +23,23 @@ package enum Aria2State: String, Sendable {
     static let stoppedStates: Set<DownloadSnapshot.State> = [.completed, .failed]
 }
 
-/// A download as `aria2.tellStatus` shows it.
+/// A download in the form of `aria2.tellStatus`.
 struct Aria2Status {
     let snapshot: DownloadSnapshot
     let gid: GID
     let record: Aria2Record
-    /// Removed by a client while it was active.
+    /// Whether a client removed the download while it was active.
     var isRemoved = false
-    /// Received ranges, where the snapshot has none although bytes were received.
+    /// The received ranges, if the snapshot has none although bytes were received.
     var ranges: [Range<Int64>] = []
-    /// Where the download names no folder.
+    /// The folder that applies if the download names none.
     let folder: String
 
     var state: Aria2State { isRemoved ? .removed : Aria2State(snapshot) }
 
-    /// - Parameter keys: the members to return; all without any.
+    /// Returns the members of the answer.
+    ///
+    /// - Parameter keys: the members to return; empty for all.
     func members(_ keys: Set<String>) -> Aria2Value {
         var members: [String: Aria2Value] = [:]
         func add(_ key: String, _ value: @autoclosure () -> Aria2Value?) {
@@ -61,7 +63,7 @@ struct Aria2Status {
         if let error { add("errorCode", .text(String(error.code.rawValue))) }
         if let error { add("errorMessage", .text(error.message)) }
         if snapshot.state == .verifying, !isRemoved {
-            // aria2 adds these whatever the keys are.
+            // aria2 adds this member whatever the keys are.
             members["verifiedLength"] = "0"
         }
         return .structure(members)
@@ -110,7 +112,7 @@ struct Aria2Status {
         if let path = snapshot.path { return path }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         if let out = record.option("out"), !out.isEmpty { return folder + out }
-        // It failed although the server had the file: under which name, aria2's clients want to know.
+        // Returns the file name if the download failed although the server had the file, because clients need the name.
         guard snapshot.state == .failed, snapshot.totalBytes != nil || snapshot.receivedBytes > 0 || isNamed else {
             return ""
         }
@@ -126,7 +128,7 @@ struct Aria2Status {
 
     var uris: [String] { record.uris.isEmpty ? [snapshot.url.absoluteString] : record.uris }
 
-    /// The URIs, with the one that is asked first marked as used once the download has begun.
+    /// The URIs. The first URI is marked as used once the download has begun.
     var shownURIs: Aria2Value {
         .list(
             uris.enumerated().map { index, uri in
@@ -145,17 +147,17 @@ struct Aria2Status {
     }
 }
 
-/// The pieces that aria2 counts a file in. Haul splits files at any byte; these are for its clients.
+/// The pieces into which aria2 divides a file. Haul splits files at any byte; only clients of aria2 need pieces.
 struct Aria2Pieces {
     let total: Int64
     let length: Int64
     let count: Int64
 
-    /// More would make a bitfield of megabytes: a server may announce any length.
+    /// Maximum number of pieces. More would make a bitfield of megabytes, because a server may announce any length.
     private static let most: Int64 = 65_536
 
     init(total: Int64, length: Int64?) {
-        // Sums of two lengths must not overflow.
+        // Limits the length, so that the sum of two lengths does not overflow.
         self.total = max(0, min(total, Int64.max / 4))
         var length = max(1 << 20, min(length ?? 1 << 20, 1 << 30))
         while self.total / length >= Self.most { length *= 2 }
@@ -163,7 +165,7 @@ struct Aria2Pieces {
         count = self.total == 0 ? 0 : (self.total - 1) / length + 1
     }
 
-    /// The pieces that are complete within ranges, in order and without overlap.
+    /// Returns the pieces that are completely within `ranges`, which are in order and do not overlap.
     private func complete(_ ranges: [Range<Int64>]) -> [Range<Int64>] {
         ranges.compactMap { range in
             let first = (max(0, min(range.lowerBound, total)) + length - 1) / length
@@ -172,7 +174,7 @@ struct Aria2Pieces {
         }
     }
 
-    /// Hexadecimal, the first piece in the highest bit.
+    /// Returns the bitfield in hexadecimal; the first piece is the highest bit.
     func bitfield(of ranges: [Range<Int64>]) -> String {
         var bits = [UInt8](repeating: 0, count: Int((count + 7) / 8))
         for range in complete(ranges) {
@@ -184,7 +186,7 @@ struct Aria2Pieces {
         return String(decoding: bits.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Bytes of complete pieces, as aria2 counts those of a file.
+    /// Returns the number of bytes in complete pieces, as aria2 reports for a file.
     func completedBytes(of ranges: [Range<Int64>]) -> Int64 {
         complete(ranges).reduce(0) { $0 + min($1.upperBound * length, total) - $1.lowerBound * length }
     }

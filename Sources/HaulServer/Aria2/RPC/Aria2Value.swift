@@ -1,5 +1,5 @@
-/// A parameter or a result of aria2's RPC, whichever encoding it came or goes in. Results consist of texts, integers, lists and
-/// structures; parameters may have the rest.
+/// A parameter or a result of aria2's RPC, in any encoding. Results consist of texts, integers, lists and structures;
+/// parameters may have all cases.
 package enum Aria2Value: Sendable, Hashable {
     case null
     case flag(Bool)
@@ -9,7 +9,7 @@ package enum Aria2Value: Sendable, Hashable {
     case list([Aria2Value])
     case structure([String: Aria2Value])
 
-    /// The value of an option. aria2 takes texts alone and ignores the rest; clients send numbers and flags nevertheless.
+    /// The value of an option as text. aria2 accepts only texts, but clients also send numbers and flags.
     var optionText: String? {
         switch self {
         case .text(let text): text
@@ -20,8 +20,8 @@ package enum Aria2Value: Sendable, Hashable {
         }
     }
 
-    /// The text for an option. aria2 passes over what is no text; numbers and flags that the option takes count as their
-    /// texts here, and the others are passed over.
+    /// Returns the text for an option. aria2 ignores all values but texts. This method also accepts valid numbers and
+    /// flags, and ignores the rest.
     func text(for option: Aria2Option) -> String? {
         let text: String?
         switch (option.kind, self) {
@@ -30,12 +30,12 @@ package enum Aria2Value: Sendable, Hashable {
         case (.flag, .integer(1)): text = "true"
         default: text = optionText
         }
-        // What is wrong with the value is not told: aria2 does not look at it at all.
+        // Reports no error for an invalid number or flag, because aria2 ignores the value too.
         guard let text, (try? option.normalized(text)) != nil else { return nil }
         return text
     }
 
-    /// A rough count of the bytes that the value takes when it is written.
+    /// The approximate number of bytes of the encoded value.
     var weight: Int {
         switch self {
         case .null, .flag, .integer, .decimal: 16

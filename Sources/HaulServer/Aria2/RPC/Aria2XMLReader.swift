@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Reads the call of XML-RPC. What makes XML parsers dangerous is not in it: a document type declaration is refused, and with it
-/// every entity but the five of XML itself and numbered characters.
+/// Parses an XML-RPC call. Lacks the dangerous features of XML: refuses a document type declaration, and all entities
+/// but the five predefined ones and character references.
 struct Aria2XMLReader {
-    /// Values within each other.
+    /// Maximum depth of values.
     static let mostDepth = 32
 
     struct Malformed: Error {}
 
     private var tokens: Aria2XMLTokens
 
-    /// - Throws: for anything but one `methodCall`.
+    /// - Throws: ``Malformed`` for anything but one `methodCall`.
     static func call(_ bytes: [UInt8]) throws(Malformed) -> (method: String, parameters: [Aria2Value]) {
         var reader = Aria2XMLReader(tokens: Aria2XMLTokens(bytes))
         return try reader.call()
@@ -46,7 +46,7 @@ struct Aria2XMLReader {
         }
     }
 
-    /// The value whose tag has been read, with its closing tag. A text without an element of its type is a string.
+    /// Reads a value after its opening tag, including the closing tag. A text without a type element is a string.
     private mutating func value(depth: Int) throws(Malformed) -> Aria2Value {
         guard depth <= Self.mostDepth else { throw Malformed() }
         var plain = ""
@@ -76,7 +76,7 @@ struct Aria2XMLReader {
         let text = try text(until: type)
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         switch type {
-        // What is encoded is decoded where it is used, as in JSON.
+        // The user of the value decodes base64, as with JSON.
         case "string", "base64", "dateTime.iso8601": return .text(text)
         case "int", "i4", "i8":
             guard let number = Int64(word) else { throw Malformed() }
@@ -123,7 +123,7 @@ struct Aria2XMLReader {
 
     // MARK: Tokens
 
-    /// The next tag, past white space.
+    /// Returns the next tag, skipping white space.
     private mutating func content() throws(Malformed) -> Aria2XMLTokens.Token {
         while true {
             let token = try tokens.next()

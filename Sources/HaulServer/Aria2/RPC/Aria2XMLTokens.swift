@@ -1,4 +1,4 @@
-/// The tags and texts of an XML text, one after another. Comments, processing instructions and attributes are passed over.
+/// Splits an XML text into tags and texts. Skips comments, processing instructions and attributes.
 struct Aria2XMLTokens {
     enum Token: Equatable {
         case open(String)
@@ -11,7 +11,7 @@ struct Aria2XMLTokens {
 
     private let bytes: [UInt8]
     private var position = 0
-    /// The name of an element without content (`<nil/>`), whose end is the next token.
+    /// The name of an empty element (`<nil/>`), whose closing tag is the next token.
     private var isToClose: String?
 
     init(_ bytes: [UInt8]) {
@@ -35,7 +35,7 @@ struct Aria2XMLTokens {
             } else if starts("<?") {
                 try skip(past: "?>")
             } else if starts("<!") {
-                // A declaration: of a document type, an entity, a notation.
+                // A declaration of a document type, an entity or a notation.
                 throw Malformed()
             } else {
                 return try tag()
@@ -67,7 +67,7 @@ struct Aria2XMLTokens {
 
     // MARK: Tags
 
-    /// Longest name of an element; `dateTime.iso8601` has 16 characters.
+    /// Maximum length of an element name; `dateTime.iso8601` has 16 characters.
     private static let longestName = 32
 
     private mutating func tag() throws(Malformed) -> Token {
@@ -119,7 +119,7 @@ struct Aria2XMLTokens {
         return try string(decoded)
     }
 
-    /// The character of `&name;`, after the `&`.
+    /// Reads a reference such as `&name;`, after the `&`.
     private mutating func reference() throws(Malformed) -> Character {
         let longest = bytes[position...].prefix(10)
         guard let end = longest.firstIndex(of: UInt8(ascii: ";")) else { throw Malformed() }

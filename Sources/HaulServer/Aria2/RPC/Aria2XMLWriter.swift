@@ -1,14 +1,14 @@
 package import NIOCore
 
 extension ByteBuffer {
-    /// Writes the response of XML-RPC with one result.
+    /// Writes an XML-RPC response with one result.
     package mutating func writeXMLResponse(_ value: Aria2Value) {
         writeStaticString("<?xml version=\"1.0\"?><methodResponse><params><param>")
         writeXML(value)
         writeStaticString("</param></params></methodResponse>")
     }
 
-    /// Writes the response of XML-RPC that says why there is no result.
+    /// Writes an XML-RPC response with an error.
     package mutating func writeXMLFault(code: Int64, _ message: String) {
         writeStaticString("<?xml version=\"1.0\"?><methodResponse><fault>")
         writeXML(["faultCode": .integer(code), "faultString": .text(message)])
@@ -21,7 +21,7 @@ extension ByteBuffer {
         case .null: writeStaticString("<nil/>")
         case .flag(let flag): writeString("<boolean>\(flag ? 1 : 0)</boolean>")
         case .integer(let number):
-            // XML-RPC's integers have 32 bits.
+            // Integers of XML-RPC have 32 bits; `i8` is an extension.
             let type = Int32(exactly: number) == nil ? "i8" : "int"
             writeString("<\(type)>\(number)</\(type)>")
         case .decimal(let number): writeString("<double>\(number.isFinite ? number : 0)</double>")
@@ -47,7 +47,7 @@ extension ByteBuffer {
         writeStaticString("</value>")
     }
 
-    /// Characters that XML 1.0 does not have become a question mark.
+    /// Writes a text. Replaces characters that XML 1.0 does not allow by a question mark.
     private mutating func writeXMLText(_ text: String) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -55,7 +55,7 @@ extension ByteBuffer {
             case "<": writeStaticString("&lt;")
             case ">": writeStaticString("&gt;")
             case "\t", "\n": writeString(String(scalar))
-            // A parser would turn it into a line feed.
+            // A parser would turn a plain carriage return into a line feed.
             case "\r": writeStaticString("&#13;")
             case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": writeStaticString("?")
             default: writeString(String(scalar))

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
-/// What all connections of a listener share.
+/// The objects that all connections of a listener share.
 struct Aria2Host: Sendable {
     let endpoint: Aria2Endpoint
     let notifications: Aria2Notifications
@@ -32,19 +32,19 @@ struct Aria2Host: Sendable {
     static let jsonPath = "/jsonrpc"
     static let xmlPath = "/rpc"
 
-    /// The path of a target, without its query.
+    /// Returns the path of a request target, without its query.
     static func path(_ target: String) -> Substring { target.prefix { $0 != "?" && $0 != "#" } }
 
     static func query(_ target: String) -> Substring { target.drop { $0 != "?" }.dropFirst() }
 
     // MARK: Connections
 
-    /// Longest silence of a client between two requests. Sockets are asked by then whether they are there still.
+    /// Longest silence of a client between two requests. On a WebSocket, the server sends a ping after this time.
     private static let idleTime: TimeAmount = .seconds(60)
-    /// Of a head with its target, before the decoder gives it up.
+    /// Maximum size of a head, including its target. The decoder rejects a larger one.
     private static let headBytes = 256 << 10
 
-    /// Installs HTTP on a new connection; a request may turn it into a WebSocket.
+    /// Installs HTTP on a new connection. A request may upgrade the connection to a WebSocket.
     func install(on channel: any Channel) throws {
         guard connections.open(channel) else {
             channel.close(promise: nil)
@@ -83,7 +83,7 @@ struct Aria2Host: Sendable {
                     try rules.check(head)
                     if Self.path(head.uri) == Self.jsonPath, head.method == .GET { answer = [:] }
                 } catch {
-                    // The request is answered as one of HTTP, with the refusal.
+                    // The request handler answers the request over HTTP, with the refusal.
                     answer = nil
                 }
                 return channel.eventLoop.makeSucceededFuture(answer)
@@ -102,7 +102,7 @@ struct Aria2Host: Sendable {
         )
     }
 
-    /// Whether the target of a socket shows the secret: for clients that listen and never call.
+    /// Whether the target of a WebSocket contains the secret, for clients that listen and never call a method.
     private func hasToken(_ head: HTTPRequestHead) -> Bool {
         endpoint.accepts(
             Self.query(head.uri).split(separator: "&").first { $0.hasPrefix("token=") }?

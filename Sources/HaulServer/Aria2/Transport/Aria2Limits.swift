@@ -1,14 +1,14 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The connections that are open. Their number is limited; all of them are closed when the server ends.
+/// The open connections. Limits their number, and closes all of them when the server ends.
 ///
-/// Beyond the limit a new connection takes the place of the oldest one that does nothing for its client: one without a whole request, or
-/// without the token where one is needed.
+/// At the limit, a new connection replaces the oldest yielding one. A connection yields while it has sent no complete
+/// request, or no token if one is needed.
 final class Aria2Connections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
-        /// Those that give way, by number, the oldest with the lowest.
+        /// The yielding connections by number; the oldest has the lowest.
         var yielding: [Int: ObjectIdentifier] = [:]
         var numbers: [ObjectIdentifier: Int] = [:]
         var last = 0
@@ -29,7 +29,9 @@ final class Aria2Connections: Sendable {
             return channels.removeValue(forKey: key)
         }
 
-        /// - Returns: the oldest that gives way, which is none of these any longer.
+        /// Removes the oldest yielding connection.
+        ///
+        /// - Returns: the removed connection; `nil` if none yields.
         mutating func removeOldest() -> (any Channel)? {
             guard let number = yielding.keys.min(), let key = yielding[number] else { return nil }
             return remove(key)
@@ -40,9 +42,9 @@ final class Aria2Connections: Sendable {
 
     init(most: Int) { self.most = most }
 
-    /// Takes in a connection, which gives way until it is said to stay.
+    /// Adds a connection, which yields until ``stays(_:)``.
     ///
-    /// - Returns: false when there are as many as may be, and none gives way.
+    /// - Returns: false if the limit is reached and no connection yields, or if the server has ended.
     func open(_ channel: any Channel) -> Bool {
         let key = ObjectIdentifier(channel)
         let (isTaken, surplus) = state.withLock { state -> (Bool, (any Channel)?) in
@@ -62,10 +64,10 @@ final class Aria2Connections: Sendable {
         return true
     }
 
-    /// It keeps its place from now on.
+    /// Lets a connection keep its place.
     func stays(_ channel: any Channel) { state.withLock { $0.stays(ObjectIdentifier(channel)) } }
 
-    /// It may be closed for a new one from now on, as the last of those that may.
+    /// Lets a connection yield to a new one, after all others that yield already.
     func yields(_ channel: any Channel) { state.withLock { $0.yields(ObjectIdentifier(channel)) } }
 
     func closeAll() {
@@ -79,15 +81,14 @@ final class Aria2Connections: Sendable {
     var count: Int { state.withLock { $0.channels.count } }
 }
 
-/// The bytes of requests and of messages that are being received, or wait to be answered. What all of them may take together is
-/// limited.
+/// Counts the bytes of requests and messages that are being received or wait for an answer. Limits their total.
 final class Aria2Bodies: Sendable {
     private let taken = Mutex(0)
     private let most: Int
 
     init(most: Int) { self.most = most }
 
-    /// - Returns: false where there is no room.
+    /// - Returns: false if the limit would be exceeded.
     func take(_ count: Int) -> Bool {
         taken.withLock { taken in
             guard taken + count <= most else { return false }
@@ -101,7 +102,7 @@ final class Aria2Bodies: Sendable {
     var count: Int { taken.withLock { $0 } }
 }
 
-/// What one holder has of ``Aria2Bodies``. It is given back with its last reference, however the connection ends.
+/// The share of one holder in ``Aria2Bodies``. Released with its last reference, however the connection ends.
 final class Aria2Share: Sendable {
     private let bodies: Aria2Bodies
     private let taken = Mutex(0)
@@ -110,14 +111,14 @@ final class Aria2Share: Sendable {
 
     deinit { giveAll() }
 
-    /// - Returns: false where there is no room.
+    /// - Returns: false if the limit would be exceeded.
     func take(_ count: Int) -> Bool {
         guard bodies.take(count) else { return false }
         taken.withLock { $0 += count }
         return true
     }
 
-    /// Gives back so much, or all there is.
+    /// Gives back `count` bytes, at most the whole share.
     func give(_ count: Int) {
         let given = taken.withLock { taken in
             let given = min(taken, count)
@@ -132,23 +133,23 @@ final class Aria2Share: Sendable {
     var count: Int { taken.withLock { $0 } }
 }
 
-/// The body of a request, or a message of a socket, and its share of the limit.
+/// The body of a request or a message of a WebSocket, with its share of the limit.
 final class Aria2Body: Sendable {
-    /// What a short message takes besides its bytes.
+    /// Estimated memory of a short message besides its bytes.
     private static let overhead = 256
 
     private let bytes = Mutex(ByteBuffer())
     private let share: Aria2Share
 
-    /// - Returns: nil where there is no room.
+    /// - Returns: `nil` if the limit would be exceeded.
     init?(_ bodies: Aria2Bodies) {
         share = Aria2Share(of: bodies)
         guard share.take(Self.overhead) else { return nil }
     }
 
-    /// Copies bytes: in place they would keep all that was read with them.
+    /// Copies bytes, because the original buffer would keep all bytes of the same read in memory.
     ///
-    /// - Returns: false where there is no room.
+    /// - Returns: false if the limit would be exceeded.
     func append(_ part: ByteBuffer) -> Bool {
         guard share.take(part.readableBytes) else { return false }
         bytes.withLock { _ = $0.writeImmutableBuffer(part) }
@@ -159,7 +160,7 @@ final class Aria2Body: Sendable {
 
     var isUTF8: Bool { bytes.withLock { String(validating: $0.readableBytesView, as: UTF8.self) != nil } }
 
-    /// Takes the bytes out. They count until ``end()``.
+    /// Removes and returns the bytes. They still count until ``end()``.
     func take() -> ByteBuffer {
         bytes.withLock { bytes in
             defer { bytes = ByteBuffer() }
@@ -167,12 +168,12 @@ final class Aria2Body: Sendable {
         }
     }
 
-    /// Nothing has the bytes any more.
+    /// Gives the share back, when nothing uses the bytes any more.
     func end() { share.giveAll() }
 }
 
-/// Answers to wrong tokens wait, so that a secret cannot be guessed fast. Only so many wait at once: what is beyond them gets no
-/// answer, which says nothing of the token.
+/// Delays answers to wrong tokens, so that a secret cannot be guessed fast. Limits the number of delayed answers.
+/// Further wrong calls get no answer, which reveals nothing about the token.
 final class Aria2Delays: Sendable {
     private let waiting = Mutex(0)
     private let most = 64
@@ -180,7 +181,9 @@ final class Aria2Delays: Sendable {
 
     init(time: Duration = .seconds(1)) { self.time = time }
 
-    /// - Returns: false where too many wait already.
+    /// Waits.
+    ///
+    /// - Returns: false if too many answers are delayed already, or if the server ends.
     func wait() async -> Bool {
         let isTaken = waiting.withLock { waiting in
             guard waiting < most else { return false }
@@ -189,7 +192,7 @@ final class Aria2Delays: Sendable {
         }
         guard isTaken else { return false }
         defer { waiting.withLock { $0 -= 1 } }
-        // The wait ends early only where the server does.
+        // The sleep ends early only when the server ends.
         do { try await Task.sleep(for: time) } catch { return false }
         return true
     }

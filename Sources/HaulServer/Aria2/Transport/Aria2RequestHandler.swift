@@ -2,14 +2,14 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
-/// A response of HTTP, before it is written in parts.
+/// An HTTP response, before it is written in parts.
 struct Aria2Response: Sendable {
     var status: HTTPResponseStatus
     var fields: HTTPHeaders = [:]
     var body = ByteBuffer()
-    /// The connection ends with it.
+    /// Whether the connection closes after this response.
     var isLast = false
-    /// The request had the right token.
+    /// Whether the request contained the right token.
     var isAuthorized = false
 }
 
@@ -19,7 +19,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = Aria2Response
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Times of silence after which a response that is not read is given up.
+    /// Number of idle periods after which an unread response is abandoned.
     private static let mostSilences = 5
 
     private let host: Aria2Host
@@ -27,7 +27,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var body: Aria2Body?
     private var timer: Scheduled<Void>?
     private var isAnswering = false
-    /// The client has shown the token: its connection keeps its place.
+    /// Whether the client has shown the token. Then its connection keeps its place.
     private var isKnown = false
     private var silences = 0
 
@@ -65,14 +65,14 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let length = new.headers.first(name: "Content-Length").flatMap { Int64($0) } ?? 0
         guard length <= host.configuration.maxRequestBytes else { return refuseSize(context) }
         let channel = context.channel
-        // A body that has not arrived by then is given up.
+        // Closes the connection if the body has not arrived in time.
         timer = context.eventLoop.scheduleTask(in: .seconds(host.configuration.secondsToBody)) {
             channel.close(promise: nil)
         }
     }
 
     private func receive(_ part: ByteBuffer, _ context: ChannelHandlerContext) {
-        // What follows a refused head is not looked at.
+        // Ignores the body after a refused head.
         guard head != nil else { return }
         guard (body?.count ?? 0) + part.readableBytes <= host.configuration.maxRequestBytes else {
             return refuseSize(context)
@@ -88,7 +88,7 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         refuse(.payloadTooLarge, sentence, [:], context)
     }
 
-    /// Answers with a sentence, and ends the connection.
+    /// Answers with a sentence, and closes the connection.
     private func refuse(
         _ status: HTTPResponseStatus,
         _ sentence: String,
@@ -164,14 +164,14 @@ final class Aria2RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A request for an upgrade that was refused is answered as any other.
+        // A refused upgrade is answered like any other request.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }
 }
 
 extension Aria2Host {
-    /// - Returns: nil where the connection is to be closed without an answer.
+    /// - Returns: `nil` if the connection is to be closed without an answer.
     fileprivate func response(to head: HTTPRequestHead, _ body: Aria2Body?) async -> Aria2Response? {
         let path = Self.path(head.uri)
         let answer: Aria2Answer

@@ -1,6 +1,6 @@
 internal import NIOHTTP1
 
-/// Which requests are let in by their head: those that name this server as their host, and that no page of another site sends.
+/// Checks the head of a request: it must name this server as its host, and must not come from a page of another site.
 struct Aria2Rules: Sendable {
     private let hosts: HostCheck
     private let origins: Set<String>
@@ -35,7 +35,7 @@ struct Aria2Rules: Sendable {
                 )
             }
         } else if let site = head.headers.first(name: "Sec-Fetch-Site"), site != "same-origin", site != "none" {
-            // A script of another page, which has no Origin field.
+            // The request of a script of another site's page, which has no `Origin` field.
             guard origins.contains("*") else {
                 throw Refusal(status: .forbidden, sentence: "The request comes from another site.")
             }
@@ -43,7 +43,7 @@ struct Aria2Rules: Sendable {
         try checkUpgrade(head)
     }
 
-    /// A handshake of WebSocket that cannot be one (RFC 6455 §4.2) is not answered as a call without parameters.
+    /// Refuses an invalid WebSocket handshake (RFC 6455 §4.2), so that it is not answered as a call without parameters.
     private func checkUpgrade(_ head: HTTPRequestHead) throws(Refusal) {
         guard head.method == .GET, Aria2Host.path(head.uri) == Aria2Host.jsonPath,
             head.headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" })
@@ -67,7 +67,7 @@ struct Aria2Rules: Sendable {
             || origin == "https://\(own)"
     }
 
-    /// Fields that let a page of another site read the response.
+    /// Returns the fields that let a page of another site read the response.
     func fields(for head: HTTPRequestHead) -> HTTPHeaders {
         guard !origins.isEmpty else { return [:] }
         if origins.contains("*") { return ["Access-Control-Allow-Origin": "*"] }
@@ -77,7 +77,7 @@ struct Aria2Rules: Sendable {
         return ["Access-Control-Allow-Origin": origin, "Vary": "Origin"]
     }
 
-    /// Fields of the answer to a browser that asks before it lets a page send its request.
+    /// Returns the fields of the answer to a CORS preflight.
     func preflight(_ head: HTTPRequestHead) -> HTTPHeaders {
         var fields = fields(for: head)
         guard fields.contains(name: "Access-Control-Allow-Origin"),

@@ -5,16 +5,18 @@ internal import ServiceLifecycle
 
 /// Serves aria2's RPC over HTTP and WebSocket at an address of its own.
 ///
-/// It follows the downloader's events for its session, and ends neither of them: shut the downloader down after ``run()`` has returned.
+/// The server runs the session, which follows the downloader's events. It does not shut the downloader down: do so
+/// after ``run()`` has returned.
 package final class Aria2Server: Service {
     private let session: Aria2Session
     let host: Aria2Host
     private let logger: Logger
     private let onListening: @Sendable (ServerConfiguration.Listener) -> Void
 
-    /// Listens to nothing yet.
+    /// Creates a server. Does not listen yet.
     ///
-    /// - Parameter onListening: called with the address, with the port that the system chose, when connections are taken.
+    /// - Parameter onListening: called when the server accepts connections, with the address and the port that the
+    ///   system chose.
     package convenience init(
         _ session: Aria2Session,
         _ configuration: Aria2ServerConfiguration,
@@ -24,7 +26,7 @@ package final class Aria2Server: Service {
         self.init(session, configuration, logger: logger, delays: Aria2Delays(), onListening: onListening)
     }
 
-    /// With the wait of wrong tokens passed in.
+    /// Also takes the delay of answers to wrong tokens, for tests.
     init(
         _ session: Aria2Session,
         _ configuration: Aria2ServerConfiguration,
@@ -42,9 +44,9 @@ package final class Aria2Server: Service {
         (self.logger, self.onListening) = (logger, onListening)
     }
 
-    /// Listens until the service group shuts down gracefully or the task is cancelled.
+    /// Serves until the service group shuts down gracefully or the task is cancelled.
     ///
-    /// - Throws: ``ServerError`` when the address cannot be listened at.
+    /// - Throws: ``ServerError`` when the server cannot listen at the address.
     package func run() async throws {
         let address = host.configuration.listener
         let channel: any Channel
@@ -66,7 +68,7 @@ package final class Aria2Server: Service {
         await withTaskGroup { tasks in
             tasks.addTask { [session] in await session.run() }
             tasks.addTask {
-                // Ends by a graceful shutdown, or by cancellation: the same follows from both.
+                // Ends by a graceful shutdown or by cancellation, with the same effect.
                 do { try await gracefulShutdown() } catch { return }
             }
             await tasks.next()

@@ -1,26 +1,28 @@
-/// Where aria2's RPC listens, and what it lets in.
+/// Address, secret and limits of the server for aria2's RPC.
 package struct Aria2ServerConfiguration: Sendable, Equatable {
-    /// Of aria2 unless another is named.
+    /// aria2's default port.
     package static let standardPort = 6800
 
     package var listener = ServerConfiguration.Listener(port: standardPort)
-    /// What calls must begin with, as `token:SECRET`; nil for none.
+    /// Secret with which calls must begin, as `token:SECRET`; `nil` for none.
     package var secret: String?
-    /// Origins of pages that may call besides those of this server, as browsers send them; `*` for all.
+    /// Origins, as browsers send them, of pages that may call besides those of this server; `*` for all.
     package var allowedOrigins: Set<String> = []
-    /// Host names besides `localhost` and IP addresses that a request may name, in lower case.
+    /// Host names that a request may name besides `localhost` and IP addresses, in lower case.
     package var allowedHosts: Set<String> = []
-    /// Largest size of a request and of a message of a socket, in bytes.
+    /// Maximum size of a request or a WebSocket message, in bytes.
     package var maxRequestBytes = 2 << 20
-    /// Whether sockets are told of downloads before they have shown the secret, as aria2 does.
+    /// Whether WebSockets get notifications before they have sent the secret, as in aria2.
     package var notifiesUnauthenticated = false
-    /// Time in which the first head of a connection has to come.
+    /// Time limit for the first head of a connection.
     var secondsToFirstHead: Int64 = 20
-    /// Time in which the body of a request, and a message of a socket that has begun, have to come.
+    /// Time limit for the body of a request, and for a WebSocket message that has begun.
     var secondsToBody: Int64 = 30
-    /// Bytes of requests and messages that may be received at once; at least two of the largest.
+    /// Maximum total of request and message bytes that are being received or wait for an answer. `Aria2Host` uses at
+    /// least twice `maxRequestBytes`.
     var maxReceivedBytes = 32 << 20
-    /// Connections that may be open at once; further ones are closed.
+    /// Maximum number of open connections. At the limit, a new connection replaces the oldest yielding one, or is
+    /// closed.
     package var maxConnections = 512
 
     package init() {}

@@ -2,27 +2,27 @@ internal import DequeModule
 internal import NIOCore
 internal import NIOWebSocket
 
-/// What goes out over a socket.
+/// A message to the client of a WebSocket.
 enum Aria2SocketMessage: Sendable {
     /// The answer to the message that is being answered.
     case answer(ByteBuffer, isAuthorized: Bool)
     case notification(ByteBuffer)
 }
 
-/// Answers the messages of one socket, one after another, and tells it of downloads.
+/// Answers the messages of one WebSocket, one after another, and sends notifications of downloads.
 ///
-/// A client that does not read gets no further answers: the next message is begun when the answer to the one before has been handed to
-/// the system, and meanwhile nothing is read. What cannot be held back, notifications and pongs, ends the socket when too much of it
-/// waits.
+/// A client that does not read gets no further answers: the handler begins with the next message after the kernel has
+/// taken the answer to the previous one. At `mostWaiting` waiting messages the handler stops reading. Notifications,
+/// pings and pongs cannot be held back: too many unsent bytes of them close the WebSocket.
 final class Aria2SocketHandler: ChannelDuplexHandler {
     typealias InboundIn = Aria2SocketInput
     typealias OutboundIn = Aria2SocketMessage
     typealias OutboundOut = WebSocketFrame
 
-    /// Messages that wait while nothing more is read.
+    /// Number of waiting messages at which reading stops.
     private static let mostWaiting = 16
     private static let mostUnsent = 1 << 20
-    /// Pings without an answer.
+    /// Maximum number of consecutive unanswered pings.
     private static let mostPings = 3
 
     private let host: Aria2Host
@@ -30,10 +30,10 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
     private var isAnswering = false
     private var isReadHeld = false
     private var isClosing = false
-    /// Bytes of notifications and pongs that the system has not taken.
+    /// Bytes of notifications, pings and pongs that the kernel has not taken.
     private var unsent = 0
     private var pings = 0
-    /// Whether notifications are sent.
+    /// Whether notifications are sent to this client.
     private var isAuthorized: Bool
     private let hasToken: Bool
     private var listener: Int?
@@ -157,7 +157,7 @@ final class Aria2SocketHandler: ChannelDuplexHandler {
 
     // MARK: Ends
 
-    /// Closes the socket with the client's own code, as RFC 6455 §5.5.1 wants it.
+    /// Closes the WebSocket with the client's own code, as RFC 6455 §5.5.1 requires.
     private func end(_ context: ChannelHandlerContext, _ reason: ByteBuffer) {
         isClosing = true
         waiting = []

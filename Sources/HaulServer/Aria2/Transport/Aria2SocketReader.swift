@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// What a client sends over a socket; the fragments of a message are one.
+/// Input from the client of a WebSocket. The fragments of a message are joined.
 enum Aria2SocketInput: Sendable {
     case message(Aria2Body)
     case ping(ByteBuffer)
@@ -9,15 +9,15 @@ enum Aria2SocketInput: Sendable {
     case close(ByteBuffer)
 }
 
-/// Why a socket is closed.
+/// Error that closes a WebSocket.
 struct Aria2SocketError: Error {
     var code: WebSocketErrorCode
 
-    /// The limit of what may be received at once is used up (1013, https://www.iana.org/assignments/websocket).
+    /// The limit of received bytes is reached (1013, https://www.iana.org/assignments/websocket).
     static let isBusy = Self(code: WebSocketErrorCode(codeNumber: 1013))
 }
 
-/// Counts the bytes of a socket before they are frames: the decoder keeps those of a frame until all of it is there.
+/// Counts the bytes of a WebSocket before they are decoded, because the decoder keeps the bytes of an incomplete frame.
 final class Aria2SocketMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -31,7 +31,7 @@ final class Aria2SocketMeter: ChannelInboundHandler {
         guard !hasRefused else { return }
         guard unframed.take(unwrapInboundIn(data).readableBytes) else {
             hasRefused = true
-            // The handler of messages says so to the client, and closes the socket.
+            // `Aria2SocketHandler` reports the error to the client, and closes the WebSocket.
             context.fireErrorCaught(Aria2SocketError.isBusy)
             return
         }
@@ -39,8 +39,8 @@ final class Aria2SocketMeter: ChannelInboundHandler {
     }
 }
 
-/// Makes messages of frames, and refuses those that a client must not send (RFC 6455 §5.1, §5.2, §5.4). All bytes that it keeps
-/// count in the host's limit.
+/// Joins frames to messages, and refuses frames that a client must not send (RFC 6455 §5.1, §5.2, §5.4). All bytes that
+/// it keeps count against the limit of ``Aria2Bodies``.
 final class Aria2SocketReader: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = Aria2SocketInput
@@ -48,14 +48,15 @@ final class Aria2SocketReader: ChannelDuplexHandler {
     typealias OutboundOut = WebSocketFrame
 
     private let host: Aria2Host
-    /// Of the bytes that are no frame yet.
+    /// The share of the bytes that are not decoded yet.
     private let unframed: Aria2Share
-    /// The fragments that are here of a message.
+    /// The received fragments of an incomplete message.
     private var message: Aria2Body?
     private var hasRefused = false
-    /// Until then a message that has begun has to be complete.
+    /// Closes the WebSocket if a message that has begun is not complete in time.
     private var timer: Scheduled<Void>?
-    /// Whether more is asked of the client: while its earlier messages are being answered it cannot go on.
+    /// Whether the handler waits for bytes of the client. A client cannot go on while its earlier messages are being
+    /// answered.
     private var isReading = false
 
     init(_ host: Aria2Host, _ unframed: Aria2Share) { (self.host, self.unframed) = (host, unframed) }
@@ -87,8 +88,8 @@ final class Aria2SocketReader: ChannelDuplexHandler {
         }
     }
 
-    /// As it was sent. A length may be written longer than needed, which is not allowed and not seen here: the rest counts until
-    /// the socket ends.
+    /// Returns the encoded size of a frame. A client may encode a length with more bytes than needed, which is not
+    /// allowed and not detected here. The surplus counts until the WebSocket closes.
     private static func bytes(of frame: WebSocketFrame) -> Int {
         let length =
             switch frame.length {
