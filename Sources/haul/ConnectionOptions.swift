@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// How to connect to servers, and limits on time and attempts.
+/// Options for connecting to servers, and limits on time and attempts.
 struct ConnectionOptions: ParsableArguments {
     @Option(help: "Seconds without data, or for connecting, after which an attempt fails.")
     var timeout: Seconds?
@@ -40,7 +40,7 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
-/// A number of seconds in decimal digits. Swift's own reading of numbers takes `0x10` and `nan` too.
+/// A number of seconds in decimal notation. `Double.init` would also accept `0x10` and `nan`.
 struct Seconds: ExpressibleByArgument {
     let value: Double
 
@@ -50,6 +50,6 @@ struct Seconds: ExpressibleByArgument {
         self.value = value
     }
 
-    /// Whether it is above 0 and no more than eleven days.
+    /// Whether `value` is above 0 and below 1,000,000 s (eleven days).
     var isPositive: Bool { value > 0 && value < 1e6 }
 }

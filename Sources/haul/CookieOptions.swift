@@ -33,11 +33,12 @@ struct CookieOptions: ParsableArguments {
         configuration.network.cookies = Cookies(netscape: String(decoding: data, as: UTF8.self))
     }
 
-    /// Whether a file may be replaced by cookies: it is none yet, or every line of it is a comment or a cookie.
+    /// Returns whether cookies may replace the file: it is missing, empty or not regular, or each of its lines is a
+    /// comment or a cookie.
     private static func holdsOnlyCookies(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return true }
-        // What cannot be read cannot be told from a file of another kind.
+        // An unreadable file may be a file of another kind.
         guard status.st_size <= mostBytes, let data = try? OptionFile.contents(path, limit: mostBytes) else {
             return false
         }
@@ -62,11 +63,10 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    /// Writes the cookies; a failure is printed.
+    /// Writes the cookies, and prints a failure.
     ///
     /// - Parameter status: how the downloads ended.
-    /// - Returns: the status of the command: that of the downloads, or ``ExitStatus/disk`` where they are complete and the cookies
-    ///   were not written.
+    /// - Returns: `status`, or ``ExitStatus/disk`` if the downloads are complete but the cookies were not written.
     func save(_ cookies: Cookies, after status: ExitStatus) -> ExitStatus {
         do {
             try save(cookies)
@@ -99,18 +99,18 @@ struct CookieOptions: ParsableArguments {
         guard isWritten else { throw Complaint("The cookies cannot be written to \(saveCookies).", .disk) }
     }
 
-    /// Where a path leads that may be a symbolic link, or one to another: to a file that need not be there yet. The links stay.
+    /// Follows the symbolic links at `path`, so that the rename does not replace them. The target may be missing.
     private static func target(of path: String) throws -> String {
         var target = path
         for _ in 0..<mostLinks {
-            // Not a link, or nothing at all.
+            // `target` is not a link, or does not exist.
             guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else { return target }
             target = next.hasPrefix("/") ? next : FilePaths.join(FilePaths.folder(of: target), next)
         }
         throw Complaint("\(path) is a symbolic link that leads nowhere: cookies cannot be written to it.", .disk)
     }
 
-    /// As many as Linux follows.
+    /// The number of links that Linux follows in one path.
     private static let mostLinks = 40
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {

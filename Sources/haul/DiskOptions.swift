@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulKit
 
-/// How much of the disk downloads may use, and what they do when it is full.
+/// Limits on the use of the disk, and the reaction to a full disk.
 struct DiskOptions: ParsableArguments {
     @Flag(help: "When the disk is full, wait until it has space instead of failing.")
     var waitForSpace = false

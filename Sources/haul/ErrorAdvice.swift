@@ -1,10 +1,10 @@
 import HaulKit
 
-/// The text of an error as a command prints it: the library's message, and the option of the command that helps. Messages of the
-/// library name no options, since applications have none.
+/// Appends the option that helps to the message of a ``DownloadError``. HaulKit's messages name no options, because
+/// applications have none.
 enum ErrorAdvice {
     case get
-    /// Has no options for file names.
+    /// `haul repair` has no options for file names.
     case repair
 
     func text(_ error: DownloadError) -> String {

@@ -1,11 +1,11 @@
 import ArgumentParser
 import HaulKit
 
-/// An error of the command that is found before it calls a downloader.
+/// An error of the command or of the daemon's answer, with the exit status for it.
 struct Complaint: Error {
     let sentence: String
     let status: ExitStatus
-    /// The code of the daemon's answer, where that is the reason.
+    /// The problem code of the daemon's answer; `nil` if the error has another cause.
     let problemCode: String?
 
     init(_ sentence: String, _ status: ExitStatus, problemCode: String? = nil) {

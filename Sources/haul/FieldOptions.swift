@@ -27,7 +27,7 @@ struct FieldOptions: ParsableArguments {
     }
 }
 
-/// Which program and which page a request says that it comes from: the same for the command and for the daemon.
+/// The values of `User-Agent` and `Referer`. `haul get` and `haul add` share these options.
 struct RequestOriginOptions: ParsableArguments {
     @Option(help: "The name of the program that requests give (User-Agent), to every server.")
     var userAgent: FieldValueArgument?
@@ -35,7 +35,7 @@ struct RequestOriginOptions: ParsableArguments {
     @Option(help: "URL of the page that requests say they come from. Not sent to other origins.")
     var referer: FieldValueArgument?
 
-    /// Without user info and fragment, which no Referer has (RFC 9110 §10.1.3).
+    /// The `Referer` field, without user info and fragment, which RFC 9110 §10.1.3 forbids.
     var refererField: HeaderField? {
         guard let text = referer?.text else { return nil }
         guard var parts = URLComponents(string: text) else { return HeaderField("Referer", text) }
@@ -54,7 +54,7 @@ struct RequestOriginOptions: ParsableArguments {
     }
 }
 
-/// The value of a header field.
+/// Text of an option that is valid as the value of a header field.
 struct FieldValueArgument: ExpressibleByArgument {
     let text: String
 

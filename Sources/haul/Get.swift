@@ -61,7 +61,7 @@ struct Get: AsyncParsableCommand {
             .get
         ) { session in
             let wanted = try await wanted(named, session)
-            // Only now: hooks are not for the download of a Metalink document.
+            // Set only now, because hooks are not for the download of a Metalink document.
             let actions = named.hooks
             try await session.downloader.update { $0.hooks.actions = actions }
             let status = await GetRun(session.downloader, session.display, active: queue.jobs).finish(wanted)
@@ -76,8 +76,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    /// What stands in files that are named on the command line. Any of them may be a pipe, which is waited for: so they are read
-    /// before the store is opened, while a signal may end the process at once.
+    /// Contents of the files that the command line names. Reading a pipe may block. So the files are read before the
+    /// store is opened, while a signal still ends the process at once.
     private struct NamedFiles {
         var list: InputList?
         var metalinks: [MetalinkOption] = []
@@ -92,7 +92,7 @@ struct Get: AsyncParsableCommand {
         )
     }
 
-    /// A trace that cannot be written stops no download.
+    /// Opens the trace. If that fails, prints the reason and returns `nil`, so that the downloads run without a trace.
     private static func trace(_ path: String) -> DownloadTrace? {
         do throws(DownloadError) { return try DownloadTrace(path: path) } catch {
             Output.error("No trace is recorded. \(error.message)")

@@ -37,14 +37,14 @@ struct GetOptions: ParsableArguments {
         try Self.check(mirrors: mirror)
     }
 
-    /// - Throws: a sentence for what is no URL of a mirror.
+    /// - Throws: `ValidationError` if a text is not the URL of a mirror.
     static func check(mirrors: [String]) throws {
         do { for text in mirrors { _ = try mirror(text) } } catch let complaint as Complaint {
             throw ValidationError("--mirror: \(complaint.sentence)")
         }
     }
 
-    /// - Throws: a sentence for what is no path of a file or folder.
+    /// - Throws: `ValidationError` if `output` is not the path of a file or `directory` is empty.
     static func check(output: String?, directory: String?) throws {
         if let output, !FilePaths.isNameOfFile(output) {
             throw ValidationError(
@@ -56,17 +56,17 @@ struct GetOptions: ParsableArguments {
         if directory?.isEmpty == true { throw ValidationError("--directory takes the path of a folder.") }
     }
 
-    /// Another URL of the file, which is read by HTTP.
+    /// Parses the URL of a mirror, which must be an http or https URL.
     static func mirror(_ text: String) throws -> SpelledURL {
         let mirror = try spelled(text)
         guard HTTPURL(text.trimmingCharacters(in: .whitespacesAndNewlines)) != nil else { throw unreadable }
         return mirror
     }
 
-    /// Whether none of the options is given that apply to a single file.
+    /// Whether the options allow several files: `--output`, `--checksum` and `--mirror` are for a single file.
     var areForMany: Bool { output == nil && checksum == nil && mirror.isEmpty }
 
-    /// - Parameter text: a URL, optionally followed by mirrors, separated by tabs.
+    /// - Parameter text: a URL with optional mirrors after it, separated by tabs, or `haul-source:KEY`.
     func request(_ text: String) throws -> DownloadRequest {
         if let key = Self.key(text) { return try request(key: key) }
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
@@ -81,7 +81,7 @@ struct GetOptions: ParsableArguments {
         return request
     }
 
-    /// A file whose URL the refresh command prints.
+    /// Makes a request without a URL: the refresh command prints the URL.
     private func request(key: String) throws -> DownloadRequest {
         var request = DownloadRequest(key: key, to: output.map { .file(path: $0) } ?? .folder(path: directory))
         request.mirrors = try mirror.map(Self.mirror).enumerated().map { Metalink.Source($1, priority: $0 + 1) }
@@ -91,7 +91,7 @@ struct GetOptions: ParsableArguments {
         return request
     }
 
-    /// The text after `haul-source:`.
+    /// Returns the key after `haul-source:` with percent-encoding removed, or `nil` for another text.
     private static func key(_ text: String) -> String? {
         let scheme = "haul-source:"
         guard text.hasPrefix(scheme), text.count > scheme.count else { return nil }
@@ -99,7 +99,9 @@ struct GetOptions: ParsableArguments {
         return key.removingPercentEncoding ?? key
     }
 
-    /// The files of a Metalink; `--output` is for a single one.
+    /// Makes a request for each file of a Metalink.
+    ///
+    /// - Throws: `ValidationError` if the Metalink has several files and an option is for a single file.
     func requests(_ metalink: Metalink) throws -> [DownloadRequest] {
         guard metalink.files.count == 1 || areForMany else {
             throw ValidationError(

@@ -6,7 +6,7 @@ struct GetRun {
     private let downloader: Downloader
     private let display: any Display
 
-    /// Largest number of downloads that are added and have not ended: each costs memory.
+    /// Largest number of added downloads that have not ended. Each of them costs memory.
     private let followedTogether: Int
 
     init(_ downloader: Downloader, _ display: any Display, active: Int = 1) {
@@ -15,11 +15,12 @@ struct GetRun {
         followedTogether = max(1024, 4 * active)
     }
 
-    /// A list is added in parts, so that the display follows its first files while the last wait to be added.
+    /// Number of requests that are added at once. The display shows the first files of a list before the last are
+    /// added.
     private static let addedTogether = 256
 
-    /// - Returns: the status of the first download, in the order of the list, that did not complete; after a signal that stopped
-    ///   a download, ``ExitStatus/interrupted``.
+    /// - Returns: the status of the first entry of the list that did not complete, or ``ExitStatus/interrupted`` if a
+    ///   signal stopped a download.
     func finish(_ wanted: Wanted) async -> ExitStatus {
         var summary = StatusSummary()
         for line in wanted.unreadable {
@@ -104,7 +105,7 @@ struct GetRun {
     }
 }
 
-/// The status of a list: that of its first download, in its order, that did not complete.
+/// Sums up a list as the status of the first download, in the order of the list, that did not complete.
 struct StatusSummary {
     private var first: (position: Int, status: ExitStatus)?
     private var hasInterrupted = false
@@ -115,7 +116,8 @@ struct StatusSummary {
         first = (position, status)
     }
 
-    /// - Parameter isInterrupted: a signal came; its status takes precedence over earlier failures.
+    /// - Parameter isInterrupted: whether a signal came. ``ExitStatus/interrupted`` then precedes earlier failures, if
+    ///   a download has that status.
     func status(isInterrupted: Bool) -> ExitStatus {
         isInterrupted && hasInterrupted ? .interrupted : first?.status ?? .complete
     }

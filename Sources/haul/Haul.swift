@@ -54,14 +54,15 @@ struct Haul: AsyncParsableCommand {
         } catch { leave(with: error) }
     }
 
-    /// Reads `haul get` without the tree of all commands, which takes longer to build than a small file to download. Help, and sentences
-    /// about wrong arguments, come from the tree.
+    /// Parses `haul get` without the tree of all commands, because building the tree takes longer than downloading a
+    /// small file.
     ///
-    /// No cast to a protocol: each of those looks through all conformances of the program.
+    /// Does not cast to a protocol: such a cast searches all conformances of the program.
+    ///
+    /// - Returns: `nil` for other commands, for `--help` and for wrong arguments: the tree prints help and errors.
     private static func get(_ arguments: [String]) -> Get? {
         guard arguments.first == "get" else { return nil }
         let runs = LongRuns(Array(arguments.dropFirst()))
-        // The tree says what is wrong.
         guard var get = try? Get.parseAsRoot(runs.arguments) as? Get else { return nil }
         get.urls = runs.unfolded(get.urls)
         return get
@@ -69,7 +70,7 @@ struct Haul: AsyncParsableCommand {
 
     private static func parsed(_ arguments: [String]) async throws -> any ParsableCommand {
         guard let name = arguments.first else {
-            // A script whose arguments got lost has not succeeded.
+            // Without arguments the status is an error, because a script may have lost its arguments.
             Output.write(helpMessage() + "\n")
             throw ExitStatus.usage.code
         }
@@ -90,7 +91,7 @@ struct Haul: AsyncParsableCommand {
     }
 }
 
-/// A command whose arguments may be very many: they are parsed as ``LongRuns``.
+/// A command that may have very many arguments. ``LongRuns`` folds them for the parser.
 protocol TakesManyWords: ParsableCommand {
     /// The positional arguments.
     var words: [String] { get set }

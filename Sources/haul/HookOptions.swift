@@ -57,7 +57,8 @@ struct HookOptions: ParsableArguments {
         return hooks
     }
 
-    /// Checked at the start, not at the end of the first download.
+    /// Returns the absolute path of an executable file. Commands check this at the start, not at the end of the first
+    /// download.
     static func program(_ path: String) throws -> String {
         let absolute = try FilePaths.absolute(path)
         var isFolder: ObjCBool = false

@@ -9,9 +9,10 @@ struct InputList {
         let text: String
     }
 
-    /// Some millions of URLs.
+    /// Enough for some millions of URLs.
     private static let mostBytes = 512 << 20
-    /// More than any server takes; what is no list, such as a device or an image, has longer ones.
+    /// Longer than any URL that a server accepts. A file that is no list, such as a device or an image, has longer
+    /// lines.
     private static let longestLine = 8 << 20
 
     let path: String
@@ -26,7 +27,7 @@ struct InputList {
 
     init(path: String, _ data: Data) {
         self.path = path
-        // Bytes, not characters: a list may have a hundred thousand lines.
+        // Splits bytes, not characters, because a list may have 100,000 lines.
         let (newline, returned, space, tab) = (
             UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "), UInt8(ascii: "\t")
         )

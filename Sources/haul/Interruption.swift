@@ -3,10 +3,10 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// Ctrl-C, SIGTERM and SIGHUP: the first one stops in order, a second at once. Only a hangup is never the second: a terminal that
-/// is closed sends several.
+/// Handles Ctrl-C, SIGTERM and SIGHUP. The first signal shuts down in order; the second ends the process at once. A
+/// SIGHUP never counts as the second, because a terminal that is closed sends several.
 ///
-/// A thread waits for them, so that they are handled even if all other threads are blocked.
+/// A thread of its own waits for signals, so that they are handled even if all other threads are blocked.
 enum Interruption {
     private struct State {
         var count = 0
@@ -19,7 +19,8 @@ enum Interruption {
     private enum Stage {
         case opening
         case running(stop: @Sendable () async -> Void)
-        /// Only output waits for its reader, and that ends a moment after the first signal.
+        /// The downloader is shut down and only output waits for its reader. That wait ends a moment after the first
+        /// signal.
         case over
     }
     private static let state = Mutex(State())
@@ -43,7 +44,8 @@ enum Interruption {
             }
         }
         state.withLock { $0.isAwaiting = code == 0 }
-        // Without the thread no signal would be noticed: better that the first one ends the process, which loses little.
+        // Without the thread nothing would handle the signals. Their default action ends the process, which loses
+        // little.
         if code != 0 { haul_release_signals(signals, Int32(signals.count)) }
     }
 
@@ -52,8 +54,8 @@ enum Interruption {
         state.withLock { $0.stage = .running(stop: stop) }
     }
 
-    /// From now on a signal calls this, on the thread that waits for signals, in place of what it does by itself. Of SIGHUP too, and
-    /// where `nohup` made the process ignore it.
+    /// Calls `body` for each `signal` from now on, in place of the handling above, on the thread that waits for
+    /// signals. This includes SIGHUP, even if `nohup` made the process ignore it.
     static func handle(_ signal: Int32, _ body: @escaping @Sendable () -> Void) {
         let isAwaiting = state.withLock { state in
             state.others[signal] = body
@@ -62,7 +64,7 @@ enum Interruption {
         if isAwaiting { haul_catch_signals([signal], 1) }
     }
 
-    /// The downloader is shut down: nothing remains to be stopped.
+    /// Notes that the downloader is shut down and that nothing remains to be stopped.
     static func end() {
         state.withLock { $0.stage = .over }
     }

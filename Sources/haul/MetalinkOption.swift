@@ -5,24 +5,25 @@ import HaulKit
 struct MetalinkOption {
     let place: String
 
-    /// What the file says; nil for a URL, which is fetched when there is a downloader.
+    /// The parsed file; `nil` for a URL, which `load(_:_:)` fetches with a downloader.
     private let document: Metalink?
 
-    /// Reads the document if it is a file: while it is waited for, as where it is a pipe, a signal may still end the process at once.
+    /// Reads the document now if `place` is a file. The file may be a pipe that blocks, and a signal still ends the
+    /// process at once.
     init(_ place: String) throws {
         self.place = place
         document = place.contains("://") ? nil : try Metalink(OptionFile.contents(place, limit: Metalink.maximumBytes))
     }
 
-    /// Whether an argument in place of a URL names such a file.
+    /// Whether an argument in the place of a URL is the path of a Metalink file, by its extension.
     static func isFile(_ argument: String) -> Bool {
         (argument.hasSuffix(".meta4") || argument.hasSuffix(".metalink")) && !argument.contains("://")
     }
 
-    /// The URL of the document; nil for a file.
+    /// The URL of the document; `nil` for a file.
     var url: URL? { place.contains("://") ? HTTPURL(place)?.url : nil }
 
-    /// Fetches the document if need be, and reports what in it cannot be used.
+    /// Fetches the document if `place` is a URL, and reports the parts that cannot be used.
     func load(_ session: Session, _ network: NetworkOptions) async throws -> Metalink {
         let metalink = try await read(session.downloader, network)
         for remark in metalink.remarks { session.display.noted(remark) }

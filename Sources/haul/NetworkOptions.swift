@@ -3,7 +3,7 @@ import Foundation
 import HaulDesktop
 public import HaulKit
 
-/// How the network is used, and where state is kept: the same for every command that downloads.
+/// Options for the network and for the state folder, shared by all commands that download.
 struct NetworkOptions: ParsableArguments {
     @OptionGroup(title: OptionTitle.speed) var speed: SpeedOptions
 
@@ -62,8 +62,8 @@ struct NetworkOptions: ParsableArguments {
         request.allowsInsecureRedirects = connection.allowInsecureRedirects
     }
 
-    /// The same for a file of a Metalink. Header fields are sent to the origin that the Metalink was fetched from; if it is a local
-    /// file, to the origin of its URLs if there is only one.
+    /// Applies the options to a file of a Metalink. The request gets the header fields if its URL has the origin that
+    /// the Metalink was fetched from. For a local Metalink, all URLs of the file must have one origin.
     func apply(to request: inout DownloadRequest, from metalink: MetalinkOption) {
         apply(to: &request)
         let origins = Set(([request.url] + request.mirrors.map(\.url)).map(Self.origin))
@@ -76,7 +76,7 @@ struct NetworkOptions: ParsableArguments {
         return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
     }
 
-    /// What is wrong with an option, said before anything is asked.
+    /// Reports an error of an option as wrong usage, before any request is made.
     private static func usage<Value>(_ body: () throws(DownloadError) -> Value) throws -> Value {
         do throws(DownloadError) { return try body() } catch { throw Complaint(error.message, .usage) }
     }
@@ -107,9 +107,10 @@ struct NetworkOptions: ParsableArguments {
     }
 }
 
-/// A header field as it was typed. The parser prints arguments that it refuses, and a field may hold a password.
+/// A header field as it was typed. Accepts every text, because the parser prints arguments that it refuses, and a field
+/// may hold a password.
 struct HeaderArgument: ExpressibleByArgument {
-    /// Nil if the text is not a header field.
+    /// `nil` if the text is not a header field.
     let field: HeaderField?
     init(argument: String) { field = HeaderField(argument) }
 }

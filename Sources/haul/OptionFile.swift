@@ -2,7 +2,7 @@ import Foundation
 
 /// A file that an option names: a regular file, a pipe as in `<(command)`, or standard input.
 enum OptionFile {
-    /// How much is read of a file before it is refused.
+    /// Sizes above which a file is refused.
     struct Limits {
         var bytes: Int
         /// Bytes from one line break to the next.
@@ -11,7 +11,7 @@ enum OptionFile {
 
     /// Reads a file of lines to its end.
     ///
-    /// - Throws: ``Complaint`` with status 64, also where the file or a line of it is larger than a limit.
+    /// - Throws: ``Complaint`` with status 64, also if the file or one of its lines exceeds a limit.
     static func contents(_ path: String, _ limits: Limits) throws -> Data {
         try reading(path) { try contents(of: $0, called: path, limits) }
     }
@@ -37,9 +37,10 @@ enum OptionFile {
         return data
     }
 
-    /// Reads a file to its end; it may be any that can be read but a folder.
+    /// Reads a file of any kind except a folder to its end.
     ///
-    /// - Parameter limit: reads no further than a part beyond these bytes: the path may be that of a disk, or of an endless device.
+    /// - Parameter limit: number of bytes after which reading stops, at most one buffer later. `path` may name a disk
+    ///   or an endless device.
     /// - Throws: ``Complaint`` with status 64.
     static func contents(_ path: String, limit: Int = .max) throws -> Data {
         try reading(path) { try contents(of: $0, called: path, limit) }
@@ -52,7 +53,7 @@ enum OptionFile {
         return try body(descriptor)
     }
 
-    /// - Parameter goesOn: asked after each part; false ends the reading.
+    /// - Parameter goesOn: called with each part that was read; `false` ends the reading.
     static func contents(
         of descriptor: Int32,
         called name: String,

@@ -4,24 +4,25 @@ import Synchronization
 
 /// `--refresh-command`: a program that prints a URL.
 ///
-/// Its environment names the download and the reason (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`). It prints the
-/// URL on its first line; further lines are header fields for that URL, `Name: value`. Without any the download keeps its own.
+/// Its environment names the download and the reason (`HAUL_ID`, `HAUL_KEY`, `HAUL_URL`, `HAUL_REASON`, `HAUL_STATUS`).
+/// The program prints the URL on its first line, and header fields for that URL (`Name: value`) on further lines.
+/// Without further lines the download keeps its own header fields.
 struct RefreshCommand: Sendable {
     let path: String
 
-    /// The reason for which no URL was obtained.
+    /// Reason why the program gave no URL, as a clause for a sentence.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// How many of these programs are wanted or run.
+    /// The number of calls of `source(_:)` that have not returned.
     private static let running = Mutex(0)
 
-    /// Waits until the programs that were told to end have done so, or have been killed, which takes a second.
+    /// Waits up to 3 s until all programs have ended. A program that was told to end is killed after one second.
     static func waitForEnds() async {
         let deadline = ContinuousClock.now + .seconds(3)
         while running.withLock({ $0 > 0 }), .now < deadline {
-            // Never cancelled; it would then only ask more often.
+            // The task is never cancelled. If it were, the loop would only poll more often.
             try? await Task.sleep(for: .milliseconds(10))
         }
     }
@@ -39,8 +40,8 @@ struct RefreshCommand: Sendable {
         return try source(output.text)
     }
 
-    /// The end of what the program complained of, without the secrets of URLs. They are removed before it is cut: the rest of a URL
-    /// could not be told from other text.
+    /// Returns the last 512 characters that the program printed on standard error, without the secrets of URLs. Secrets
+    /// are removed before the text is cut, because the rest of a URL cannot be told from other text.
     static func complaint(_ text: String, _ url: URL?) -> String {
         String(URL.maskedText(text, knowing: url).unicodeScalars.suffix(512))
     }
@@ -61,7 +62,8 @@ struct RefreshCommand: Sendable {
         }
     }
 
-    /// - Parameter base: the environment of this process; Haul's variables in it belong to another command and are removed.
+    /// - Parameter base: the environment of this process. Haul's variables in it belong to another command, and are
+    ///   replaced or removed.
     static func environment(_ query: SourceQuery, over base: [String: String]) -> [String: String] {
         var environment = base
         environment["HAUL_ID"] = query.id.description

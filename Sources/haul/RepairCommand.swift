@@ -29,7 +29,7 @@ struct RepairCommand: AsyncParsableCommand {
 
     func run() async throws {
         let style: Session.Style = quiet ? .quiet : .terminal(isVerbose: false)
-        // Read before the store is opened: see ``Get``.
+        // Read before the store is opened, because reading a pipe may block: see ``Get``.
         var document: MetalinkOption?
         try await Session.run(configuration { document = try metalink.map(MetalinkOption.init) }, style, .repair) {
             session in
@@ -52,7 +52,7 @@ struct RepairCommand: AsyncParsableCommand {
         }
     }
 
-    /// Removes the copy of a repair that has failed and brought nothing.
+    /// Removes the copy of a repair that failed without a new byte.
     private func removeUseless(
         _ download: Download,
         _ wrongBytes: Int64,
@@ -63,7 +63,7 @@ struct RepairCommand: AsyncParsableCommand {
         guard status != .complete, status != .interrupted, let total = snapshot.totalBytes, wrongBytes < total,
             snapshot.receivedBytes <= total - wrongBytes
         else { return }
-        // It is only litter: what is to be said was said of the repair.
+        // Errors are ignored: the copy is only litter, and the failure of the repair was already printed.
         try? await downloader.remove(download.id)
     }
 

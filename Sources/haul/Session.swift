@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import NIOCore
 
-/// One command's downloader, from opening its store to leaving the terminal as it was.
+/// The downloader and the display of one command, from opening the store to restoring the terminal.
 struct Session {
     let downloader: Downloader
     let display: any Display
@@ -12,7 +12,8 @@ struct Session {
         case quiet, json
     }
 
-    /// Runs `work`; Ctrl-C shuts the downloader down. Every error becomes a message and an exit status.
+    /// Runs `work` with a downloader that Ctrl-C shuts down. Turns each ``DownloadError`` and ``Complaint`` into a
+    /// message and an exit status.
     static func run(
         _ configuration: @autoclosure () throws -> Downloader.Configuration,
         _ style: Style,
@@ -69,7 +70,7 @@ struct Session {
 
     private static func close(_ downloader: Downloader, _ trace: DownloadTrace?) async {
         await downloader.shutDown()
-        // Programs are ended by this process, and would outlive it.
+        // This process ends the refresh programs. Without the wait they would outlive it.
         await RefreshCommand.waitForEnds()
         Interruption.end()
         if let sentence = await trace?.close() { Output.error(sentence) }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where the URLs of `haul get` come from, besides its arguments.
+/// The sources of URLs for `haul get`, besides its arguments.
 struct SourceOptions: ParsableArguments {
     @Option(
         name: [.short, .long],

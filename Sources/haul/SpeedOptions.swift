@@ -1,7 +1,6 @@
 import ArgumentParser
 import HaulKit
 
-/// Connections and speed.
 struct SpeedOptions: ParsableArguments {
     @Option(
         name: [.customShort("c", allowingJoined: true), .long],

@@ -30,7 +30,7 @@ struct Verify: AsyncParsableCommand {
 
 extension DownloadRequest.Checksum: ExpressibleByArgument {
     public init?(argument: String) {
-        // The parser's own sentence names the option and what it was given.
+        // `nil` makes the parser print its own sentence, which names the option and the text.
         guard let checksum = try? DownloadRequest.Checksum(argument) else { return nil }
         self = checksum
     }

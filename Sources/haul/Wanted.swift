@@ -23,7 +23,7 @@ struct Wanted {
 
     mutating func add(_ request: DownloadRequest) { requests.append(request) }
 
-    /// Adds the lines of a list. A line that is not a URL is recorded; the others are added.
+    /// Adds a request for each line of a list. A line that is not a URL is recorded in ``unreadable``.
     mutating func add(_ list: InputList, _ request: (String) throws -> DownloadRequest) {
         self.list = list
         numbers = [Int32](repeating: 0, count: requests.count)
@@ -45,13 +45,14 @@ struct Wanted {
         }
     }
 
-    /// File and line of a request; nil if it does not come from a list.
+    /// Returns file and line of a request, or `nil` if the request does not come from a list.
     func place(of position: Int) -> String? {
         guard let list, numbers.indices.contains(position), numbers[position] > 0 else { return nil }
         return list.place(Int(numbers[position]))
     }
 
-    /// A line that is not a URL may have secrets anywhere; queries and user info before an `@` are removed.
+    /// Returns a line for display, at most 200 characters of it. Removes queries and user info before an `@`, because a
+    /// line that is not a URL may have secrets anywhere.
     static func masked(_ text: String) -> String {
         let shown = URL.maskedWithoutHost(text)
         let printable = shown.unicodeScalars.prefix(200).map { scalar in
