@@ -3,18 +3,18 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// `aria2c`: aria2's command line, for whoever calls that program.
+/// Runs aria2's command line, for callers of `aria2c`.
 struct Aria2Command {
     static let name = "aria2c"
 
-    /// The words of an `aria2c`: of a program that is started under that name, or of `haul aria2c`.
+    /// Returns the arguments of `aria2c` if the program was started under that name or as `haul aria2c`, else `nil`.
     static func words(_ words: [String]) -> [String]? {
         guard let program = words.first else { return nil }
         if program.split(separator: "/").last.map(String.init) == name { return Array(words.dropFirst()) }
         return words.dropFirst().first == name ? Array(words.dropFirst(2)) : nil
     }
 
-    /// Runs it, and ends the process with aria2's exit status.
+    /// Runs the command line and ends the process with aria2's exit status.
     static func main(_ words: [String]) async -> Never {
         let status: Aria2ExitStatus
         do throws(Aria2CommandLine.Failure) {
