@@ -1,27 +1,27 @@
 import HaulServer
 
-/// aria2's command line, read as `getopt_long` reads it: names may be cut where they stay unique, options may follow
-/// URIs, and only options of an optional value need `=`.
+/// aria2's command line, parsed as `getopt_long` does: a unique prefix of a name suffices, options may follow URIs, and
+/// only an optional value needs `=`.
 struct Aria2CommandLine: Equatable {
-    /// A command line that cannot be read: what is printed, and the option that its usage is about.
+    /// An error in the command line: the sentence to print, and the option whose usage is printed with it.
     struct Failure: Error, Equatable {
         let sentence: String
         var option: String?
     }
 
     private(set) var options = Aria2Options()
-    /// What is no option: URIs.
+    /// The arguments that are not options: URIs.
     private(set) var arguments: [String] = []
-    /// `--haul-root`: the folders that RPC clients may save files in; empty for any.
+    /// `--haul-root`: the folders that RPC clients may save files in. An empty list allows any folder.
     private(set) var roots: [String] = []
     private(set) var wantsVersion = false
-    /// The tag or word after `--help`.
+    /// The tag or word after `--help`, `#basic` for none; `nil` without `--help`.
     private(set) var help: String?
 
     /// Haul's own option, which aria2 does not have.
     private static let rootOption = "haul-root"
 
-    /// - Parameter words: without the program's name.
+    /// - Parameter words: the arguments without the name of the program.
     init(_ words: [String]) throws(Failure) {
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -53,7 +53,7 @@ struct Aria2CommandLine: Equatable {
         }
     }
 
-    /// The option of a name or of the unique beginning of one.
+    /// Returns the option with this name or with this unique prefix.
     private static func option(_ name: String) throws(Failure) -> Aria2Option {
         if let option = Aria2Option.named(name) { return option }
         let candidates = name.isEmpty ? [] : Aria2Option.all.filter { $0.name.hasPrefix(name) }
@@ -65,7 +65,8 @@ struct Aria2CommandLine: Equatable {
         return first
     }
 
-    /// One short option, or several in a word: all that follows one of a value is its value.
+    /// Parses a word of one or several short options. The rest of the word after an option that takes a value is that
+    /// value.
     private mutating func readShort(_ text: Substring, _ rest: inout ArraySlice<String>) throws(Failure) {
         var text = text
         while let letter = text.popFirst() {

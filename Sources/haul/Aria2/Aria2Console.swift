@@ -3,15 +3,15 @@ import HaulKit
 import HaulServer
 import Synchronization
 
-/// Follows downloads on the console: messages, the line of progress, summaries, and at the end the table of results.
+/// Prints messages, the progress line, summaries and, at the end, the table of results.
 final class Aria2Console: Sendable {
     private struct State {
         var running: [DownloadID: Aria2Readout.Row] = [:]
         var order: [DownloadID] = []
-        /// When a download first received, and what it had by then.
+        /// The time of the first `transferring` state of each download, and the bytes it had by then.
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]
         var results: Aria2Results
-        /// When the last summary was printed.
+        /// The time of the last summary.
         var summarised = ContinuousClock.now
     }
 
@@ -20,9 +20,9 @@ final class Aria2Console: Sendable {
     private let summaryInterval: Duration?
     private let showsReadout: Bool
     private let cutsReadout: Bool
-    /// How ended downloads are listed; `hide` for not at all.
+    /// The form of the table of results; `hide` prints none.
     private let form: String
-    /// `--dir`, where it is relative: messages name paths below it as they were asked for.
+    /// The folder of `--dir`, if it is relative. Messages show paths below it as the user gave them.
     private let relativeFolder: (absolute: String, named: String)?
     private let state: Mutex<State>
 
@@ -42,7 +42,7 @@ final class Aria2Console: Sendable {
             ? nil : (FilePaths.absolute(folder, from: FileManager.default.currentDirectoryPath) + "/", folder)
     }
 
-    /// The path as it was asked for.
+    /// Returns `path` below a relative `--dir` as the user gave it, and any other path unchanged.
     private func shown(_ path: String) -> String {
         guard let relativeFolder, path.hasPrefix(relativeFolder.absolute) else { return path }
         return FilePaths.join(relativeFolder.named, String(path.dropFirst(relativeFolder.absolute.count)))
@@ -82,7 +82,7 @@ final class Aria2Console: Sendable {
         state.running[snapshot.id] = row
     }
 
-    /// Nothing more is to be told of a download.
+    /// Forgets a download that is neither running nor ended.
     func removed(_ id: DownloadID) {
         state.withLock { state in
             leave(id, &state)
@@ -128,16 +128,16 @@ final class Aria2Console: Sendable {
         state.withLock { $0.results.add(row) }
     }
 
-    /// A download that could not be added.
+    /// Reports a download that could not be added.
     func refused(_ error: Aria2Error, uri: String, _ gid: GID) {
         failed(error.code, error.message, uri: URL.cut(uri))
         state.withLock { $0.results.add(.init(gid: gid, status: .failed(error.code), place: URL.cut(uri))) }
     }
 
-    /// A client has removed the result of a download; `nil` for all results.
+    /// Forgets the result that a client has removed, or all results for `nil`.
     func forgot(_ gid: GID?) { state.withLock { $0.results.forget(gid) } }
 
-    /// A file that is there, of a dry run.
+    /// Reports a file that a dry run found on the server.
     func found(_ file: ResourceDescription, _ request: DownloadRequest, _ gid: GID) {
         let path =
             switch request.destination {
@@ -154,7 +154,8 @@ final class Aria2Console: Sendable {
         log.write(.error, "Download aborted. URI=\(uri)\n  -> errorCode=\(status.rawValue) \(message)")
     }
 
-    /// Bytes per second; a file that came at once was as long in coming as a clock can tell.
+    /// Returns bytes per second. Counts at least 1 ms, because a small file may arrive within the resolution of the
+    /// clock.
     static func speed(_ bytes: Int64, since start: ContinuousClock.Instant) -> Int64 {
         let seconds = max(0.001, start.duration(to: .now) / .seconds(1))
         return Int64(max(0, min(Double(bytes) / seconds, 1e18)))

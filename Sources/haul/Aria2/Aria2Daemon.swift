@@ -2,9 +2,9 @@ import CHaulSystem
 import Foundation
 import HaulServer
 
-/// `--daemon`.
+/// Implements `--daemon`.
 enum Aria2Daemon {
-    /// The same command in a process group of its own and without a terminal, and this one ends.
+    /// Starts the same command in a process group of its own and without a terminal. The caller then ends this process.
     static func start(_ words: [String]) -> Aria2ExitStatus {
         let end = words.firstIndex(of: "--") ?? words.endIndex
         let again = ["haul", Aria2Command.name] + words[..<end] + ["--daemon=false"] + words[end...]

@@ -1,7 +1,7 @@
 import HaulKit
 import HaulServer
 
-/// `--dry-run`: asks for each file and writes none.
+/// `--dry-run`: probes each file on its server and writes none.
 struct Aria2DryRun: Sendable {
     let downloader: Downloader
     let settings: Aria2Settings

@@ -1,20 +1,20 @@
 import HaulKit
 import HaulServer
 
-/// Shows what happens to downloads that clients of the RPC add, and runs the programs for it.
+/// Shows the downloads of a process that serves the RPC, and runs the hook programs for them.
 actor Aria2Follower {
     private let console: Aria2Console
     private let hooks: Aria2Hooks
-    /// Downloads whose start was told, with their names and paths.
+    /// Downloads whose start was reported, with their GIDs and paths.
     private var running: [DownloadID: (gid: GID, path: String?)] = [:]
-    /// Whether the process ends: downloads that stop now are not paused by anybody.
+    /// Whether the process is ending. A download that pauses then was not paused by a client.
     private var isEnding = false
 
     init(_ console: Aria2Console, _ hooks: Aria2Hooks) { (self.console, self.hooks) = (console, hooks) }
 
     func follow(_ events: DownloaderEvents) async { for await event in events { take(event) } }
 
-    /// The downloader is about to be shut down.
+    /// Notes that the downloader is about to be shut down.
     func beginEnd() { isEnding = true }
 
     private func take(_ event: DownloaderEvent) {
@@ -25,7 +25,7 @@ actor Aria2Follower {
         case .removed(let id, _):
             console.removed(id)
             if let last = running.removeValue(forKey: id) { hooks.run(.stop, last.gid, path: last.path) }
-        // Told by their number alone: they were neither shown nor announced.
+        // An added download has not started yet. The other events name no single download.
         case .added, .changedTogether, .addedTogether, .removedTogether, .finished: break
         }
     }

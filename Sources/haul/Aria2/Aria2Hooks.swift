@@ -26,12 +26,13 @@ struct Aria2Hooks: Sendable {
 
     var isEmpty: Bool { programs.isEmpty }
 
-    /// Starts the program of an event and does not wait for it. An end without a program of its own is a stop.
+    /// Starts the program of an event and does not wait for it. `complete` and `error` without a program run that of
+    /// `stop`.
     func run(_ event: Event, _ gid: GID, path: String?) {
         var program = programs[event.rawValue]
         if program == nil, event == .complete || event == .error { program = programs[Event.stop.rawValue] }
         guard let program else { return }
-        // A download of HTTP is one file, whether its name is known yet or not.
+        // An HTTP download is always one file, even before its name is known.
         let words = [gid.description, "1", path ?? ""]
         guard let file = Self.found(program, ProcessInfo.processInfo.environment["PATH"]) else {
             log.write(.error, "There is no program \(program) for \(event.rawValue).")
@@ -41,19 +42,21 @@ struct Aria2Hooks: Sendable {
         if code != 0 { log.write(.error, "\(program) cannot be run: \(String(cString: strerror(code)))") }
     }
 
-    /// The program of a name: as it is where it has a slash, else in one of the folders of `PATH`.
+    /// Returns `program` itself if it has a slash, else the first executable file of that name in the folders of
+    /// `PATH`.
     static func found(_ program: String, _ path: String?) -> String? {
         if program.contains("/") { return program }
         return (path ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
     }
 
-    /// The program prints where this process does.
+    /// Starts a program with the standard output and the standard error of this process.
     private static func spawn(_ path: String, _ words: [String]) -> Int32 {
         var process: Int32 = 0
         let code = SystemProgram.start(path, words, outputs: [STDOUT_FILENO, STDERR_FILENO], &process)
         guard code == 0 else { return code }
-        // Without a thread that waits for it, its number is taken until this process ends: no harm for a few.
+        // Without a thread that reaps the program, its process number stays taken until this process ends. A few do no
+        // harm.
         _ = DetachedThread.start { [process] in
             _ = haul_await_end(process)
             _ = haul_reap(process)

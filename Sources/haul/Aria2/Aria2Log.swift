@@ -76,7 +76,7 @@ final class Aria2Log: Sendable {
         }
     }
 
-    /// Text of the console that is no message, such as the table of results.
+    /// Prints text on the console that is no message, such as the table of results.
     func printed(_ text: String) {
         guard !isQuiet else { return }
         hasReadout.withLock { hasReadout in
@@ -86,7 +86,7 @@ final class Aria2Log: Sendable {
         }
     }
 
-    /// The line of progress of a terminal, in place of the one before.
+    /// Replaces the progress line of the terminal.
     func readout(_ text: String) {
         hasReadout.withLock { hasReadout in
             hasReadout = true
@@ -94,7 +94,7 @@ final class Aria2Log: Sendable {
         }
     }
 
-    /// Local time in a form of strftime(3).
+    /// Formats the local time with a format of strftime(3).
     static func stamp(_ form: String) -> String {
         var (now, parts) = (time(nil), tm())
         guard localtime_r(&now, &parts) != nil else { return "" }

@@ -5,7 +5,7 @@ import HaulKit
 import HaulServer
 import NIOCore
 
-/// One `aria2c` from opening its store to its exit status.
+/// Runs one `aria2c`, from opening its store to its exit status.
 struct Aria2Process: Sendable {
     let settings: Aria2Settings
     let log: Aria2Log
@@ -75,7 +75,7 @@ struct Aria2Process: Sendable {
     }
 
     private func configuration() throws -> Downloader.Configuration {
-        // A process that clients talk to has its downloads for itself; the others share theirs with `haul get`.
+        // A process that serves the RPC has a store of its own. Other processes share the store of `haul get`.
         let name = settings.servesRPC ? Aria2RemoteRun.storeName(settings.global) : nil
         var configuration = name.map { Downloader.Configuration(name: $0) } ?? Downloader.Configuration()
         if name == nil { configuration.storage.restoration = .onRequest }
@@ -98,7 +98,7 @@ struct Aria2Process: Sendable {
         return configuration
     }
 
-    /// `--stop` and `--stop-with-process`: as the first Ctrl-C.
+    /// Implements `--stop` and `--stop-with-process`: sends this process SIGTERM, which acts as the first Ctrl-C.
     private func awaitStop() async {
         let deadline = settings.global.limit("stop").map { ContinuousClock.now + .seconds($0) }
         let process = settings.global.limit("stop-with-process").flatMap { Int32(exactly: $0) }

@@ -7,7 +7,7 @@ struct Aria2Readout: Sendable {
     /// `--human-readable`.
     let isHumanReadable: Bool
 
-    /// A download that runs.
+    /// A running download.
     struct Row: Sendable, Equatable {
         var gid: GID
         var received: Int64 = 0
@@ -21,7 +21,7 @@ struct Aria2Readout: Sendable {
 
     func bytes(_ count: Int64) -> String { (isHumanReadable ? Self.abbreviated(count) : "\(count)") + "B" }
 
-    /// As `1.2Mi`: one decimal below ten, and from 922 on a part of the next unit.
+    /// Formats a number as `1.2Mi`: one decimal below ten, and a fraction of the next unit from 922 on.
     static func abbreviated(_ count: Int64) -> String {
         let units = ["", "Ki", "Mi", "Gi"]
         var (whole, rest, unit) = (max(0, count), Int64(0), 0)
@@ -58,7 +58,8 @@ struct Aria2Readout: Sendable {
         total > 0 ? Int(max(0, min(100, Double(received) / Double(total) * 100))) : 0
     }
 
-    /// Of several downloads their common speed first, then as many as aria2 shows.
+    /// Returns the line of one download. For several, returns their total speed and then at most five of them, as aria2
+    /// does.
     func lines(_ rows: [Row]) -> String {
         guard let first = rows.first else { return "" }
         if rows.count == 1 { return line(first) }
@@ -70,7 +71,7 @@ struct Aria2Readout: Sendable {
         return "[DL:\(bytes(speed))]" + shown.joined() + (rows.count > 5 ? "(+\(rows.count - 5))" : "")
     }
 
-    /// What is printed each `--summary-interval`.
+    /// Returns the text that is printed at each `--summary-interval`.
     func summary(_ rows: [Row], at time: String) -> String {
         let rule = String(repeating: "=", count: 79)
         var text = " *** Download Progress Summary as of \(time) *** \n\(rule)\n"

@@ -11,10 +11,10 @@ struct Aria2RemoteRun: Sendable {
     let console: Aria2Console
     let hooks: Aria2Hooks
 
-    /// - Throws: ``ServerError`` when the port cannot be listened at.
+    /// - Throws: ``ServerError`` if the server cannot listen at the port.
     func run() async throws {
         let stopping = Stopping()
-        // What an earlier process completed is a file, and no longer a result.
+        // A download that an earlier process completed is a file now, and no longer a result.
         _ = try await downloader.remove(.states([.completed]))
         let session = Aria2Session(downloader, global: settings.global, configuration: configuration(stopping))
         let logger = Logger(label: "haul") { _ in SwiftLogNoOpLogHandler() }
@@ -37,7 +37,7 @@ struct Aria2RemoteRun: Sendable {
             tasks.cancelAll()
         }
         await saveOnce(session)
-        // Running downloads end, and the console hears of that.
+        // Follows the events of the shutdown, so that the console reports downloads that were running.
         await follower.beginEnd()
         let last = Task { [events = downloader.events] in await follower.follow(events) }
         await downloader.shutDown()
@@ -61,7 +61,7 @@ struct Aria2RemoteRun: Sendable {
         }
     }
 
-    /// Downloads of an earlier process. Those of a session file are among them.
+    /// Returns the downloads of an earlier process, which include those of a session file.
     private func remembered() async -> [GID: DownloadSnapshot] {
         do throws(DownloadError) {
             let snapshots = try await downloader.list(.all)
@@ -69,7 +69,7 @@ struct Aria2RemoteRun: Sendable {
         } catch { return [:] }
     }
 
-    /// The session file names a download that the store has: what failed is tried again, as aria2 does.
+    /// Resumes a download of the session file that the store has as failed, as aria2 does.
     private func goOn(_ snapshot: DownloadSnapshot) async {
         guard snapshot.state == .failed else { return }
         do throws(DownloadError) { try await downloader.resume(snapshot.id) } catch {
@@ -119,21 +119,22 @@ struct Aria2RemoteRun: Sendable {
         return configuration
     }
 
-    /// Of clients; the rest of the descriptors is for downloads.
+    /// Largest number of client connections. The rest of the descriptors is for downloads.
     static var mostConnections: Int {
         max(4, min(Aria2ServerConfiguration().maxConnections, DescriptorLimit.now / 4))
     }
 
-    /// The store of the downloads of one port and folder: two processes cannot listen at one port.
+    /// Returns the name of the store for a port and a folder. Two processes cannot share it, because they cannot listen
+    /// at one port.
     static func storeName(_ options: Aria2Options) -> String {
         let folder = FilePaths.absolute(options["dir"] ?? "", from: FileManager.default.currentDirectoryPath)
-        // FNV-1a: a name, and no proof of anything.
+        // FNV-1a suffices, because the hash is only a name.
         let hash = folder.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return "aria2-\(options["rpc-listen-port"] ?? "6800")-\(String(hash, radix: 16))"
     }
 }
 
-/// Called by a client before or after there is something to stop.
+/// Runs an action when a client stops the server, also if the client does so before the action is set.
 private actor Stopping {
     private var isStopped = false
     private var body: (@Sendable () async -> Void)?

@@ -2,20 +2,20 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// How downloads ended: aria2's table, and its exit status.
+/// The results of downloads: aria2's table, and its exit status.
 struct Aria2Results: Sendable {
     struct Row: Sendable, Equatable {
         enum Status: Sendable, Equatable {
             case complete
             case failed(Aria2ExitStatus)
-            /// Not ended when the process was.
+            /// The process ended before the download.
             case unfinished
             case removed
         }
 
         var gid: GID
         var status: Status
-        /// Bytes per second on average; nil where it never began.
+        /// Average bytes per second; `nil` if the transfer never began.
         var speed: Int64?
         var received: Int64 = 0
         var total: Int64?
@@ -24,11 +24,11 @@ struct Aria2Results: Sendable {
     }
 
     private(set) var rows: [Row] = []
-    /// How many of them are kept: `--max-download-result`.
+    /// Number of rows to keep: `--max-download-result`.
     private let most: Int
-    /// Whether one that is not complete is among those that were dropped.
+    /// Whether any download was left unfinished, in a row that is kept or dropped.
     private var hasUnfinished = false
-    /// The last failure among those that were dropped.
+    /// The last failure among the dropped rows.
     private var droppedFailure: Aria2ExitStatus?
 
     init(most: Int = .max) { self.most = max(0, most) }
@@ -36,7 +36,7 @@ struct Aria2Results: Sendable {
     mutating func add(_ row: Row) {
         rows.append(row)
         if row.status == .unfinished { hasUnfinished = true }
-        // In parts, so that each is moved once on average.
+        // Drops many rows at once, so that each row is moved about once.
         if rows.count / 2 > most { drop(rows.count - most) }
     }
 
@@ -45,7 +45,8 @@ struct Aria2Results: Sendable {
         rows.removeFirst(count)
     }
 
-    /// A client has removed the result of a download, or with `nil` all results: as in aria2, they do not count for the status.
+    /// Removes the result that a client has removed, or all results for `nil`. As in aria2, they do not count for the
+    /// status.
     mutating func forget(_ gid: GID?) {
         rows.removeAll { $0.status != .unfinished && (gid == nil || $0.gid == gid) }
     }
@@ -57,7 +58,7 @@ struct Aria2Results: Sendable {
         return nil
     }
 
-    /// 0 when all are complete; else the last failure, else 7 where some were left unfinished.
+    /// The last failure, else 7 if downloads were left unfinished, else 0.
     var status: Aria2ExitStatus {
         if let lastFailure = Self.lastFailure(rows[...]) ?? droppedFailure { return lastFailure }
         return hasUnfinished ? .unfinished : .complete
@@ -81,9 +82,9 @@ struct Aria2Results: Sendable {
         "OK": "\u{1B}[1;32m", "ERR": "\u{1B}[1;31m", "INPR": "\u{1B}[1;34m", "RM": "\u{1B}[1m",
     ]
 
-    /// The table at the end; empty without downloads.
+    /// Returns the table that is printed at the end; empty without downloads.
     ///
-    /// - Parameter form: that of `--download-result`: `default`, `full` or `hide`.
+    /// - Parameter form: the value of `--download-result`: `default`, `full` or `hide`.
     func table(form: String, _ readout: Aria2Readout, isColoured: Bool) -> String {
         guard form != "hide", most > 0, !rows.isEmpty else { return "" }
         let isFull = form == "full"

@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// Downloads what a command line and an input file name, and ends.
+/// Downloads the files that the command line and the input file name.
 struct Aria2Run: Sendable {
     let downloader: Downloader
     let settings: Aria2Settings
@@ -14,10 +14,10 @@ struct Aria2Run: Sendable {
         (self.downloader, self.settings, self.console, self.hooks) = (downloader, settings, console, hooks)
     }
 
-    /// Requests that are added in one transaction.
+    /// Number of requests that are added in one transaction.
     private static let addedTogether = 256
 
-    /// A download of a request, with what a session file says of it.
+    /// A download with its request and GID, as the session file records them.
     private struct Item: Sendable {
         let request: Aria2Request
         let gid: GID
@@ -79,7 +79,8 @@ struct Aria2Run: Sendable {
         return items
     }
 
-    /// aria2 knows nothing of files that it completed earlier. With `--continue` such a file is compared with the server's.
+    /// Adds a request again if an earlier process completed its download, because aria2 does not remember completed
+    /// files. With `--continue` Haul then compares the file with the server's.
     private func again(
         _ result: Result<Download, DownloadError>,
         _ request: DownloadRequest

@@ -2,10 +2,10 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// What one `aria2c` is to do: its command line, the environment and the configuration file, and the downloads that
-/// they name.
+/// The settings of one `aria2c` from its command line, the environment and the configuration file, and the downloads
+/// that they name.
 struct Aria2Settings {
-    /// Why it cannot begin.
+    /// Reason why `aria2c` cannot begin.
     struct Failure: Error {
         let sentence: String
         let status: Aria2ExitStatus
@@ -15,7 +15,7 @@ struct Aria2Settings {
 
     private(set) var global = Aria2Options()
     private(set) var requests: [Aria2Request] = []
-    /// What is printed as warnings when the console is there.
+    /// Warnings that are printed once the console exists.
     private(set) var warnings: [String] = []
     private(set) var roots: [String] = []
 
@@ -87,7 +87,8 @@ struct Aria2Settings {
         }
     }
 
-    /// Options that ask for what Haul does not have, and without which the downloads would be others.
+    /// Refuses options that Haul does not implement and cannot ignore, because the downloads or their protection would
+    /// differ.
     private mutating func refuseWhatIsMissing() throws(Failure) {
         if let file = global["torrent-file"], !file.isEmpty {
             throw Failure(sentence: "Haul has no BitTorrent: \(file) cannot be downloaded.", status: .unknown)
@@ -120,14 +121,14 @@ struct Aria2Settings {
 
     // MARK: Downloads
 
-    /// The command line's URIs are one file, or with `-Z` a file each.
+    /// Makes one request of all URIs of the command line, or with `-Z` one request of each.
     private func named(_ uris: [String]) throws(Failure) -> [Aria2Request] {
         guard !uris.isEmpty else { return [] }
         for uri in uris where !Self.isPossible(uri) {
             throw Failure(sentence: "Unrecognized URI or unsupported protocol: \(uri)", status: .unknown)
         }
         var options = global.filtered { $0.scope == .download }
-        // As in aria2, pausing is for those that can be unpaused.
+        // Without the RPC no client could unpause the download. aria2 ignores `pause` there too.
         if !servesRPC { options.remove("pause") }
         return try split(uris, &options)
     }

@@ -1,9 +1,9 @@
 import HaulKit
 import HaulServer
 
-/// What `aria2c` prints about itself.
+/// Texts that `aria2c` prints about itself.
 enum Aria2Usage {
-    /// The version of aria2 whose command line and protocol these are. Scripts look for it.
+    /// The version of aria2 whose command line and protocol Haul implements. Scripts look for this version.
     static let version = "1.37.0"
 
     static let versionText = """
@@ -20,9 +20,9 @@ enum Aria2Usage {
         See 'aria2c -h'.
         """
 
-    /// The help of options.
+    /// Returns the help for options.
     ///
-    /// - Parameter word: a tag of aria2's, which lists all options here, or a part of an option's name.
+    /// - Parameter word: a tag of aria2, which lists all options here, or a part of the name of an option.
     static func help(_ word: String) -> String {
         let options = word.hasPrefix("#") ? Aria2Option.all : Aria2Option.all.filter { $0.name.contains(word) }
         let head = "Usage: aria2c [OPTIONS] [URI]...\nOptions of aria2 \(version), and what Haul makes of them:\n"
