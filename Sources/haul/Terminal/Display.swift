@@ -3,23 +3,23 @@ import HaulKit
 
 /// Shows the downloads of one command.
 protocol Display: Sendable {
-    /// Whether it shows anything of a download before its end.
+    /// Whether the display shows downloads before they end.
     var followsProgress: Bool { get }
-    /// Which options the printed errors may name.
+    /// The options that printed errors may name.
     var advice: ErrorAdvice { get }
     func added(_ snapshot: DownloadSnapshot)
     func changed(_ snapshot: DownloadSnapshot)
     func progressed(_ snapshot: DownloadSnapshot)
     func ended(_ snapshot: DownloadSnapshot, _ outcome: DownloadOutcome)
-    /// `count` requests will be added in all; equal ones are one download.
+    /// Announces the number of requests in all. Equal requests are one download.
     func expects(_ count: Int)
-    /// A request that was refused when it was added.
+    /// Shows a request that was refused when it was added.
     ///
-    /// - Parameter place: file and line, if it comes from a list.
+    /// - Parameter place: file and line, if the request comes from a list.
     func refused(_ url: String, _ error: DownloadError, at place: String?)
-    /// A line of a list that is not a URL.
+    /// Shows a line of a list that is not a URL.
     func unreadable(_ line: Wanted.Unreadable)
-    /// A remark that is not about a single download.
+    /// Shows a remark that is not about a single download.
     func noted(_ text: String)
     func close()
 }
@@ -38,7 +38,7 @@ extension Display {
     func close() {}
 }
 
-/// Errors only.
+/// Prints only errors.
 struct QuietDisplay: Display {
     let advice: ErrorAdvice
     var followsProgress: Bool { false }

@@ -1,12 +1,12 @@
 import Foundation
 import HaulKit
 
-/// Numbers and names as people read them.
+/// Formats numbers and names for people.
 enum Format {
     /// `48.3 MB`: see `QuantityText`.
     static func bytes(_ count: Int64) -> String { QuantityText.bytes(count) }
 
-    /// `1.20/2.80 GB`: both in the unit of the second.
+    /// `1.20/2.80 GB`: both numbers in the unit of `total`.
     static func bytes(_ count: Int64, of total: Int64) -> String { QuantityText.bytes(count, of: total) }
 
     static func speed(_ bytesPerSecond: Double) -> String { QuantityText.speed(bytesPerSecond) }
@@ -14,7 +14,7 @@ enum Format {
     /// `0:34`, `12:05`, `3:07:12`, `4d 7h`.
     static func time(_ duration: Duration) -> String { QuantityText.time(duration) }
 
-    /// How long something took: `0.3 s`, then as ``time(_:)``.
+    /// Formats an elapsed time: `0.3 s` below 10 s, else as ``time(_:)``.
     static func elapsed(_ duration: Duration) -> String {
         let seconds = max(duration / .seconds(1), 0)
         return seconds < 9.95 ? String(format: "%.1f s", seconds) : time(duration)
@@ -25,7 +25,7 @@ enum Format {
         return snapshot.error.map { "\($0.message) \(wait)" } ?? wait
     }
 
-    /// The reason for which a download is held; nil for any other state.
+    /// Returns a sentence for the reason that holds a download, or `nil` if the download is not held.
     static func held(_ snapshot: DownloadSnapshot) -> String? {
         guard snapshot.state == .paused, let reason = snapshot.holdReason else { return nil }
         if let error = snapshot.error { return error.message }
@@ -53,12 +53,12 @@ enum Format {
         }
     }
 
-    /// Cells that a text takes in a terminal: two for wide East Asian characters and emoji, none for marks.
+    /// Returns the terminal cells of a text: two for wide East Asian characters and emoji, none for nonspacing marks.
     static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + width($1) }
     }
 
-    /// The text cut or filled to exactly `cells`; a cut shows as `…`.
+    /// Cuts or fills a text to exactly `cells` cells; `…` marks a cut.
     static func fit(_ text: String, _ cells: Int) -> String {
         let width = width(text)
         if width <= cells { return text + String(repeating: " ", count: cells - width) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The whole terminal for a view with keys, and back to what it was.
+/// Takes the whole terminal for a view with keys, and restores it.
 enum FullScreen {
     private struct State {
         /// The settings of the terminal as they were found.
@@ -10,7 +10,7 @@ enum FullScreen {
     }
     private static let state = Mutex(State())
 
-    // The alternate screen, no cursor, and no line that goes on in the next row.
+    // Alternate screen, hidden cursor, no automatic line wrap.
     private static let entering = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"
     private static let leaving = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -21,7 +21,7 @@ enum FullScreen {
 
     static var isShown: Bool { state.withLock { $0.isShown } }
 
-    /// Takes the terminal: keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay signals.
+    /// Takes the terminal, which then delivers keys one by one without echo. Ctrl-C and Ctrl-Z stay signals.
     static func enter() {
         state.withLock { state in
             guard !state.isShown else { return }
@@ -35,7 +35,7 @@ enum FullScreen {
         }
     }
 
-    /// Gives the terminal back; harmless when it was not taken. A picture that is just being printed is waited for, for a moment.
+    /// Gives the terminal back; does nothing if it was not taken. Waits up to 0.2 s for output that is being printed.
     static func leaveAtOnce() {
         state.withLock { state in
             guard state.isShown, var found = state.found else { return }
@@ -54,7 +54,7 @@ enum FullScreen {
     }
 
     private static func write(_ text: String) {
-        // A terminal that takes nothing is not waited for.
+        // Writes nothing if the terminal accepts no output for 0.1 s.
         var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         guard poll(&ready, 1, 100) == 1 else { return }
         _ = Foundation.write(STDERR_FILENO, text, text.utf8.count)

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// One JSON object per line on standard output. Keys may be added; a key that is absent has no value.
+/// Prints one JSON object per line on standard output. New keys may be added. An absent key means no value.
 struct JSONDisplay: Display {
     let advice: ErrorAdvice
 
@@ -14,10 +14,10 @@ struct JSONDisplay: Display {
         var event: String
         var id: String?
         var url: String
-        /// File and line, if it comes from a list and was refused when it was added.
+        /// File and line of a request from a list that was refused, or of a line that is not a URL.
         var place: String?
         var state: String?
-        /// The reason for which it is held, in state `paused`.
+        /// The hold reason, in state `paused`.
         var hold: String?
         var path: String?
         var received: Int64?
@@ -86,7 +86,8 @@ struct JSONDisplay: Display {
         Output.result(Self.escapingControls(String(decoding: data, as: UTF8.self)), importance, of: line.id)
     }
 
-    /// JSON may hold some of the control characters as they are (RFC 8259 §7), and a terminal obeys them. They are in strings alone.
+    /// Escapes U+007F to U+009F. JSON allows these control characters unescaped (RFC 8259 §7), but a terminal obeys
+    /// them. They occur only in strings.
     static func escapingControls(_ json: String) -> String {
         guard json.unicodeScalars.contains(where: { (0x7F...0x9F).contains($0.value) }) else { return json }
         return json.unicodeScalars.map { scalar in

@@ -6,7 +6,8 @@ enum Key: Hashable, Sendable {
     case up, down, pageUp, pageDown, first, last
     case character(Character)
 
-    /// Reads the bytes of a terminal: ASCII characters and the sequences of arrows and their neighbours. Other sequences are no keys.
+    /// Parses the bytes of a terminal: ASCII characters, and the sequences of the arrow, page, home and end keys.
+    /// Ignores other sequences.
     static func keys(_ bytes: ArraySlice<UInt8>) -> [Key] {
         var keys: [Key] = []
         var rest = bytes

@@ -6,7 +6,7 @@ enum Output {
     static func result(_ line: String, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         writers.output.put(line + "\n", to: STDOUT_FILENO, importance, of: id)
     }
-    /// To standard output or standard error, as it stands.
+    /// Writes unchanged text to standard output or standard error.
     static func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end) {
         (descriptor == STDOUT_FILENO ? writers.output : writers.error).put(text, to: descriptor, importance)
     }
@@ -14,12 +14,13 @@ enum Output {
     static func note(_ line: String, _ importance: OutputQueue.Importance = .end) {
         write(shown(line) + "\n", importance)
     }
-    /// What a message says in one line. A URL that stands in it, as the value of a misread argument does, loses its secrets.
+    /// Returns a message as one line, without the secrets of URLs in it. A misread argument may put a URL into a
+    /// message.
     private static func shown(_ sentence: String) -> String {
         VisibleText.line(URL.maskedText(sentence, knowing: nil))
     }
 
-    /// To standard error, as it stands.
+    /// Writes unchanged text to standard error.
     static func write(_ text: String, _ importance: OutputQueue.Importance = .end) {
         writers.error.put(text, to: STDERR_FILENO, importance)
     }
@@ -33,7 +34,7 @@ enum Output {
         return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR | POLLHUP) != 0
     }
 
-    /// Waits until the readers have taken everything. After a signal it waits two seconds; the rest is lost.
+    /// Waits until the readers have taken everything. After a signal, waits at most two seconds; the rest is lost.
     ///
     /// - Returns: false if output was lost because of a signal.
     @discardableResult
@@ -57,10 +58,11 @@ enum Output {
         return isAll
     }
 
-    /// How long readers are waited for after a signal.
+    /// Time to wait for readers after a signal.
     private static let patience = Duration.seconds(2)
 
-    /// Two, so that neither reader waits for the other; one where both are the same, so that lines do not mix.
+    /// Two writers, so that neither reader waits for the other. One writer if both streams are the same file, so that
+    /// lines do not mix.
     private static let writers: (output: OutputWriter, error: OutputWriter) = {
         let output = OutputWriter()
         return (output, isSame(STDOUT_FILENO, STDERR_FILENO) ? output : OutputWriter())

@@ -1,12 +1,12 @@
 import DequeModule
 
-/// Lines that wait to be printed. Bounded: progress goes first, then changes of state, and at last even the lines that say how a
-/// download ended; those are counted.
+/// A bounded queue of lines to print. When full, drops progress lines first, then changes of state, and last the lines
+/// of ended downloads, which are counted.
 struct OutputQueue: Sendable {
     enum Importance: Sendable, Hashable {
         /// Only the newest line of a download is of interest.
         case progress(of: String)
-        /// A later line says more.
+        /// A change of state: a later line says more.
         case passing
         /// An ended download, an error, the path of a complete file.
         case end
@@ -17,7 +17,7 @@ struct OutputQueue: Sendable {
         let descriptor: Int32
     }
 
-    /// Bytes that may wait before lines of a kind are dropped.
+    /// Numbers of waiting bytes from which lines of a kind are dropped.
     struct Bounds: Sendable {
         var progress = 256 << 10
         var passing = 1 << 20
@@ -31,12 +31,13 @@ struct OutputQueue: Sendable {
 
     private let bounds: Bounds
     private var items: Deque<Item> = []
-    /// The number of the first item; they are numbered in the order in which they came.
+    /// The number of the first item. Items are numbered in the order of arrival.
     private var first = 0
-    /// The number of the progress line of a download that nothing else of it follows.
+    /// For each download, the number of its waiting progress line, if no other line of the download follows.
     private var replaceable: [String: Int] = [:]
     private(set) var waitingBytes = 0
-    /// Lines of the kind ``Importance/end`` that found the queue full, by descriptor.
+    /// Lost lines by descriptor: those of the kind ``Importance/end`` that found the queue full, and all that could not
+    /// be written.
     private(set) var dropped: [Int32: Int] = [:]
 
     init(_ bounds: Bounds = Bounds()) { self.bounds = bounds }
@@ -58,7 +59,7 @@ struct OutputQueue: Sendable {
             replaceable[id] = first + items.count
             append(line, id)
         case .passing:
-            // What came before it is not to overtake it, whether it is dropped or not.
+            // A progress line before this line must not be replaced by a later one, even if this line is dropped.
             if let id { replaceable[id] = nil }
             guard waitingBytes < bounds.passing else { return }
             append(line, nil)
@@ -85,6 +86,6 @@ struct OutputQueue: Sendable {
         return item.line
     }
 
-    /// A line that was taken could not be written.
+    /// Counts a line that was taken but could not be written.
     mutating func lost(_ line: Line) { dropped[line.descriptor, default: 0] += 1 }
 }

@@ -3,10 +3,10 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// Prints on its own thread: a reader that stops reading blocks only that thread. While the system has no thread for it, it prints on
-/// those that call it.
+/// Prints on a thread of its own, so that a reader that stops reading blocks only that thread. If the system cannot
+/// start the thread, the caller prints.
 ///
-/// Each line is written whole before the next one begins, also where the descriptor takes it in parts.
+/// Each line is written whole before the next one, even if the descriptor accepts it in parts.
 final class OutputWriter: Sendable {
     private struct State {
         var queue: OutputQueue
@@ -14,7 +14,7 @@ final class OutputWriter: Sendable {
         var isWriting = false
         /// Descriptors whose readers have ended.
         var closed: Set<Int32> = []
-        /// Those of them that were pipes: their readers have what they wanted.
+        /// Descriptors in `closed` that were pipes: their readers have what they wanted.
         var left: Set<Int32> = []
         /// Descriptors with a line that was cut off by an error.
         var broken: Set<Int32> = []
@@ -31,7 +31,8 @@ final class OutputWriter: Sendable {
         self.startThread = startThread
     }
 
-    /// Never waits, except where there is no thread to print on.
+    /// Queues a text and returns at once. If the system cannot start the thread, prints all queued texts before it
+    /// returns.
     ///
     /// - Parameter id: the download that the text is about, if it is about one.
     func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
@@ -41,7 +42,8 @@ final class OutputWriter: Sendable {
             return !state.hasThread
         }
         if isFirst, startThread({ [self] in run() }) != 0 {
-            // The next call asks for a thread again. What others have put in meanwhile is printed here.
+            // The next call tries to start a thread again. This call also prints texts that other callers have queued
+            // meanwhile.
             state.withLock { $0.hasThread = false }
             return printAll()
         }
@@ -51,13 +53,13 @@ final class OutputWriter: Sendable {
     /// Whether something waits to be printed.
     var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
 
-    /// Lines of the kind ``OutputQueue/Importance/end`` that were not printed: the queue was full, or the reader has ended.
+    /// Lines that were lost: the queue was full, the reader has ended, or the write failed.
     func lost(_ descriptor: Int32) -> Int { state.withLock { $0.queue.dropped[descriptor] ?? 0 } }
 
     /// Whether the reader of a pipe has ended, as `head` does.
     func isLeft(_ descriptor: Int32) -> Bool { state.withLock { $0.left.contains(descriptor) } }
 
-    /// Waits until everything is printed, or `isEnough`, which is asked again and again, says so.
+    /// Waits until everything is printed or `isEnough` returns `true`. Calls `isEnough` every 20 ms.
     ///
     /// - Returns: whether everything was printed, except lines for readers that have ended.
     @discardableResult
@@ -101,13 +103,13 @@ final class OutputWriter: Sendable {
         }
     }
 
-    /// - Returns: false when it was not written whole.
+    /// - Returns: `false` if the line was not written whole.
     private func write(_ line: OutputQueue.Line) -> Bool {
         let (isClosed, isBroken) = state.withLock { state in
             (state.closed.contains(line.descriptor), state.broken.contains(line.descriptor))
         }
         if isClosed { return false }
-        // What is left of a broken line must not become the beginning of this one.
+        // Ends a line that was cut off, so that this line does not continue it.
         var text = isBroken ? "\n" + line.text : line.text
         let count = text.utf8.count
         var written = 0
@@ -125,7 +127,7 @@ final class OutputWriter: Sendable {
         return written == count
     }
 
-    /// - Returns: 0, or the errno that ended it.
+    /// - Returns: 0, or the errno of the write that failed.
     private static func write(_ bytes: UnsafeBufferPointer<UInt8>, to descriptor: Int32, _ written: inout Int) -> Int32
     {
         while written < bytes.count {
@@ -138,7 +140,7 @@ final class OutputWriter: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Another process that shares the descriptor has set O_NONBLOCK; it is not changed here.
+                // Another process that shares the descriptor has set O_NONBLOCK. The flag stays as it is.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, -1)
             case let code: return code

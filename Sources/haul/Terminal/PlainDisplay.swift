@@ -2,7 +2,8 @@ import Foundation
 import HaulKit
 import Synchronization
 
-/// For logs and pipes: a line when a file starts, when it waits and what for, and when it ends. Paths go to standard output.
+/// The display for logs and pipes: prints a line when a file starts, when it waits, with the reason, and when it ends.
+/// The paths of complete files go to standard output, unless that is a terminal.
 final class PlainDisplay: Display {
     private struct State {
         var started: [DownloadID: (at: ContinuousClock.Instant, bytes: Int64)] = [:]

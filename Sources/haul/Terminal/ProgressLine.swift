@@ -3,7 +3,8 @@ import HaulKit
 
 /// One line of the display, never wider than the terminal.
 enum ProgressLine {
-    /// A file's line: name, bar, percent, size, speed, time left; what does not fit is left out, the name last.
+    /// Returns the line of a file: name, bar, percentage, size, speed, time left. Leaves out parts that do not fit, the
+    /// name last.
     static func of(_ snapshot: DownloadSnapshot, columns: Int) -> String {
         let name = VisibleText.line(
             snapshot.path.map { ($0 as NSString).lastPathComponent } ?? snapshot.url.messageText
@@ -46,11 +47,11 @@ enum ProgressLine {
         }
     }
 
-    /// The sum of several files. Its percentage is known only when every size is.
+    /// Returns the line for all files together. The percentage is known only if every size is.
     ///
     /// - Parameters:
-    ///   - finished: how many have ended; those of `ended` are among them.
-    ///   - expected: how many files there will be in all, where more are to come.
+    ///   - finished: number of files that have ended, including those of `ended`.
+    ///   - expected: number of files in all, if more will be added.
     static func total(
         _ snapshots: [DownloadSnapshot],
         finished: Int,
@@ -59,7 +60,7 @@ enum ProgressLine {
         columns: Int
     ) -> String {
         let count = max(expected, snapshots.count + ended.count)
-        // A file that failed will bring nothing more: it must not leave the sum unknown for ever.
+        // Skips failed and cancelled files: they bring nothing more, and must not leave the sum unknown for ever.
         let counted = snapshots.filter { $0.state != .failed && $0.state != .cancelled }
         let received = counted.reduce(ended.bytes) { sum($0, $1.receivedBytes) }
         let totals = counted.map(\.totalBytes)
@@ -80,13 +81,13 @@ enum ProgressLine {
         )
     }
 
-    /// Servers may announce lengths whose sum is beyond any integer.
+    /// Adds without overflow, because servers may announce lengths whose sum exceeds `Int64`.
     private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
         let (sum, isTooLarge) = one.addingReportingOverflow(other)
         return isTooLarge ? .max : sum
     }
 
-    /// Name, bar and numbers; those that do not fit are left out.
+    /// Returns name, bar and numbers. Leaves out numbers that do not fit.
     static func line(
         _ name: String,
         _ fraction: Double?,
@@ -101,7 +102,7 @@ enum ProgressLine {
         let numbers = [
             pad(percent, 4), pad(size, 15), pad(Format.speed(speed), 10), pad(left.map(Format.time) ?? "", 8),
         ]
-        // From the least to the most needed: what goes first when the window is narrow.
+        // In a narrow window the numbers are left out from the last to the first, which is needed most.
         var shown = numbers[...]
         while shown.count > 1, columns < 16 + width(shown) { shown = shown.dropLast() }
         let rest = columns - width(shown)
@@ -118,7 +119,7 @@ enum ProgressLine {
         return String(repeating: "━", count: full) + String(repeating: "─", count: cells - full)
     }
 
-    /// A name, and a text at the right edge.
+    /// Returns a name, and a text at the right edge.
     static func status(_ name: String, _ text: String, _ columns: Int) -> String {
         guard columns > text.count + 10 else { return Format.fit(name, columns) }
         return Format.fit(name, columns - text.count - 2) + "  " + text

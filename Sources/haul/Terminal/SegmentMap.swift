@@ -1,8 +1,8 @@
 import HaulKit
 
-/// The lines of `--verbose` below that of a file: its received parts, and the speed of each connection.
+/// The lines that `--verbose` shows below the line of a file: its received parts, and the speed of each connection.
 enum SegmentMap {
-    /// - Returns: nothing while no bytes arrive.
+    /// - Returns: an empty list while no bytes arrive.
     static func lines(_ snapshot: DownloadSnapshot, columns: Int) -> [String] {
         guard snapshot.state == .transferring, !snapshot.connections.isEmpty else { return [] }
         var lines: [String] = []

@@ -2,12 +2,12 @@ import CHaulSystem
 import Foundation
 import Synchronization
 
-/// Ctrl-Z, `fg` and Ctrl-\\ on a terminal: whoever uses it next finds its cursor, and the display is drawn again when the process
-/// goes on.
+/// Handles Ctrl-Z, `fg` and Ctrl-\\ on a terminal. The cursor is shown again before the process stops, and the display
+/// is drawn again when the process continues.
 ///
-/// Called by the thread of ``Interruption``.
+/// The thread of ``Interruption`` calls these functions.
 enum Suspension {
-    /// What a display does when the process is about to be stopped, and when it goes on.
+    /// A display that reacts when the process is about to stop, and when it continues.
     protocol Participant: AnyObject, Sendable {
         func suspend()
         func resume()
@@ -18,14 +18,14 @@ enum Suspension {
     }
     private static let shown = Mutex(Weak())
 
-    /// The signals to be handed to ``take(_:)``; none where there is no terminal, nor those that a shell without job control ignores.
+    /// The signals for ``take(_:)``. Empty without a terminal; excludes those that a shell without job control ignores.
     static var signals: [Int32] {
         Terminal.isInteractive ? [SIGTSTP, SIGCONT, SIGQUIT].filter { haul_ignores_signal($0) == 0 } : []
     }
 
     static func follow(_ display: any Participant) { shown.withLock { $0.display = display } }
 
-    /// - Returns: false when it is another signal.
+    /// - Returns: `false` for another signal.
     static func take(_ signal: Int32) -> Bool {
         let display = shown.withLock { $0.display }
         switch signal {
@@ -41,7 +41,8 @@ enum Suspension {
         return true
     }
 
-    /// What is still to be printed would come after the shell's prompt; but a terminal that takes nothing is not waited for.
+    /// Waits up to 0.2 s for output that would appear after the shell's prompt. The limit is for a terminal that
+    /// accepts nothing.
     private static func waitForOutput() {
         for _ in 0..<40 where Output.isBehind { usleep(5000) }
     }

@@ -6,14 +6,14 @@ enum Terminal {
         isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    /// False in the background, where the terminal is the shell's.
+    /// Whether this process is in the foreground. In the background the terminal belongs to the shell.
     static var isOurs: Bool {
         let group = tcgetpgrp(STDERR_FILENO)
-        // Not that of our session, and so no shell's of it either.
+        // Below 0, the terminal is not that of this session, and no shell of the session uses it.
         return group < 0 || group == getpgrp()
     }
 
-    /// Columns and rows now; they change when the window does.
+    /// The current columns and rows, which change with the window.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -23,10 +23,10 @@ enum Terminal {
     }
 
     static func hideCursor() { Output.write(hiding) }
-    /// Leaves the terminal as it was found; harmless when nothing was changed.
+    /// Shows the cursor again; harmless if it was not hidden.
     static func restore() { if isInteractive { Output.write(showing) } }
 
-    /// The same past everything that waits to be printed, where the terminal takes it without waiting.
+    /// Restores the terminal before queued output is printed, if the terminal accepts the text without blocking.
     static func restoreAtOnce() {
         FullScreen.leaveAtOnce()
         var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)

@@ -3,11 +3,11 @@ import HaulKit
 import OrderedCollections
 import Synchronization
 
-/// A live display at the bottom of the terminal: a line a running file, then a total. Finished files scroll up.
+/// A live display at the bottom of the terminal: a line for each running file, then a total. Finished files scroll up.
 final class TerminalDisplay: Display, Suspension.Participant {
     private struct State {
         var snapshots: [DownloadID: DownloadSnapshot] = [:]
-        /// Those that have not ended.
+        /// The downloads that have not ended.
         var order: OrderedSet<DownloadID> = []
         var ended = ProgressLine.Ended()
         var expected = 0
@@ -15,7 +15,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
         /// Cells of each line that is on the screen now.
         var drawn: [Int] = []
         var isClosed = false
-        /// The process is about to be stopped.
+        /// Whether the process is about to be stopped.
         var isSuspended = false
     }
     let advice: ErrorAdvice
@@ -46,7 +46,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
 
     func resume() {
         let isOpen = state.withLock { state in
-            // Stopped by another signal, it could not clear the screen: what it drew stays there.
+            // If another signal stopped the process, the screen was not cleared. The old lines stay there.
             if !state.isSuspended { state.drawn = [] }
             state.isSuspended = false
             return !state.isClosed
@@ -138,7 +138,7 @@ final class TerminalDisplay: Display, Suspension.Participant {
             [.connecting, .transferring, .waiting, .verifying].contains($0.state) || Format.held($0) != nil
         }
         let most = max(1, rows - 3)
-        // Those that wait before a retry may be many, and must not hide those that do something.
+        // Lists files that wait for a retry last. They may be many, and must not hide files that are active.
         if running.count > most {
             running = running.filter { $0.state != .waiting } + running.filter { $0.state == .waiting }
         }
@@ -164,8 +164,8 @@ final class TerminalDisplay: Display, Suspension.Participant {
         return lines
     }
 
-    /// Goes back to the first drawn line and clears from there. After the window became narrower, a line takes more rows
-    /// than when it was drawn.
+    /// Goes back to the first drawn line and clears from there. After the window became narrower, a line takes more
+    /// rows than when it was drawn.
     private static func erase(_ drawn: [Int], columns: Int) -> String {
         guard !drawn.isEmpty else { return "" }
         let rows = drawn.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(columns, 1)) }
