@@ -8,7 +8,7 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The running daemon, from the lock of its state folder to the end of its downloader.
+/// Runs the daemon, from locking its state folder to shutting down its downloader.
 struct Daemon {
     private let settings: ServeSettings
     private let options: ServeOptions
@@ -29,7 +29,7 @@ struct Daemon {
         var aria2 = settings.aria2
         let downloader = try await Downloader(try configuration(logger, &server, &aria2))
         if let salvaged = downloader.salvagedStore {
-            // All names once, in the log of the start that found the damage.
+            // Logs all names once, at the start that found the damage.
             let isNew = downloader.quarantinedStore != nil
             logger.log(level: isNew ? .error : .notice, "\(salvaged.sentence(names: isNew ? .max : 3))")
         }
@@ -97,7 +97,7 @@ struct Daemon {
             )
         } catch { logger.warning("\((error as? Complaint)?.sentence ?? "\(error)")") }
         logger.notice("Haul \(Downloader.version) listens at http://\(listener)/")
-        // Only to the terminal of the user who started it: a file is no place for it, even for a code that works once.
+        // Prints the sign-in link only on a terminal. No file may hold the link, although its code works only once.
         Output.result(
             isatty(STDOUT_FILENO) == 1
                 ? "Open \(haul.signInLink(listener))"
@@ -122,15 +122,16 @@ struct Daemon {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-            // The lock says that no daemon of this state folder uses it; one of another folder may, and a file that is no socket is
-            // somebody's.
+            // The lock shows that no daemon of this state folder uses the socket. A daemon of another folder may use
+            // it. A file that is no socket belongs to somebody else.
             var info = stat()
             if lstat(socket, &info) == 0 {
                 guard info.st_mode & S_IFMT == S_IFSOCK else {
                     throw Complaint("\(socket) exists and is no socket.", .fileExists)
                 }
                 let descriptor = haul_connect_local(socket, UInt64(socket.utf8.count), 0)
-                // A stopped daemon with a full backlog accepts no connection but still listens. Only ECONNREFUSED means a stale socket.
+                // A stopped daemon with a full backlog accepts no connection but still listens. Only ECONNREFUSED means
+                // a stale socket.
                 let isStale = descriptor < 0 && errno == ECONNREFUSED
                 if descriptor >= 0 { Foundation.close(descriptor) }
                 guard isStale else {
@@ -147,8 +148,8 @@ struct Daemon {
     }
 
     /// - Parameters:
-    ///   - server: gets as many connections as there are descriptors for.
-    ///   - aria2: the same.
+    ///   - server: `maxConnections` is lowered to the number that there are descriptors for.
+    ///   - aria2: `maxConnections` is lowered in the same ratio.
     private func configuration(
         _ logger: Logger,
         _ server: inout ServerConfiguration,
@@ -168,14 +169,15 @@ struct Daemon {
         configuration.network.deniedAddresses = settings.deniedAddresses
         configuration.network.proxies = try .environment(ProcessInfo.processInfo.environment)
         configuration.telemetry.logger = logger
-        // Over TCP and over the socket, each with a file that it may be sent, and those of aria2's clients.
+        // Descriptors of clients: connections over TCP and over the socket, each with a file to send, and those of
+        // aria2.
         let places = 4 * server.maxConnections + (aria2?.maxConnections ?? 0)
         let loops = try DescriptorLimit.prepare(
             downloads: settings.jobs,
             connections: configuration.connections.maxPerDownload,
             others: places
         )
-        // A third of what there is, where that is less.
+        // Clients get at most a third of the free descriptors.
         let share = min(places, DescriptorLimit.free / 3)
         server.maxConnections = max(4, server.maxConnections * share / places)
         if let most = aria2?.maxConnections { aria2?.maxConnections = max(4, most * share / places) }
@@ -185,7 +187,7 @@ struct Daemon {
         return configuration
     }
 
-    /// SIGHUP: the settings are read again. Those that need a new start are named.
+    /// Reads the settings again at SIGHUP. Logs a warning if a changed setting needs a new start.
     private func reload(
         _ haul: HaulServer,
         _ downloader: Downloader,
@@ -213,7 +215,7 @@ struct Daemon {
         }
     }
 
-    /// Tells the watchdog that the part that moves bytes answers.
+    /// Tells the watchdog at each interval that the downloader answers.
     private func watch(_ downloader: Downloader, _ supervisor: Supervisor) async {
         guard let interval = supervisor.watchdogInterval else { return }
         while !Task.isCancelled {

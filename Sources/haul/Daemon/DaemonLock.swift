@@ -1,9 +1,10 @@
 import Foundation
 import HaulKit
 
-/// One daemon a state folder: a lock on a file that names the daemon. The lock ends with the process, however that ends.
+/// Allows one daemon for each state folder, by a lock on a file that names the daemon. The lock ends with the process,
+/// however the process ends.
 struct DaemonLock {
-    /// How commands and a second daemon find the first.
+    /// The entries of the lock file by which commands and a second daemon find the daemon.
     struct Endpoint: Codable {
         var process: Int32
         var socket: String?
@@ -48,11 +49,11 @@ struct DaemonLock {
         let descriptor = open(path(folder), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Closing gives up the lock, if it was free.
+        // Closing the descriptor drops the lock, if this call got it.
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// What the last daemon of a state folder wrote; nil when there was none.
+    /// Returns the entries that the last daemon of a state folder wrote, or `nil` if there was none.
     static func endpoint(_ folder: String) -> Endpoint? {
         guard let data = FileManager.default.contents(atPath: path(folder)) else { return nil }
         // A daemon that is just starting has written nothing yet.

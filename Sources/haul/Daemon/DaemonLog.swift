@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Log lines of the daemon on standard error: with a severity that the journal reads, or with a time.
+/// Prints log lines of the daemon on standard error: with a severity for the journal, else with a time.
 struct DaemonLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info
@@ -20,7 +20,7 @@ struct DaemonLog: LogHandler {
         Output.note(start + event.message.description)
     }
 
-    /// As in syslog (RFC 5424 §6.2.1).
+    /// Returns the severity of syslog (RFC 5424 §6.2.1).
     private static func severity(_ level: Logger.Level) -> Int {
         switch level {
         case .trace, .debug: 7

@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Options of `haul serve`. What is not given here is looked for in the environment, then in the file, and has a default.
+/// Options of `haul serve`. The environment, then the file, then the default supplies an option that is not given.
 struct ServeOptions: ParsableArguments {
     @Option(help: "Address and port of the page and the API (default: 127.0.0.1:4285); 'off' for the socket alone.")
     var listen: String?

@@ -3,7 +3,7 @@ import HaulKit
 import HaulServer
 
 extension ServeSettings {
-    /// The settings of aria2's RPC; nil where it is off.
+    /// Returns the settings of aria2's RPC, or `nil` if it is off.
     static func aria2(
         address: String,
         secret: String,

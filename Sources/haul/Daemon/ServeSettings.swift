@@ -6,12 +6,12 @@ import Logging
 
 /// The settings of the daemon, read from options, the environment and a file, in this order of precedence.
 struct ServeSettings {
-    /// Name, value and source of each, for `--print-config`.
+    /// Name, value and source of each setting, for `--print-config`.
     private(set) var lines: [String] = []
     var server: ServerConfiguration
-    /// Where aria2's RPC listens; nil for nowhere.
+    /// The settings of aria2's RPC; `nil` if it is off.
     private(set) var aria2: Aria2ServerConfiguration?
-    /// That downloads may not connect to.
+    /// The addresses that downloads may not connect to.
     var deniedAddresses: [AddressBlock] = []
     var jobs: Int
     var logLevel: Logger.Level
@@ -69,7 +69,7 @@ struct ServeSettings {
         AbsoluteConfigKey(name.split(separator: "-").map(String.init))
     }
 
-    /// The values of the file. A name that is no setting is refused: it would be a setting that is silently ignored.
+    /// Returns the values of the file. Refuses a name that is no setting, because it would be silently ignored.
     private static func fileValues(_ path: String, isNamed: Bool) throws -> [AbsoluteConfigKey: ConfigValue] {
         guard isNamed || FileManager.default.fileExists(atPath: path) else { return [:] }
         let object: [String: JSONValue]
@@ -163,7 +163,7 @@ struct ServeSettings {
             throw Complaint("--max-streams must be a number from 1 to 10000.", .usage)
         }
         server.maxEventStreams = streams
-        // Each stream keeps its connection, beside those of requests.
+        // Each event stream keeps a connection, in addition to those of requests.
         server.maxConnections = max(server.maxConnections, streams + 256)
         let level = text("log-level", "info")
         guard let logLevel = Logger.Level(rawValue: level) else {

@@ -1,10 +1,10 @@
 import Foundation
 import HaulKit
 
-/// Tells systemd how the daemon is, by datagrams (sd_notify(3)). Does nothing where no supervisor asked for it.
+/// Tells systemd the state of the daemon by datagrams (sd_notify(3)). Does nothing if no supervisor asked for it.
 struct Supervisor: Sendable {
     private let socket: String?
-    /// Twice in the time after which systemd takes the daemon for dead; nil without a watchdog.
+    /// Half of the time after which systemd takes the daemon for dead; `nil` without a watchdog.
     let watchdogInterval: Duration?
 
     init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
@@ -29,13 +29,13 @@ struct Supervisor: Sendable {
         let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                // A supervisor that is gone need not know.
+                // Errors are ignored: the supervisor may have ended.
                 sendto(descriptor, state, state.utf8.count, Int32(MSG_NOSIGNAL), pointer, length)
             }
         }
     }
 
-    /// RELOADING=1 must say when, by the monotonic clock.
+    /// Sends RELOADING=1 with the time of the monotonic clock, as sd_notify(3) requires.
     func tellReloading() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,12 +1,12 @@
 import Foundation
 import HaulKit
 
-/// Folders of the XDG Base Directory Specification, and those that systemd names for a unit, which go before.
+/// Folders of the XDG Base Directory Specification. Folders that systemd names for a unit take precedence.
 enum XDG {
     private static let environment = ProcessInfo.processInfo.environment
 
     private static func folder(_ names: [String], _ fallback: String) -> String {
-        // Relative paths count as unset, as the specification has it; systemd may name several folders.
+        // Relative paths count as unset, as the specification requires. systemd may name several folders.
         for name in names {
             if let path = environment[name]?.split(separator: ":").first, path.hasPrefix("/") { return String(path) }
         }
@@ -29,7 +29,7 @@ enum XDG {
         return Downloader.Configuration.Storage().stateFolder
     }
 
-    /// A folder that only this user can open.
+    /// The folder for the socket, which only this user can open.
     static func runtime(_ state: String) -> String {
         if let path = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first, path.hasPrefix("/") {
             return String(path)

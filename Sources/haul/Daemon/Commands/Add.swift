@@ -38,7 +38,7 @@ struct Add: AsyncParsableCommand {
 
     func run() async throws {
         try await daemon.run { client in
-            // Read first: a file may be a pipe, which is waited for.
+            // Reads all files before the first request, because a file may be a pipe that blocks.
             let parts = try AddParts(urls, options)
             var ids: [DownloadID] = []
             var status = ExitStatus.complete
@@ -82,7 +82,7 @@ struct Add: AsyncParsableCommand {
     }
 }
 
-/// What `haul add` says of its downloads, with the names that `haul get` has.
+/// Options for the downloads of `haul add`, with the names that `haul get` uses.
 struct AddOptionGroup: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -154,7 +154,7 @@ struct AddOptionGroup: ParsableArguments {
         }
     }
 
-    /// The fields of requests.
+    /// The header fields for requests of the downloads.
     var headers: [HeaderField] {
         header.compactMap(\.field) + [origin.userAgentField, origin.refererField].compactMap(\.self)
     }

@@ -3,11 +3,12 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// The requests of one `haul add`: at most 1,000 URLs, or one Metalink, in each.
+/// The API requests of one `haul add`. Each has at most 1,000 URLs, or one Metalink.
 struct AddParts {
     struct Part {
         var fields: [String: JSONValue]
-        /// What the items are called in messages: URLs without secrets, with their place in a list.
+        /// Names of the items in messages: URLs without secrets, with file and line in a list, or the path of a
+        /// Metalink.
         var names: [String]
 
         func place(_ index: Int) -> String? { names.indices.contains(index) ? names[index] : names.first }
@@ -76,7 +77,7 @@ struct AddParts {
         return fields
     }
 
-    /// Absolute: the daemon has another working folder.
+    /// Returns the absolute path of the folder, because the daemon has another working folder.
     private static func folder(_ options: AddOptionGroup) throws -> String? {
         if let output = options.output, output.contains("/") {
             return URL(fileURLWithPath: try FilePaths.absolute(output)).deletingLastPathComponent().path
@@ -88,7 +89,8 @@ struct AddParts {
     private static func item(_ text: String, _ options: AddOptionGroup) throws -> JSONValue {
         let texts = text.utf8.split(separator: UInt8(ascii: "\t")).map { String($0) ?? "" }
         guard let url = texts.first else { throw Complaint("The URL is empty.", .usage) }
-        // Read here too, so that a line that is no URL is named by its place, and nothing else of the list is held up.
+        // Also checked here, so that a line that is no URL is reported with its place and does not stop the rest of the
+        // list.
         _ = try GetOptions.spelled(url)
         var fields: [String: JSONValue] = ["url": .string(url)]
         let mirrors = texts.dropFirst() + options.mirror

@@ -58,7 +58,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     private static func name(_ change: String) -> String { String(change.prefix { $0 != "=" }) }
 
-    /// The value of a change, of the type that the setting has.
+    /// Returns name and value of a change; the value has the type of the setting.
     private static func change(_ change: String, _ present: Answer) throws -> (String, JSONValue) {
         let name = name(change)
         let text = String(change.dropFirst(name.count + 1))
@@ -70,7 +70,7 @@ struct ConfigCommand: AsyncParsableCommand {
             guard let number = ByteCount(text)?.bytes else { throw Complaint("\(name) is a number.", .usage) }
             return (name, .integer(number))
         default:
-            // Names that the daemon does not know are refused by it, with its own sentence.
+            // The daemon refuses unknown names with its own sentence.
             return (name, .string(name == "folder" ? try FilePaths.absolute(text) : text))
         }
     }

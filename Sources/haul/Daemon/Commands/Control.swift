@@ -4,7 +4,7 @@ import HaulKit
 import HaulServer
 import NIOHTTP1
 
-/// What `haul pause`, `resume`, `cancel` and `remove` have in common.
+/// The common parts of `haul pause`, `resume`, `cancel` and `remove`.
 private enum Control {
     struct Answer: Decodable {
         struct Failure: Decodable {
@@ -15,7 +15,7 @@ private enum Control {
         var errors: [Failure]
     }
 
-    /// - Parameter verb: in the past: `Paused`.
+    /// - Parameter verb: past participle for the note, such as `Paused`.
     static func run(
         _ actions: [String],
         _ verb: String,
@@ -40,7 +40,7 @@ private enum Control {
         if let first = failures.first { throw ExitStatus(problemCode: first.error.code).code }
     }
 
-    /// Asks before many downloads are deleted; only on a terminal, where somebody can answer.
+    /// Asks before a filter deletes downloads. Asks only on a terminal, where somebody can answer.
     static func confirm(_ verb: String, _ selection: SelectionOptions, _ client: DaemonClient) async throws {
         guard selection.isFilter, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return }
         let count = try await selection.count(client)

@@ -10,20 +10,20 @@ import NIOHTTP1
 struct DaemonClient: Sendable {
     let socket: String
 
-    /// How long a daemon that holds its lock may take until it listens.
+    /// Time to wait for a daemon that holds its lock until it listens.
     private static let patience = Duration.seconds(10)
     private static let limit = 64 << 20
 
-    /// Says at once that nothing listens: a daemon that has ended meanwhile would be tried for a minute and a half. It is never shut
-    /// down, as the shared one.
+    /// Fails at once if nothing listens. The shared client would try a daemon that has ended for a minute and a half.
+    /// As the shared client, this one is never shut down.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// - Parameter stateFolder: folder of the daemon's lock; nil when only its socket is known.
-    /// - Throws: ``Complaint`` when nothing listens at the socket, or a daemon of another state folder does.
+    /// - Parameter stateFolder: folder of the daemon's lock; `nil` if only its socket is known.
+    /// - Throws: ``Complaint`` if nothing listens at the socket, or a daemon of another state folder does.
     static func connected(_ socket: String, stateFolder: String?) async throws -> DaemonClient {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -44,14 +44,14 @@ struct DaemonClient: Sendable {
         }
     }
 
-    /// The daemon that the system runs for this user; nil when it runs none.
+    /// Returns the daemon that the system runs for this user, or `nil` if there is none.
     static func ofSystem() -> DaemonClient? {
         let socket = "/run/haul-\(NSUserName())/daemon.sock"
         return attempt(socket) == 0 ? DaemonClient(socket: socket) : nil
     }
 
-    /// - Throws: ``Complaint`` unless the daemon has this state folder: what is asked of one daemon must not happen to the downloads
-    ///   of another.
+    /// - Throws: ``Complaint`` unless the daemon has this state folder. A request for one daemon must not change the
+    ///   downloads of another.
     private func checkIsOf(_ stateFolder: String) async throws {
         let other = try await identity().stateFolder
         guard !Self.isSameFolder(other, stateFolder) else { return }
@@ -71,7 +71,7 @@ struct DaemonClient: Sendable {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// What the daemon says of itself.
+    /// Asks the daemon for its state folder, process, version and notice of the store.
     func identity() async throws -> DaemonIdentity { try await value(.GET, "/api/v1/daemon") }
 
     private static func missing(_ socket: String) -> Complaint {
@@ -98,7 +98,7 @@ struct DaemonClient: Sendable {
     {
         var parts = URLComponents()
         parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        // A plus sign means a blank in queries, and is not escaped by itself.
+        // Escapes plus signs, which `URLComponents` does not. In queries a plus sign means a blank.
         let text = (parts.percentEncodedQuery ?? "").replacing("+", with: "%2B")
         guard let url = URL(httpURLWithSocketPath: socket, uri: path + (text.isEmpty ? "" : "?" + text)) else {
             throw Complaint("The path of the socket cannot be used: \(socket)", .usage)
@@ -109,7 +109,7 @@ struct DaemonClient: Sendable {
     }
 
     /// - Returns: the body of the answer.
-    /// - Throws: ``Complaint`` with the sentence of a problem, or that the daemon is gone.
+    /// - Throws: ``Complaint`` with the sentence of a problem, or if the daemon does not answer.
     @discardableResult
     func send(
         _ method: HTTPMethod,
@@ -137,7 +137,7 @@ struct DaemonClient: Sendable {
         }
     }
 
-    /// The same, decoded.
+    /// Sends a request and decodes the body of the answer.
     func value<Value: Decodable>(
         _ method: HTTPMethod,
         _ path: String,
@@ -153,7 +153,7 @@ struct DaemonClient: Sendable {
         }
     }
 
-    /// The stream of events, which goes on until the daemon ends.
+    /// Opens the stream of events, which lasts until the daemon ends.
     func events() async throws -> HTTPClientResponse.Body {
         guard Self.attempt(socket) == 0 else { throw Self.missing(socket) }
         var request = try request(.GET, "/api/v1/events", [])
@@ -168,9 +168,9 @@ struct DaemonClient: Sendable {
 }
 
 extension Complaint {
-    /// A problem of the API as a sentence.
+    /// Makes a sentence of a problem of the API.
     init(problem data: Data, status: UInt) {
-        // An answer that is no problem of the API comes from a program that is no daemon of ours.
+        // An answer without a problem of the API comes from a program that is no daemon of Haul.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: data) else {
             self.init("The daemon answered with status \(status).", .otherFailure)
             return

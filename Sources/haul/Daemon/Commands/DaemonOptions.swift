@@ -3,7 +3,7 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// Which daemon a command talks to.
+/// Options that choose the daemon of a command.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: "Unix socket of the daemon (default: that of the daemon with this state folder).",
@@ -13,12 +13,12 @@ struct DaemonOptions: ParsableArguments {
 
     @OptionGroup var state: StateOptions
 
-    /// The daemon, found by option, environment and file as `haul serve` finds its own settings.
+    /// Finds the daemon by option, environment and file, as `haul serve` finds its own settings.
     ///
-    /// - Throws: ``Complaint`` when no daemon answers.
+    /// - Throws: ``Complaint`` if no daemon answers.
     func client() async throws -> DaemonClient {
         if let socket = socket ?? ProcessInfo.processInfo.environment["HAUL_SOCKET"] {
-            // Who names a socket means its daemon, unless a folder is named beside it.
+            // A named socket chooses its daemon. Its state folder is checked only if `--state-dir` names one too.
             let folder = try state.stateDir.map { try FilePaths.absolute($0) + "/daemon" }
             return try await DaemonClient.connected(try FilePaths.absolute(socket), stateFolder: folder)
         }
@@ -36,7 +36,7 @@ struct DaemonOptions: ParsableArguments {
         }
     }
 
-    /// Runs a command; errors become sentences and exit statuses.
+    /// Runs a command and turns errors into sentences and exit statuses.
     func run(_ body: (DaemonClient) async throws -> Void) async throws {
         do { try await body(try await client()) } catch let complaint as Complaint {
             Output.error(complaint.sentence)

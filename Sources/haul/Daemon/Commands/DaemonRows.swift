@@ -4,7 +4,7 @@ public import HaulKit
 import HaulServer
 import NIOHTTP1
 
-/// Lists of the daemon, page by page, and ids that are named by a part of them.
+/// Reads lists of the daemon page by page, and finds ids by a part of them.
 extension DaemonClient {
     struct Page: Decodable {
         var items: [DownloadRow]
@@ -35,9 +35,9 @@ extension DaemonClient {
         }
     }
 
-    /// The download that a text names: its id, or at least four characters of the beginning or the end of it.
+    /// Returns the id that `text` names: a whole id, or at least four characters of its beginning or end.
     ///
-    /// - Throws: ``Complaint`` when there is none, or more than one.
+    /// - Throws: ``Complaint`` if a part names no download or several.
     func id(_ text: String) async throws -> DownloadID {
         if let id = DownloadID(text) { return id }
         let part = text.lowercased()
@@ -66,13 +66,13 @@ extension DaemonClient {
 }
 
 extension DownloadID {
-    /// The end of the id. Its beginning is the time, which downloads that were added together share.
+    /// The last eight characters. The first characters are the time, which downloads that were added together share.
     var short: String { String(description.suffix(8)) }
 }
 
 extension DownloadSnapshot.State: ExpressibleByArgument {}
 
-/// Which downloads a command is for.
+/// Options that select the downloads of a command.
 struct SelectionOptions: ParsableArguments {
     @Argument(help: "Id of a download, or at least four characters of its end or beginning.")
     var ids: [String] = []
@@ -99,7 +99,7 @@ struct SelectionOptions: ParsableArguments {
 
     var isFilter: Bool { ids.isEmpty }
 
-    /// The fields of a request that select the same.
+    /// Returns the fields of a request that select the same downloads.
     func fields(_ client: DaemonClient) async throws -> [String: JSONValue] {
         if !isFilter { return ["ids": .array(try await client.ids(ids).map { .string($0.description) })] }
         var filter: [String: JSONValue] = [:]

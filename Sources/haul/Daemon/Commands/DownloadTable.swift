@@ -2,9 +2,9 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// Rows of downloads as lines of text.
+/// Formats rows of downloads as lines of text.
 struct DownloadTable {
-    /// Width of the terminal; nil where lines may be of any length.
+    /// Width of the terminal; `nil` if lines may be of any length.
     let columns: Int?
 
     private static let (stateWidth, sizeWidth, speedWidth) = (12, 16, 10)
@@ -24,7 +24,7 @@ struct DownloadTable {
         return front + Self.cut(name, max(8, columns - Format.width(front)))
     }
 
-    /// The name, with what a terminal would obey replaced.
+    /// Returns the name, or the URL without one. Replaces characters that a terminal would obey.
     static func name(_ row: DownloadRow) -> String { VisibleText.line(row.name.isEmpty ? row.url : row.name) }
 
     /// `43% of 200 MB` while bytes are missing, the size otherwise.
@@ -43,7 +43,7 @@ struct DownloadTable {
         row.state == .transferring ? Format.speed(Double(row.bytesPerSecond)) : ""
     }
 
-    /// One word; of a held download the reason.
+    /// Returns the state, or for a held download the reason, in one or two words.
     static func state(_ row: DownloadRow) -> String {
         guard let reason = row.holdReason else { return row.state.rawValue }
         return switch reason {

@@ -8,10 +8,11 @@ struct ServerEvent: Sendable {
     var data: Data
 }
 
-/// Reads `text/event-stream` (HTML Standard, server-sent events), of which the daemon writes a part: one `data` line an event.
+/// Reads the part of `text/event-stream` (HTML Standard, server-sent events) that the daemon writes: one `data` line
+/// per event.
 struct EventReader {
     private var rest: [UInt8] = []
-    /// Nothing of the daemon comes near it: what does is no daemon.
+    /// Far above every event of the daemon. A program that sends a larger one is no daemon.
     static let mostBytes = 64 << 20
 
     mutating func events(_ buffer: ByteBuffer) throws -> [ServerEvent] {

@@ -67,14 +67,14 @@ struct List: AsyncParsableCommand {
                     isFirst = false
                 }
             }
-            // To standard error: a script that reads the list need not know it.
+            // Printed on standard error, because a script that reads the list need not know the notice.
             if !quiet, let notice = try await client.identity().storeNotice { Output.error(notice) }
             if isFirst, isTerminal, !quiet, !json { Output.note("There are no such downloads.") }
         }
     }
 }
 
-/// Values of the API on standard output, one JSON object per line.
+/// Prints values of the API on standard output, one JSON object per line.
 enum JSONLine {
     static func print(_ value: some Encodable, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         let encoder = JSONEncoder()

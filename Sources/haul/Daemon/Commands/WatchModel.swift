@@ -2,15 +2,15 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// The rows of the daemon as its events tell of them.
+/// The rows of the daemon, kept up to date by its events.
 struct WatchModel {
     private var fields: [String: [String: JSONValue]] = [:]
-    /// In the order of the queue, then complete ones.
+    /// Ids in the order of the queue, then of complete downloads.
     private(set) var order: [String] = []
     private(set) var totals: Totals?
-    /// Only these downloads are of interest; nil for all.
+    /// The downloads to follow; `nil` for all.
     let only: Set<String>?
-    /// What changed in the last event.
+    /// Ids of the rows that the last event changed.
     private(set) var changed: [String] = []
     private(set) var removed: [String] = []
     /// Whether a whole snapshot has come since the last ``restart()``.
@@ -18,7 +18,7 @@ struct WatchModel {
 
     enum Request {
         case nothing
-        /// What is known is outdated: connect again without a position.
+        /// The rows are outdated: connect again without a position.
         case readAgain
         case ended
     }
@@ -92,14 +92,14 @@ struct WatchModel {
         if !removed.isEmpty { order.removeAll { fields[$0] == nil } }
     }
 
-    /// Takes over a row that was read alone.
+    /// Takes a row that was requested alone.
     mutating func take(_ row: DownloadRow) {
         let id = row.id.description
         if fields[id] == nil { order.append(id) }
         fields[id] = row.fields
     }
 
-    /// - Returns: nil for a row that is not known, or one that cannot be read.
+    /// - Returns: `nil` for a row that is unknown or cannot be read.
     func row(_ id: String) -> DownloadRow? {
         guard let fields = fields[id] else { return nil }
         // A daemon of another version may have rows that this one cannot read.

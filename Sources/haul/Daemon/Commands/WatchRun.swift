@@ -4,7 +4,7 @@ import HaulKit
 import HaulServer
 import NIOHTTP1
 
-/// Follows the events of the daemon until the user leaves, or the downloads that are of interest have ended.
+/// Follows the events of the daemon until the user leaves or all downloads in `only` have ended.
 final class WatchRun {
     private enum Input: Sendable {
         case event(ServerEvent, stream: Int)
@@ -19,7 +19,7 @@ final class WatchRun {
     private let isScreen: Bool
     private var model: WatchModel
     private var view = WatchView()
-    /// The downloads to wait for, in the order of the command; nil for none.
+    /// The downloads to wait for, in the order of the command; `nil` for none.
     private let only: [String]?
     private var ended: [String: ExitStatus] = [:]
     private let input: AsyncStream<Input>
@@ -34,9 +34,9 @@ final class WatchRun {
     private var question: String?
     private var states: [String: String] = [:]
 
-    /// The daemon sends something each 15 seconds.
+    /// Silence after which a stream counts as lost. The daemon sends something each 15 seconds.
     private static let silence = Duration.seconds(40)
-    /// Without a terminal nobody sees that a daemon is away.
+    /// Time to wait for a daemon that is away. Applies without a screen, where nobody sees the message.
     private static let patience = Duration.seconds(60)
 
     init(_ client: DaemonClient, only: [DownloadID]?, isJSON: Bool, isQuiet: Bool) {
@@ -49,7 +49,7 @@ final class WatchRun {
         (input, put) = AsyncStream.makeStream(of: Input.self, bufferingPolicy: .bufferingNewest(10_000))
     }
 
-    /// - Returns: with downloads to wait for, the status of the first that did not complete.
+    /// - Returns: the status of the first download in `only` that did not complete.
     func run() async throws -> ExitStatus {
         let put = put
         Interruption.stop { put.yield(.interrupt) }
@@ -80,7 +80,7 @@ final class WatchRun {
         return .complete
     }
 
-    /// What is left to be seen of the downloads that were waited for.
+    /// Prints the states of the downloads in `only` after the screen is closed, and a note if some have not ended.
     private func summarize() {
         guard let only, !isJSON else { return }
         if isScreen {
@@ -109,14 +109,14 @@ final class WatchRun {
             if isOutdated, lastOpened.map({ .now - $0 > .milliseconds(500) }) ?? true { open() }
             if lastHeard + Self.silence < .now { try lost() }
             if question == nil, view.message != nil, messageEnd < .now { view.message = nil }
-            // `head` has what it wanted. Nothing may be printed for hours that would show it.
+            // Ends if the reader has ended, as `head` does. For hours there may be no line to print that would show it.
             if only == nil, Output.hasLostReader { return .complete }
             draw()
         case .redraw:
             drawn = ""
             draw()
         case .interrupt:
-            // The handler of signals ends the process at a second one.
+            // ``Interruption`` ends the process at a second signal.
             return .interrupted
         }
         return nil
@@ -140,7 +140,7 @@ final class WatchRun {
                     for event in try reader.events(buffer) { put.yield(.event(event, stream: number)) }
                 }
             } catch {
-                // It is the same for the view why a stream ended.
+                // The view treats all ends of a stream alike.
             }
             put.yield(.lost(stream: number))
         }
@@ -172,13 +172,13 @@ final class WatchRun {
         for id in model.changed { report(id) }
         for id in model.removed where ended[id] == nil {
             if !isScreen, !isJSON, !isQuiet { Output.result("\(id.suffix(8))  removed") }
-            // A snapshot has the newest complete downloads alone.
+            // Skips downloads that have ended, because a snapshot has only the newest of the complete ones.
             ended[id] = .interrupted
         }
         return status()
     }
 
-    /// Downloads to wait for that a snapshot does not have: ended long ago, or removed.
+    /// Requests the downloads in `only` that a snapshot does not have, because they ended long ago or were removed.
     private func readMissing() async throws {
         for id in only ?? [] where ended[id] == nil && model.state(id) == nil {
             do {
@@ -209,7 +209,7 @@ final class WatchRun {
         }
     }
 
-    /// - Returns: nil until all that is waited for has ended.
+    /// - Returns: `nil` until all downloads in `only` have ended, and always without `only`.
     private func status() -> ExitStatus? {
         guard let only, only.allSatisfy({ ended[$0] != nil }) else { return nil }
         return only.compactMap { ended[$0] }.first { $0 != .complete } ?? .complete
@@ -259,7 +259,7 @@ final class WatchRun {
         guard isScreen, FullScreen.isShown, !Output.isBehind else { return }
         let (columns, rows) = Terminal.size
         let lines = view.lines(model, columns: columns, rows: rows)
-        // Each row is cleared first: behind its last character that would be the character itself.
+        // Clears each row before its text. Clearing after the last character of a full row would delete that character.
         let screen = "\u{1B}[H" + lines.map { "\u{1B}[2K" + $0 }.joined(separator: "\n")
         guard screen != drawn else { return }
         drawn = screen

@@ -2,18 +2,18 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// The screen of `haul watch`: totals, a line a download, and keys.
+/// The screen of `haul watch`: totals, a line for each download, and keys.
 struct WatchView {
     private(set) var selected = 0
     private var top = 0
     private var selectedID: String?
-    /// In place of the keys: a question, or what an action did.
+    /// A question or an error, shown in place of the keys.
     var message: String?
     var isAway = false
 
     private static let (reverse, bold, dim, plain) = ("\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[0m")
 
-    /// The selection stays with its download when rows come and go.
+    /// Keeps the selection on its download when rows come and go.
     mutating func follow(_ order: [String]) {
         if let selectedID, let index = order.firstIndex(of: selectedID) { selected = index }
         selected = max(0, min(selected, order.count - 1))
@@ -35,7 +35,7 @@ struct WatchView {
         selectedID = order.indices.contains(selected) ? order[selected] : nil
     }
 
-    /// The download that keys are for.
+    /// The download that keys act on.
     var id: String? { selectedID }
 
     /// - Returns: lines that fill the screen, none wider than it.

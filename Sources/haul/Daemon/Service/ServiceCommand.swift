@@ -20,7 +20,7 @@ struct ServiceCommand: AsyncParsableCommand {
     }
     fileprivate static var path: String { folder + "/" + UnitFile.name }
 
-    /// Runs `systemctl --user` where there is one, and says so.
+    /// Runs `systemctl --user` if it is installed, and prints the outcome.
     ///
     /// - Returns: whether it succeeded.
     @discardableResult

@@ -2,9 +2,9 @@ import CHaulSystem
 import Foundation
 import HaulKit
 
-/// Programs of the system.
+/// Finds and runs programs of the system.
 enum SystemProgram {
-    /// The path of a program in `PATH`; nil if there is none.
+    /// Returns the path of a program in `PATH`, or `nil` if there is none.
     static func find(_ name: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
         return folders.map { "\($0)/\(name)" }.first {
@@ -15,9 +15,9 @@ enum SystemProgram {
     /// Starts a program with the environment of this process.
     ///
     /// - Parameters:
-    ///   - outputs: descriptors for its standard output and standard error; -1 for none.
-    ///   - process: gets its process id.
-    /// - Returns: 0, or why it could not be started (`errno`).
+    ///   - outputs: descriptors for standard output and standard error of the program; -1 for none.
+    ///   - process: receives the process id.
+    /// - Returns: 0, or the errno of the failed start.
     static func start(_ path: String, _ arguments: [String], outputs: [Int32], _ process: inout Int32) -> Int32 {
         let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
         return CStrings.withPointers([path] + arguments) { words in
@@ -25,10 +25,10 @@ enum SystemProgram {
         }
     }
 
-    /// Runs a program to its end; what it prints goes to standard error.
+    /// Runs a program to its end. Its output goes to standard error.
     ///
-    /// - Parameter isQuiet: drops what it prints.
-    /// - Returns: its exit status; 256 and more when a signal ended it, -1 when it could not be started.
+    /// - Parameter isQuiet: drops the output.
+    /// - Returns: the exit status; 256 or more if a signal ended the program, -1 if it could not be started.
     static func run(_ path: String, _ arguments: [String], isQuiet: Bool = false) -> Int32 {
         var process: Int32 = 0
         let outputs = isQuiet ? [Int32](repeating: -1, count: 2) : [STDERR_FILENO, STDERR_FILENO]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The unit of a user's systemd that runs the daemon. `Packaging/haul.service` is what it gives for `/usr/bin/haul`.
+/// The systemd user unit that runs the daemon. `Packaging/haul.service` is the text for `/usr/bin/haul`.
 enum UnitFile {
     static let name = "haul.service"
 
@@ -33,13 +33,13 @@ enum UnitFile {
         """
     }
 
-    /// A path as a word of ExecStart (systemd.service(5), "Command lines").
+    /// Quotes a path as a word of ExecStart (systemd.service(5), "Command lines").
     private static func quoted(_ path: String) -> String {
         let escaped = path.replacing("%", with: "%%").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let isPlain = escaped == path && !path.contains { $0.isWhitespace || $0 == "'" || $0 == ";" }
         return isPlain ? path : "\"\(escaped)\""
     }
 
-    /// Whether a file is one that this command wrote.
+    /// Whether this command wrote the file with this text.
     static func isOurs(_ text: String) -> Bool { text.hasPrefix("# haul service install writes this file") }
 }
