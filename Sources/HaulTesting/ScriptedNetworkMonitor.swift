@@ -10,11 +10,11 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
     }
     private let state: Mutex<State>
 
-    /// A network in this state.
+    /// Makes the monitor of a network in this state.
     public init(_ status: NetworkStatus = .online) { state = Mutex(State(status: status)) }
 
-    /// The state of the network. A new value is reported to every listener; setting an equal value does nothing, and so
-    /// does setting one after ``stop()``.
+    /// The state of the network. Every listener gets a new value. Setting an equal value does nothing. Setting a value
+    /// after ``stop()`` does nothing either.
     public var status: NetworkStatus {
         get { state.withLock { $0.status } }
         set {
@@ -26,7 +26,7 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
         }
     }
 
-    /// How many have asked for the statuses so far.
+    /// Number of calls of ``statuses()`` so far.
     package var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// The present status, then one after each change; see ``HaulKit/NetworkMonitor/statuses()``.
@@ -43,7 +43,8 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
         return stream
     }
 
-    /// Ends every sequence. A downloader calls it when it shuts down, so each downloader needs a monitor of its own.
+    /// Ends every sequence. A downloader calls this method when it shuts down, so each downloader needs a monitor of
+    /// its own.
     public func stop() {
         state.withLock { state in
             state.hasEnded = true

@@ -2,7 +2,7 @@ package import Foundation
 package import HaulKit
 
 extension DownloadSnapshot {
-    /// A snapshot as Haul's own tests want it.
+    /// Makes a snapshot for Haul's own tests.
     package static func made(
         _ state: State,
         id: DownloadID = DownloadID(),

@@ -2,16 +2,17 @@ internal import CHaulSystem
 internal import Foundation
 internal import HaulKit
 
-/// Programs of the system for tests.
+/// Runs programs of the system for tests.
 ///
-/// Not by Foundation's `Process`. It reads past the end of its list of descriptors in a process that has more than about 1,350 of them,
-/// and closes in the child only those that it saw; and `waitUntilExit` runs a run loop, which the threads of Swift's pool have none of.
+/// Does not use Foundation's `Process`. In a process with more than about 1,350 descriptors, `Process` reads past the
+/// end of its list of descriptors, and closes in the child only those that it saw. And `waitUntilExit` runs a run loop,
+/// which the threads of Swift's pool do not have.
 package enum SystemCommand {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// How a program ended: the status that it exited with, or the number of the signal that killed it.
+    /// The end of a program: its exit status, or the number of the signal that killed it.
     package enum Ending: Sendable, Hashable {
         case exited(Int32)
         case killed(signal: Int32)
@@ -29,15 +30,20 @@ package enum SystemCommand {
         }
     }
 
-    /// Starts a program in a process group of its own, with no signal blocked or ignored and nothing open but its three streams: a
-    /// file that another test is just writing stays closed to it, so that it can be run, and a socket ends when the test ends it.
+    /// Starts a program in a process group of its own, with no signal blocked or ignored, and with no open descriptors
+    /// except its three streams.
+    ///
+    /// An executable that another test is just writing is thus not open in the program, and can be run. A socket of a
+    /// test ends when the test closes it.
     ///
     /// - Parameters:
     ///   - words: the program, which is looked up in `PATH` unless it is a path, and its arguments.
-    ///   - environment: nil: that of this process.
-    ///   - folder: its working directory; nil: that of this process.
-    ///   - outputs: descriptors for its standard output and standard error; what goes below 0 is lost.
-    /// - Returns: its process id, to be handed to ``end(of:)`` once. A program that is missing ends with status 127.
+    ///   - environment: the variables of the program; `nil` for those of this process.
+    ///   - folder: the working directory of the program; `nil` for that of this process.
+    ///   - outputs: descriptors for standard output and standard error of the program. Output for a descriptor below 0
+    ///     is lost.
+    /// - Returns: the process id, which the caller must pass to ``end(of:isOver:)`` once. A program that is missing
+    ///   ends with status 127.
     package static func start(
         _ words: [String],
         environment: [String: String]? = nil,
@@ -45,7 +51,7 @@ package enum SystemCommand {
         outputs: (Int32, Int32) = (-1, -1)
     ) throws -> Int32 {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        // It becomes the program: the process id stays.
+        // `env` is replaced by the program, so the process id stays.
         let line = ["env"] + (folder.map { ["-C", $0] } ?? []) + words
         var process: Int32 = 0
         let code = CStrings.withPointers(line) { line in
@@ -59,9 +65,9 @@ package enum SystemCommand {
         return process
     }
 
-    /// Waits for the end of a program and forgets the program: its process id may be another's afterwards.
+    /// Waits for the end of a program and reaps it. Afterwards another process may have the process id.
     ///
-    /// - Parameter isOver: called while the process id is still its own.
+    /// - Parameter isOver: called after the end, while the process id still belongs to the program.
     package static func end(of process: Int32, isOver: () -> Void = {}) -> Ending {
         _ = haul_await_end(process)
         isOver()

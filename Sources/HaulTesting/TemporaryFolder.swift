@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// An empty folder for one test. It lies in the system's temporary folder (`TMPDIR`) under a unique name, and is removed
-/// with its last reference, whether the test passed or failed.
+/// An empty folder for one test. It lies in the system's temporary folder (`TMPDIR`) under a unique name, and is
+/// removed with its last reference, whether the test passed or failed.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -25,10 +25,10 @@ package final class TemporaryFolder: Sendable {
         return try await body(folder)
     }
 
-    /// The path of an item in it.
+    /// Returns the path of an item in the folder.
     package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// The names of what lies in it, sorted.
+    /// The sorted names of the items in the folder.
     package var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
@@ -37,21 +37,22 @@ package final class TemporaryFolder: Sendable {
         try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
     }
 
-    /// Makes a folder in it.
+    /// Makes a folder in this folder.
     ///
-    /// - Returns: its path.
+    /// - Returns: the path of the new folder.
     @discardableResult
     package func makeFolder(_ name: String) throws -> String {
         try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: true)
         return self(name)
     }
 
-    /// Puts a program into it that can be run at once.
+    /// Writes an executable program into the folder, which can be run at once.
     ///
-    /// Another process writes the file that is run. What this process writes, a program that another test starts at the same moment
-    /// has open for writing as well, if only for an instant; and what is open for writing cannot be run (ETXTBSY).
+    /// Another process writes the executable file. If this process wrote it, a program that another test starts at the
+    /// same moment would have the file open for writing for an instant. A file that is open for writing cannot be run
+    /// (ETXTBSY).
     ///
-    /// - Returns: its path.
+    /// - Returns: the path of the program.
     @discardableResult
     package func makeProgram(_ name: String, _ text: String) throws -> String {
         let draft = try TemporaryFolder()

@@ -2,7 +2,7 @@ public import Foundation
 public import HaulKit
 internal import Synchronization
 
-/// What the servers of a scripted downloader answer, by URL, and what they were asked.
+/// The responses of the servers of a scripted downloader, by URL, and the requests that the servers received.
 ///
 /// ```swift
 /// let script = DownloadScript()
@@ -11,8 +11,8 @@ internal import Synchronization
 /// let downloader = try await Downloader.scripted(script)
 /// ```
 ///
-/// A request for any other URL fails with ``HaulKit/DownloadError/Code/connectionFailed`` and a message that says so.
-/// Responses may be set at any time, also while downloads run.
+/// A request for any other URL fails with ``HaulKit/DownloadError/Code/connectionFailed`` and a message that names the
+/// URL. Responses may be set at any time, also while downloads run.
 public final class DownloadScript: Sendable {
     /// A request that a scripted downloader has sent.
     public struct Request: Sendable, Hashable {
@@ -26,7 +26,7 @@ public final class DownloadScript: Sendable {
 
     private struct Entry {
         var responses: [ScriptedResponse]
-        /// Shows as many seconds as the present response was stepped.
+        /// Advances by one second at each step of the present response.
         var steps = ManualClock()
     }
     private struct State {
@@ -35,22 +35,22 @@ public final class DownloadScript: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Path of a temporary folder of this script, for the files of its downloads. It is made with the first file, and
-    /// removed with the script, which lives at least as long as its downloader.
+    /// Path of a temporary folder for the files of this script's downloads. The folder is made with the first file and
+    /// removed with the script. The script lives at least as long as its downloader.
     public let folder: String
 
     /// A script without responses.
     public init() { folder = FileManager.default.temporaryDirectory.path + "/haul-script-\(UUID().uuidString)" }
 
     deinit {
-        // It is not there unless something was downloaded into it.
+        // Errors are ignored: the folder exists only if something was downloaded into it.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// Sets the responses for a URL, in place of earlier ones.
     ///
-    /// A response holds until it has been given to its end, or has failed: a paused and resumed download stays with its
-    /// response. Then the next one follows; the last one stays.
+    /// The next response follows when the present one was sent to its end or has failed. So a download that is paused
+    /// and resumed keeps its response. The last response stays.
     ///
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
     public func respond(to url: some DownloadRequest.URLConvertible, with responses: ScriptedResponse...)
@@ -87,7 +87,7 @@ public final class DownloadScript: Sendable {
 
     static let stepTime = Duration.seconds(1)
 
-    /// Records a request and returns what answers it; nil when nothing does.
+    /// Records a request and returns the answer to it, or `nil` if the script has none.
     func answer(_ request: Request) -> Answer? {
         let key = Self.key(request.url)
         return state.withLock { state in
@@ -97,10 +97,10 @@ public final class DownloadScript: Sendable {
         }
     }
 
-    /// An answer was given to its end: the next response follows.
+    /// Notes that an answer has reached its end or has failed, so that the next response follows.
     func finished(_ answer: Answer) {
         state.withLock { state in
-            // Another request may have finished it, and others may have been set meanwhile.
+            // Another request may have finished the response, and other responses may have been set meanwhile.
             guard let entry = state.entries[answer.key], entry.steps === answer.steps, entry.responses.count > 1 else {
                 return
             }

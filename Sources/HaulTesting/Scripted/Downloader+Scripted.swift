@@ -1,19 +1,19 @@
 public import HaulKit
 
 extension Downloader {
-    /// A downloader whose requests are answered from a script: everything else is real, but no socket is opened.
+    /// Makes a downloader whose requests are answered from a script. No socket is opened; everything else is real.
     ///
-    /// Its store is in memory and begins empty. Its files are written to where the application's requests say;
-    /// ``DownloadScript/folder`` is a place for them. Differences from the default configuration: one connection per
-    /// download, no further attempt after a failure, reports of progress every 20 ms, a network that is always online,
-    /// no waiting for disk space.
+    /// The store is in memory and begins empty. Files are written to the destinations of the requests, for instance in
+    /// ``DownloadScript/folder``. Differences from the default configuration: one connection per download, no further
+    /// attempt after a failure, reports of progress every 20 ms, a network that is always online, no waiting for disk
+    /// space.
     ///
     /// - Parameters:
     ///   - script: the responses. More can be added later.
     ///   - clock: the clock for delays, timetables, links that expire, and ``ScriptedResponse/inSteps(_:every:)``;
     ///     `nil` for real time. Reports of progress come in real time with either.
-    ///   - configure: changes the configuration. ``HaulKit/Downloader/Configuration/Storage/stateFolder`` and the settings of connections
-    ///     have no effect.
+    ///   - configure: changes the configuration. ``HaulKit/Downloader/Configuration/Storage/stateFolder`` and the
+    ///     settings of connections have no effect.
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/storeFailed``.
     public static func scripted(
         _ script: DownloadScript,
@@ -42,7 +42,7 @@ extension Downloader {
         )
     }
 
-    /// The same, with a script that is written in place: for previews, and for tests without steps.
+    /// Makes a scripted downloader with a script that `write` fills, for previews and for tests without steps.
     ///
     /// ```swift
     /// let downloader = try await Downloader.scripted { script in
@@ -51,7 +51,7 @@ extension Downloader {
     /// ```
     ///
     /// - Parameter write: adds responses to an empty script.
-    /// - Throws: as ``scripted(_:clock:configure:)``, and what `write` throws.
+    /// - Throws: the errors of ``scripted(_:clock:configure:)`` and of `write`.
     public static func scripted(
         clock: ManualClock? = nil,
         configure: (inout Downloader.Configuration) -> Void = { _ in },

@@ -38,7 +38,7 @@ public final class ManualClock: Clock {
 
     /// A clock that stands still.
     ///
-    /// - Parameter startDate: the date that it shows at first; timetables and links that expire depend on it.
+    /// - Parameter startDate: the first ``date``. Timetables and links that expire depend on the date.
     public init(startDate: Date = Date()) { self.startDate = startDate }
 
     /// The present moment.
@@ -47,16 +47,16 @@ public final class ManualClock: Clock {
     /// 1 ns.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// The date on the wall: the start date and the time that has passed on this clock.
+    /// The date of the clock: the start date plus the time that has passed on this clock.
     public var date: Date {
         let (seconds, attoseconds) = now.elapsed.components
         return startDate.addingTimeInterval(Double(seconds) + Double(attoseconds) * 1e-18)
     }
 
-    /// Moves the clock, and wakes each task whose time has come, the earliest first. Does not wait for what these tasks
-    /// do.
+    /// Moves the clock, and wakes each sleeping task whose time has come, the earliest first. Does not wait for the
+    /// work of these tasks.
     ///
-    /// - Parameter duration: a negative one does nothing.
+    /// - Parameter duration: the time to move by; a negative one does nothing.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             if duration > .zero { state.now = state.now.advanced(by: duration) }
@@ -67,7 +67,7 @@ public final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when the clock has reached a moment; at once when it has passed.
+    /// Waits until the clock reaches a moment. Returns at once if the moment has passed.
     ///
     /// - Parameters:
     ///   - deadline: the moment.

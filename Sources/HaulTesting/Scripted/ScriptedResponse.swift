@@ -1,6 +1,6 @@
 public import HaulKit
 
-/// What a scripted server answers to a request: a file, an error of its own, or nothing but a failure.
+/// The answer of a scripted server to a request: a file, an error status, or a failure without an answer.
 ///
 /// ```swift
 /// .data(bytes)
@@ -14,7 +14,7 @@ public struct ScriptedResponse: Sendable {
     /// When a part of a body arrives.
     enum Pace: Sendable {
         case atOnce
-        /// When the script is stepped.
+        /// At each step of the script.
         case steps
         case every(Duration)
     }
@@ -38,8 +38,8 @@ public struct ScriptedResponse: Sendable {
 
     private(set) var outcome: Outcome
 
-    /// A file with these bytes, which arrive at once. A download of it that was interrupted is resumed, not started
-    /// over.
+    /// Returns a file with these bytes, which arrive at once. An interrupted download of the file is resumed, not
+    /// started over.
     ///
     /// - Parameters:
     ///   - contentType: the value of `Content-Type`.
@@ -58,9 +58,9 @@ public struct ScriptedResponse: Sendable {
         )
     }
 
-    /// A response without a file. The download fails with ``HaulKit/DownloadError/Code/refusedByServer`` and the
-    /// message that Haul has for the status, after the attempts of ``HaulKit/Downloader/Configuration/retry`` where the status may
-    /// pass.
+    /// Returns a response without a file. The download fails with ``HaulKit/DownloadError/Code/refusedByServer`` and
+    /// Haul's message for the status. If the status may pass, the attempts of
+    /// ``HaulKit/Downloader/Configuration/retry`` come first.
     ///
     /// - Parameters:
     ///   - status: the status code (RFC 9110 §15), 400 to 599.
@@ -69,19 +69,20 @@ public struct ScriptedResponse: Sendable {
         ScriptedResponse(outcome: .status(status, headers))
     }
 
-    /// No response: the download fails with exactly this error, and there is no further attempt.
+    /// Returns a failure without a response. The download fails with exactly this error, and there is no further
+    /// attempt.
     public static func failure(_ error: DownloadError) -> ScriptedResponse {
         ScriptedResponse(outcome: .failure(error))
     }
 
-    /// The same file in equal parts. Its length is known at once; each part arrives when ``DownloadScript/step()`` is
-    /// called. A response without a file stays as it is.
+    /// Returns the same file in equal parts. Its length is known at once. Each call of ``DownloadScript/step()`` lets
+    /// one part arrive. A response without a file stays as it is.
     ///
     /// - Parameter count: number of parts; below 1 counts as 1.
     public func inSteps(_ count: Int) -> ScriptedResponse { changed { ($0.parts, $0.pace) = (max(1, count), .steps) } }
 
-    /// The same file in equal parts, the first one an interval after the head of the response. The time is that of the
-    /// clock that the downloader was made with. A response without a file stays as it is.
+    /// Returns the same file in equal parts, the first one an interval after the head of the response. The clock of the
+    /// downloader measures the interval. A response without a file stays as it is.
     ///
     /// - Parameters:
     ///   - count: number of parts; below 1 counts as 1.
@@ -90,10 +91,10 @@ public struct ScriptedResponse: Sendable {
         changed { ($0.parts, $0.pace) = (max(1, count), .every(interval)) }
     }
 
-    /// The same file, but the download fails with exactly this error when some of it has arrived, and there is no
+    /// Returns the same file, but after `bytes` bytes the download fails with exactly this error, and there is no
     /// further attempt. A response without a file stays as it is.
     ///
-    /// - Parameter bytes: position in the file; at its end or behind it, nothing fails.
+    /// - Parameter bytes: position in the file; nothing fails at or after its end.
     public func failing(afterBytes bytes: Int, with error: DownloadError) -> ScriptedResponse {
         changed { $0.failure = (max(0, bytes), error) }
     }

@@ -3,11 +3,11 @@ internal import HaulKit
 internal import NIOCore
 internal import NIOPosix
 
-/// Answers requests from a script. Bodies flow under the same back-pressure as those of a network.
+/// Answers requests from a script. Bodies obey the same back-pressure as those of a network.
 final class ScriptedTransport: SourceReading {
     let schemes = HTTPURL.schemes
     private let script: DownloadScript
-    /// Waits for a while after a moment, by the clock of the downloader; returns at once when that has passed.
+    /// Reads the clock of the downloader. The returned function waits until a duration has passed since then.
     private let moment: @Sendable () -> WaitAfter
     typealias WaitAfter = @Sendable (Duration) async throws -> Void
 
@@ -34,10 +34,10 @@ final class ScriptedTransport: SourceReading {
         return ScriptedExchange(task: task)
     }
 
-    /// The downloader has closed its exchanges before, and there are no connections.
+    /// Does nothing: the downloader has cancelled its exchanges before, and there are no connections.
     func shutDown() async {}
 
-    /// - Returns: how the response failed; nil when it is complete.
+    /// - Returns: the failure of the response; `nil` if the response is complete.
     private func play(
         _ answer: DownloadScript.Answer?,
         _ request: TransportRequest,
@@ -62,7 +62,7 @@ final class ScriptedTransport: SourceReading {
         }
     }
 
-    /// - Returns: false when the response is not wanted any more.
+    /// - Returns: `false` if the response is not wanted any more.
     private func send(
         _ head: ResponseHead,
         _ receiver: any ResponseReceiver,
@@ -82,7 +82,8 @@ final class ScriptedTransport: SourceReading {
         _ eventLoop: any EventLoop
     ) async -> TransportError? {
         let response = FileResponse(body, to: request)
-        // Before the head: a test that has seen its effect may move the clock.
+        // Reads the clock before the head is sent, because a test that has seen an effect of the head may move the
+        // clock.
         let wait = wait(for: body, answer)
         guard await send(response.head, receiver, eventLoop) else { return Self.cancelled }
         let range = Int(clamping: response.body.lowerBound)..<Int(clamping: response.body.upperBound)
@@ -109,7 +110,8 @@ final class ScriptedTransport: SourceReading {
         return nil
     }
 
-    /// Waits until a part may be sent: the number of the part in the file, and among those that this answer sends.
+    /// Returns a function that waits until a part may be sent. `part` is the number of the part in the file, `sent` its
+    /// number among the parts that this answer sends.
     private func wait(for body: ScriptedResponse.Body, _ answer: DownloadScript.Answer)
         -> @Sendable (_ part: Int, _ sent: Int) async throws -> Void
     {

@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// How many requests a server is answering.
+/// Counts the requests that a server is answering at the same time.
 final class AnswerCount: Sendable {
     private struct State {
-        /// Element n is since when more than n requests are being answered without a break.
+        /// Element n is the moment since which more than n requests are being answered without a break.
         var since: [ContinuousClock.Instant] = []
-        /// Element n is the longest time for which more than n were.
+        /// Element n is the longest time for which more than n requests were being answered.
         var longest: [Duration] = []
     }
 
     private let state = Mutex(State())
 
-    /// A request has come. Returns how many others are being answered.
+    /// Counts a request that has come. Returns the number of other requests that are being answered.
     func begin() -> Int {
         state.withLock { state in
             state.since.append(.now)
@@ -19,7 +19,7 @@ final class AnswerCount: Sendable {
         }
     }
 
-    /// A request has been answered, or its connection is gone.
+    /// Notes that a request has been answered, or that its connection is gone.
     func end() {
         state.withLock { state in
             guard let begin = state.since.popLast() else { return }
@@ -27,8 +27,8 @@ final class AnswerCount: Sendable {
         }
     }
 
-    /// The most requests that were being answered at once for so long: a client that has closed a connection is a
-    /// little ahead of the server.
+    /// Returns the largest number of requests that were being answered together for at least `duration`. Shorter times
+    /// do not count, because the server notices a closed connection a little later than the client.
     func most(for duration: Duration) -> Int {
         state.withLock { state in
             for (level, begin) in state.since.enumerated() { note(.now - begin, at: level, in: &state) }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import NIOCore
 internal import NIOSSL
 
-/// The ways a connection ends other than `close`. All of them are to be called on the channel's event loop.
+/// Ends of a connection other than `close`. Callers must be on the channel's event loop.
 extension Channel {
-    /// Closes the socket itself, past a TLS handler, which so gets no occasion to say goodbye.
+    /// Closes the socket below a TLS handler, which therefore sends no close_notify.
     func closeTransport() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
             tls.close(promise: nil)
@@ -15,8 +15,8 @@ extension Channel {
 
     /// Ends the connection with a RST as soon as the peer's system has acknowledged everything written.
     ///
-    /// A RST throws away what the socket still holds, so without the wait the peer would get a random part of it.
-    /// A peer that takes nothing for a second is reset all the same.
+    /// A RST discards the bytes that the socket still holds. Without the wait the peer would get a random part of them.
+    /// A peer that acknowledges nothing for a second is reset all the same.
     func resetWhenDelivered(unacknowledged before: Int = .max, patience: Int = 1000) {
         let left = unacknowledgedByteCount
         guard isActive, left > 0, patience > 0 else { return resetNow() }
@@ -25,7 +25,7 @@ extension Channel {
         }
     }
 
-    /// Ends the connection with a RST, whatever the socket still holds.
+    /// Ends the connection with a RST and discards the bytes that the socket still holds.
     func resetNow() {
         guard let provider = self as? any SocketOptionProvider else { return closeTransport() }
         provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
@@ -33,13 +33,13 @@ extension Channel {
         }
     }
 
-    /// Sends a FIN and reads on, because closing a socket that holds something unread makes a RST of it.
+    /// Sends a FIN and reads on for a second, because closing a socket with unread bytes sends a RST.
     func closeLingering() {
         close(mode: .output, promise: nil)
         eventLoop.scheduleTask(in: .seconds(1)) { self.closeTransport() }
     }
 
-    /// The bytes the socket holds that the peer's system has not acknowledged.
+    /// Number of bytes in the socket that the peer's system has not acknowledged.
     private var unacknowledgedByteCount: Int {
         #if os(Linux)
             let count = try? pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
@@ -49,7 +49,7 @@ extension Channel {
             }
             return count ?? 0
         #else
-            // Elsewhere the end of the connection may overtake the last bytes.
+            // On other systems the end of the connection may overtake the last bytes.
             return 0
         #endif
     }

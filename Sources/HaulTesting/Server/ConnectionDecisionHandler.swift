@@ -14,8 +14,8 @@ final class ConnectionDecisionHandler: ChannelInboundHandler {
         switch decision {
         case .serve: break
         case .reset:
-            // At once, the RST may reach a client that has not yet looked whether it is connected, which then reports
-            // a refused connection. One that has sent something has looked.
+            // An immediate RST may arrive before the client has checked whether it is connected. The client would then
+            // report a refused connection. A client that has sent something has checked.
             let channel = context.channel
             context.eventLoop.scheduleTask(in: .milliseconds(200)) { channel.resetNow() }
         case .refuseByClosing: context.channel.closeLingering()
@@ -23,7 +23,7 @@ final class ConnectionDecisionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Whatever the peer says is dropped.
+        // Drops the bytes of the peer.
         if case .reset = decision { context.channel.resetNow() }
     }
 

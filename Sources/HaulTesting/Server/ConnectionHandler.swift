@@ -71,7 +71,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // What waits, and what is being answered.
+        // Counts the waiting requests and the one that is being answered as ended.
         for _ in 0..<waiting.count + (isAnswering ? 1 : 0) { answers.end() }
         isAnswering = false
         waiting = []
@@ -80,7 +80,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A request that is not HTTP, a peer that is gone or does not trust the certificate: there is no peer to answer.
+        // The request is not HTTP, or the peer is gone or does not trust the certificate. There is no peer to answer.
         context.close(promise: nil)
     }
 }

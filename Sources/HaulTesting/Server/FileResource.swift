@@ -9,7 +9,7 @@
 ///
 /// Requests with another method than GET and HEAD are answered 405.
 public struct FileResource: Sendable {
-    /// What follows the last byte of a body.
+    /// The action of the server after the last byte of a body.
     public enum Ending: Sendable {
         /// The next request on the same connection, as it should be.
         case complete
@@ -37,18 +37,18 @@ public struct FileResource: Sendable {
     public var extraHeaders: [(String, String)] = []
     /// The value of `Accept-Ranges`.
     public var acceptRanges: String? = "bytes"
-    /// Whether `Range` is looked at; otherwise the answer is 200 and everything.
+    /// Whether the server obeys `Range`; otherwise it answers 200 with the whole content.
     public var honoursRange = true
-    /// Whether `If-Range` is looked at; otherwise the answer is 206 even to a validator that does not match.
+    /// Whether the server obeys `If-Range`; otherwise it answers 206 even if the validator does not match.
     public var honoursIfRange = true
-    /// Whether any `If-Range` leads to 200, also one that matches, as some delivery networks have it.
+    /// Whether the server answers every `If-Range` with 200, even a matching one, as some delivery networks do.
     public var ignoresRangeWhenIfRangePresent = false
     /// The pace of the body in bytes per second; `nil` for no limit.
     public var bytesPerSecond: Int?
-    /// Bytes of each body that are sent before ``ending``, unless that is `complete`. A body that is not longer is sent
-    /// whole, and without a fault. `nil` for the whole body.
+    /// Bytes of each body that are sent before ``ending``; `nil` for all. Has no effect if ``ending`` is `complete`. A
+    /// body that is not longer is sent whole, without a fault.
     public var bodyLimit: Int64?
-    /// What follows the body that was cut at ``bodyLimit``, or without that the whole body.
+    /// The action after a body that was cut at ``bodyLimit``, or without a limit after each whole body.
     public var ending: Ending = .complete
 
     /// A resource without faults that serves these bytes.
@@ -67,7 +67,7 @@ public struct FileResource: Sendable {
         self.lastModified = lastModified
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request, with the faults that are set.
     public func reply(to request: TestRequest) -> TestReply {
         guard ["GET", "HEAD"].contains(request.method) else {
             return kept(.empty(405, "Method Not Allowed", headers: [("Allow", "GET, HEAD")]), for: request)
@@ -76,7 +76,7 @@ public struct FileResource: Sendable {
         case .preconditionFailed:
             return kept(.empty(412, "Precondition Failed"), for: request)
         case .notModified:
-            // A 304 has no body and needs no length, which would be the one of the representation.
+            // A 304 has no body. It needs no length, which would be that of the representation.
             return kept(TestReply([.head(status: 304, reason: "Not Modified", headers: validators)]), for: request)
         case .notSatisfiable:
             let headers = [("Content-Range", "bytes */\(content.count)")]

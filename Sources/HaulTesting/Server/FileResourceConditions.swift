@@ -1,4 +1,4 @@
-/// What a request comes to after its conditions and its range were evaluated.
+/// The result of evaluating the conditions and the range of a request.
 enum FileOutcome {
     case preconditionFailed, notModified, notSatisfiable, whole
     case part(Range<Int64>)
@@ -31,13 +31,13 @@ extension FileResource {
         return .part(range.first..<min(range.last ?? .max, content.count - 1) + 1)
     }
 
-    /// A weak tag never matches, a date only by its exact characters.
+    /// Evaluates `If-Range`. A weak tag never matches; a date matches only by its exact characters.
     private func holds(ifRange condition: String) -> Bool {
         if condition.hasPrefix("\"") { return condition == etag }
         return !condition.hasPrefix("W/") && condition == lastModified
     }
 
-    /// Compares with the tags of a list. The tags of a test have no comma inside.
+    /// Compares ``etag`` with the tags of a list. The tags of a test have no comma inside.
     private func matches(_ list: String, isWeak: Bool) -> Bool {
         if list == "*" { return true }
         guard let etag, isWeak || !etag.hasPrefix("W/") else { return false }

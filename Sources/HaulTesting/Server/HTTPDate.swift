@@ -1,9 +1,9 @@
-/// A date of HTTP in its preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, as far as comparing needs it.
+/// An HTTP date in the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, parsed only for comparisons.
 struct HTTPDate: Comparable {
     /// Year, month, day, hour, minute and second in one ordered number.
     private let ordinal: Int
 
-    /// Reads a date; nil if it has another form.
+    /// Parses a date; `nil` for another form.
     init?(_ text: String) {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let words = text.split(separator: " ")

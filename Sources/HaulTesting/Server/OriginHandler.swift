@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOCore
 
-/// The origin's side of a proxy: passes everything on to the client, a reset included.
+/// The origin's side of a proxy: passes everything on to the client, including a reset.
 final class OriginHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -31,7 +31,7 @@ final class OriginHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if isCurrent(), (error as? IOError)?.errnoCode == ECONNRESET {
-            // The connection ends right after, which must not end the client's with a FIN before the RST.
+            // The origin's connection ends next. That must not end the client's connection with a FIN before the RST.
             wasReset = true
             let client = client
             client.writeAndFlush(ByteBuffer()).whenComplete { _ in client.resetWhenDelivered() }
@@ -42,7 +42,7 @@ final class OriginHandler: ChannelInboundHandler {
 }
 
 extension Channel {
-    /// Closes after what was written so far; closing at once would throw it away.
+    /// Closes the connection after all written bytes are sent. Closing at once would discard them.
     func closeWhenFlushed() {
         writeAndFlush(ByteBuffer()).whenComplete { _ in self.close(promise: nil) }
     }

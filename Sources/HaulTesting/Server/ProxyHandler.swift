@@ -95,7 +95,7 @@ final class ProxyHandler: ChannelInboundHandler {
         return false
     }
 
-    /// Version, number of methods, methods: answered with "no authentication".
+    /// Reads version, number of methods and methods, and answers with "no authentication".
     private func takeGreeting(_ client: any Channel) -> Bool {
         guard let count = received.getInteger(at: received.readerIndex + 1, as: UInt8.self),
             received.readSlice(length: 2 + Int(count)) != nil
@@ -126,7 +126,7 @@ final class ProxyHandler: ChannelInboundHandler {
         client.closeWhenFlushed()
     }
 
-    /// Connects to an origin in place of the one before and continues with what the client sent meanwhile.
+    /// Connects to an origin in place of the former one, then continues with the bytes that the client sent meanwhile.
     private func dial(
         _ host: String,
         _ port: Int,
@@ -139,7 +139,7 @@ final class ProxyHandler: ChannelInboundHandler {
         let former = origin?.channel
         origin = nil
         former?.closeWhenFlushed()
-        // Nothing is read before the client was told that it is connected.
+        // Reads nothing from the origin before the client is told that the connection exists.
         let bootstrap = ClientBootstrap(group: client.eventLoop).channelOption(.autoRead, value: false)
         bootstrap.connect(host: host, port: port).assumeIsolated().whenComplete { [self] result in
             isDialing = false

@@ -7,7 +7,7 @@ struct ProxyHead {
     let version: String
     let headers: [(String, String)]
 
-    /// Takes a head out of the buffer; nil if it isn't complete.
+    /// Takes a head out of the buffer; `nil` if the head is not complete.
     init?(readFrom buffer: inout ByteBuffer) {
         let view = buffer.readableBytesView
         guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
@@ -24,13 +24,13 @@ struct ProxyHead {
         }
     }
 
-    /// Where the request is to go: the target of CONNECT, else the authority of the absolute form.
+    /// The destination of the request: the target of CONNECT, else the authority of the absolute form.
     var authority: String {
         guard let scheme = target.firstRange(of: "://") else { return target }
         return String(target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
     }
 
-    /// The host and the port of the authority; an address of IPv6 loses its brackets.
+    /// The host and the port of the authority, 80 by default. An IPv6 address loses its brackets.
     var address: (host: String, port: Int) {
         guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]"),
             let port = Int(authority[authority.index(after: colon)...])
@@ -38,7 +38,7 @@ struct ProxyHead {
         return (Self.bare(authority[..<colon]), port)
     }
 
-    /// The head as the origin is to see it.
+    /// The head for the origin, with the path alone and without `Proxy-` fields.
     var forOrigin: String {
         let path = target.dropFirst("http://".count + authority.count)
         let kept = headers.filter { !$0.0.lowercased().hasPrefix("proxy-") }

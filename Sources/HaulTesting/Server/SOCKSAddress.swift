@@ -1,7 +1,7 @@
 internal import NIOCore
 
 extension ByteBuffer {
-    /// Takes a CONNECT request of SOCKS 5 out of the buffer; nil if it isn't complete.
+    /// Takes a SOCKS 5 CONNECT request out of the buffer; `nil` if the request is not complete.
     mutating func readSOCKSAddress() -> (host: String, port: Int)? {
         var bytes = self
         guard let (_, _, _, kind) = bytes.readMultipleIntegers(as: (UInt8, UInt8, UInt8, UInt8).self) else {

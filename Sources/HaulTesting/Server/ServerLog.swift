@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What a server or proxy knows of its connections, shared by its event loops and the test.
+/// The entries and the open connections of a server or proxy, shared by its event loops and the test.
 final class ServerLog<Entry: Sendable>: Sendable {
     private struct State {
         var entries: [Entry] = []
@@ -13,13 +13,13 @@ final class ServerLog<Entry: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// What was recorded so far.
+    /// The entries recorded so far.
     var entries: [Entry] { state.withLock { $0.entries } }
 
-    /// The body bytes the sockets took so far.
+    /// Number of body bytes that the sockets took so far.
     var bodyBytesSent: Int64 { state.withLock { $0.bodyBytesSent } }
 
-    /// Records an entry that is made with its number, counted from 1.
+    /// Records the entry that `make` returns for its number, counted from 1.
     func record(_ make: (Int) -> Entry) -> Entry {
         state.withLock { state in
             let entry = make(state.entries.count + 1)
@@ -33,7 +33,7 @@ final class ServerLog<Entry: Sendable>: Sendable {
         state.withLock { $0.bodyBytesSent += count }
     }
 
-    /// Takes up an accepted connection and gives its number, counted from 1; nil if the server has been stopped.
+    /// Registers an accepted connection. Returns its number, counted from 1, or `nil` if the server has been stopped.
     func opened(_ channel: any Channel) -> Int? {
         let identifier = ObjectIdentifier(channel)
         let number: Int? = state.withLock { state in
@@ -48,7 +48,7 @@ final class ServerLog<Entry: Sendable>: Sendable {
         return number
     }
 
-    /// Closes every connection and takes up no other.
+    /// Closes every connection and accepts no others.
     func stop() async {
         let channels = state.withLock { state in
             state.isStopped = true

@@ -15,14 +15,14 @@ final class StepRunner {
         self.onBodySent = onBodySent
     }
 
-    /// Performs the steps and calls back, unless one of them ends the connection or the peer does.
+    /// Performs the steps and then calls `onFinish`. Does not call it if a step or the peer ends the connection.
     func run(_ steps: [TestStep], onFinish: @escaping () -> Void) {
         self.steps = steps[...]
         self.onFinish = onFinish
         next()
     }
 
-    /// Performs nothing more.
+    /// Drops the remaining steps.
     func cancel() {
         timer?.cancel()
         timer = nil
@@ -87,18 +87,19 @@ final class StepRunner {
             let end = min(range.upperBound, range.lowerBound + length)
             write(content.buffer(range.lowerBound..<end, from: channel.allocator)) { [self] in
                 onBodySent(end - range.lowerBound)
-                // A peer that read nothing for a while is not sent what it missed in one go.
+                // A peer that read nothing for a while does not get all missed blocks at once.
                 let following = max(due + interval, .now() - interval)
                 sendBlock(of: end..<range.upperBound, of: content, length: length, interval: interval, due: following)
             }
         }
     }
 
-    /// Writes, and continues when the system took it all. After a failure nothing continues: the connection is gone.
+    /// Writes the buffer, and calls `action` when the system took all of it. After a failure the connection is gone,
+    /// and `action` is not called.
     private func write(_ buffer: ByteBuffer, then action: @escaping () -> Void) {
         let loop = channel.eventLoop.assumeIsolated()
         channel.writeAndFlush(buffer).assumeIsolated().whenSuccess {
-            // The socket often takes it at once; going on from here would nest as deep as the body has blocks.
+            // The socket often takes the buffer at once. A direct call would nest as deep as the body has blocks.
             loop.execute(action)
         }
     }
@@ -109,7 +110,7 @@ final class StepRunner {
 }
 
 extension TestContent {
-    /// A range as it goes over the wire, if wanted as a chunk of the chunked coding.
+    /// Returns a range as it is sent: plain, or as a chunk of the chunked coding.
     fileprivate func buffer(_ range: Range<Int64>, isChunk: Bool = false, from allocator: ByteBufferAllocator)
         -> ByteBuffer
     {

@@ -3,13 +3,13 @@ internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. It is made with the `openssl`
-/// command, which must be installed, in a temporary folder that is removed when the process ends.
+/// A self-signed certificate with its key, for a ``TestServer`` that serves HTTPS. The `openssl` command, which must be
+/// installed, makes the certificate in a temporary folder that is removed when the process ends.
 public struct TestCertificate: Sendable {
     /// Path of the certificate as PEM, for ``HaulKit/Downloader/Configuration/Network/certificateAuthorities``.
     public let certificatePath: String
     private let keyPath: String
-    /// The newest version of TLS that a server with it speaks; nil for every one.
+    /// The newest version of TLS that a server with this certificate speaks; `nil` for no limit.
     public var newestTLS: TLSVersion?
 
     /// A version of TLS.
@@ -21,10 +21,10 @@ public struct TestCertificate: Sendable {
     }
 
     private static let cached = Mutex<TestCertificate?>(nil)
-    /// What is to be removed when the process ends.
+    /// The folders to remove when the process ends.
     private static let directories = Mutex<[URL]>([])
 
-    /// The certificate for localhost and 127.0.0.1, made once a process.
+    /// Returns the certificate for localhost and 127.0.0.1, which is made once per process.
     public static func shared() throws -> TestCertificate {
         try cached.withLock { cached in
             if let cached { return cached }
@@ -34,7 +34,7 @@ public struct TestCertificate: Sendable {
         }
     }
 
-    /// Makes another one, for instance for a name that is not the server's.
+    /// Makes another certificate, for instance for a name that is not the server's.
     public static func make(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestCertificate {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("haul-test-certificate-\(UUID().uuidString)")
@@ -51,7 +51,7 @@ public struct TestCertificate: Sendable {
         return TestCertificate(certificatePath: certificate, keyPath: key, newestTLS: nil)
     }
 
-    /// What a server needs of it.
+    /// Returns the TLS context of a server with this certificate.
     func serverContext() throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(certificatePath).map { .certificate($0) },
@@ -64,7 +64,7 @@ public struct TestCertificate: Sendable {
             case nil: nil
             }
         configuration.applicationProtocols = ["http/1.1"]
-        // After its close_notify a server does not wait long for the client's.
+        // After its own close_notify the server waits only this long for the client's.
         configuration.shutdownTimeout = .milliseconds(200)
         return try NIOSSLContext(configuration: configuration)
     }

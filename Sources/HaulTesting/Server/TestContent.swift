@@ -2,14 +2,14 @@ internal import Foundation
 
 /// The bytes that a ``TestServer`` serves: given ones, or any number of generated ones that take no memory.
 ///
-/// Bytes past the end are defined as well, which is how a server sends more than it announced: generated content goes
-/// on, given content is followed by zeros.
+/// Bytes past the end are defined too, so that a server can send more than it announced. Generated content goes on;
+/// given content is followed by zeros.
 public struct TestContent: Sendable, Equatable {
     /// The seed of generated content: different seeds give different bytes. 0 for given content.
     package let seed: UInt64
     /// The length in bytes.
     public let count: Int64
-    /// Nil for generated content.
+    /// `nil` for generated content.
     private let given: [UInt8]?
 
     /// Generated content: byte i is a function of the seed and i.
@@ -29,7 +29,7 @@ public struct TestContent: Sendable, Equatable {
         given = bytes
     }
 
-    /// The bytes of a range, which may reach past the end of the content. Positions before its start do not count.
+    /// Returns the bytes of a range, which may reach past the end of the content. Skips positions before the start.
     public func bytes(_ range: Range<Int64>) -> [UInt8] {
         let range = range.clamped(to: 0..<Int64.max)
         return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
@@ -83,12 +83,13 @@ public struct TestContent: Sendable, Equatable {
 
     private static let blockWords = 8192
 
-    /// Writes words of a splitmix64 sequence, in the machine's own byte order: content never leaves the machine.
+    /// Writes words of a splitmix64 sequence, in the byte order of the machine, because content never leaves the
+    /// machine.
     private func makeWords(_ words: UnsafeMutablePointer<UInt64>, count: Int, from first: UInt64) {
-        // Neighbouring seeds must not give the same sequence a few words apart, hence the seed is spread out first.
+        // Spreads the seed first, because neighbouring seeds must not give the same sequence a few words apart.
         var state = (seed &+ 1) &* 0xD134_2543_DE82_EF95 &+ first &* 0x9E37_79B9_7F4A_7C15
         var index = 0
-        // A while loop over wrapping operators is what a debug build compiles to plain instructions.
+        // A debug build compiles a while loop over wrapping operators to plain instructions.
         while index < count {
             state = state &+ 0x9E37_79B9_7F4A_7C15
             var word = state
@@ -101,7 +102,7 @@ public struct TestContent: Sendable, Equatable {
 }
 
 extension Data {
-    /// Compares by memory: comparing element by element takes seconds a megabyte in a debug build.
+    /// Compares by memory. In a debug build, comparing element by element takes seconds per megabyte.
     fileprivate func elementsEqual(_ other: [UInt8], inBlockOf count: Int) -> Bool {
         withUnsafeBytes { mine in
             other.withUnsafeBytes { theirs in

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// A proxy on 127.0.0.1 that records what it is asked for and forwards it to where it is meant.
+/// A proxy on 127.0.0.1 that records requests and forwards them to their origins.
 package final class TestProxy: Sendable {
     /// The protocol it speaks.
     package enum Kind: Sendable {
@@ -10,7 +10,7 @@ package final class TestProxy: Sendable {
         case socks5
     }
 
-    /// What it was asked for.
+    /// A request that the proxy received.
     package struct Entry: Sendable {
         /// `CONNECT`, the method of a request in the absolute form, or `SOCKS5`.
         package let method: String
@@ -44,9 +44,10 @@ package final class TestProxy: Sendable {
     /// - Parameters:
     ///   - kind: the protocol it speaks.
     ///   - port: the port to listen on; 0 for any.
-    ///   - authorization: the `Proxy-Authorization` an HTTP proxy insists on; without it the answer is 407.
-    ///   - reply: what a SOCKS proxy replies to each request (RFC 1928 §6); 0 to make the connection.
-    ///   - greeting: what it sends as soon as it is spoken to, in place of what its protocol says; then it closes.
+    ///   - authorization: the `Proxy-Authorization` that an HTTP proxy requires; without it the answer is 407.
+    ///   - reply: the code that a SOCKS proxy replies to each request (RFC 1928 §6); 0 to make the connection.
+    ///   - greeting: bytes that the proxy sends after the first bytes of a client, in place of its protocol. Then it
+    ///     closes the connection.
     package static func start(
         _ kind: Kind,
         port: Int = 0,
@@ -84,6 +85,6 @@ package final class TestProxy: Sendable {
         }
     }
 
-    /// What it was asked for so far.
+    /// The requests so far.
     package var entries: [Entry] { log.entries }
 }

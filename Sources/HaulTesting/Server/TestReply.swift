@@ -1,4 +1,4 @@
-/// One thing that a ``TestServer`` does on the socket. Nothing is added to what a step says.
+/// One action of a ``TestServer`` on the socket. The server adds nothing to a step.
 public enum TestStep: Sendable {
     /// A status line, the header fields and the empty line, verbatim.
     case head(status: Int, reason: String, headers: [(String, String)])
@@ -6,25 +6,25 @@ public enum TestStep: Sendable {
     case raw([UInt8])
     /// A range of content in writes of 64 KiB, each made when the socket took the one before.
     case body(Range<Int64>, of: TestContent)
-    /// The same in the chunked coding (RFC 9112 §7.1); without the closing zero chunk if not `terminated`.
+    /// A range of content in the chunked coding (RFC 9112 §7.1); without the closing zero chunk if not `terminated`.
     case chunked(Range<Int64>, of: TestContent, terminated: Bool)
-    /// The same at a steady pace, in about 20 writes a second.
+    /// A range of content at a steady pace, in about 20 writes a second.
     case slow(Range<Int64>, of: TestContent, bytesPerSecond: Int)
-    /// Nothing for a while.
+    /// Sends nothing for a while.
     case wait(Duration)
-    /// Nothing ever more: the connection stays open until the peer closes it or the server stops.
+    /// Sends nothing more. The connection stays open until the peer closes it or the server stops.
     case stall
     /// An orderly end: a FIN, with TLS a close_notify before it.
     case close
     /// With TLS the end of the TCP connection without a close_notify; without TLS the same as `close`.
     case closeAbruptly
-    /// A TCP RST, sent once the peer's system has everything written before it.
+    /// A TCP RST, sent after the peer's system has acknowledged all bytes of earlier steps.
     case reset
 }
 
-/// What a ``TestServer`` does with one request: steps, one after the other.
+/// The answer of a ``TestServer`` to one request: steps, one after the other.
 public struct TestReply: Sendable {
-    /// What it does, one after the other.
+    /// The steps, in their order.
     public var steps: [TestStep]
     /// Whether the connection is kept for another request after the steps; else it ends as with ``TestStep/close``.
     public var keepsAlive: Bool
@@ -35,7 +35,7 @@ public struct TestReply: Sendable {
         self.keepsAlive = keepsAlive
     }
 
-    /// A correct reply with a text.
+    /// Returns a correct reply with status 200 and a text.
     public static func text(_ text: String) -> TestReply {
         let bytes = Array(text.utf8)
         return TestReply([
@@ -43,18 +43,18 @@ public struct TestReply: Sendable {
         ])
     }
 
-    /// A correct reply with an empty body, for redirects and errors.
+    /// Returns a correct reply with an empty body, for redirects and errors.
     public static func empty(_ status: Int, _ reason: String, headers: [(String, String)] = []) -> TestReply {
         TestReply([.head(status: status, reason: reason, headers: headers + [("Content-Length", "0")])])
     }
 }
 
-/// What a ``TestServer`` does with a connection that it has accepted.
+/// The decision of a ``TestServer`` on a connection that it has accepted.
 public enum ConnectionDecision: Sendable {
-    /// It is served.
+    /// The server serves the connection.
     case serve
-    /// It is reset without an answer as soon as the client has sent something, or after 0.2 s.
+    /// The server resets the connection without an answer as soon as the client has sent something, or after 0.2 s.
     case reset
-    /// It is ended with a FIN at once, without an answer and without TLS.
+    /// The server ends the connection with a FIN at once, without an answer and without TLS.
     case refuseByClosing
 }

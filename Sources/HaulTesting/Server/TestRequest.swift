@@ -8,13 +8,13 @@ public struct TestRequest: Sendable {
     public let headers: [(String, String)]
     /// The body.
     public let body: [UInt8]
-    /// The address that it came from; nil where there was no connection.
+    /// The IP address of the client; `nil` without a connection.
     public let remoteAddress: String?
-    /// The number of the server's connection that it came on, counted from 1.
+    /// The number of the request's connection among all of the server, counted from 1.
     public let connectionNumber: Int
-    /// Its number among all requests of the server, counted from 1.
+    /// The number of the request among all of the server, counted from 1.
     public let requestNumber: Int
-    /// How many other requests the server was answering when it came.
+    /// Number of other requests that the server was answering when this request came.
     public let othersInProgress: Int
 
     /// Makes a request, for testing an answer without a server.
@@ -38,14 +38,14 @@ public struct TestRequest: Sendable {
         self.othersInProgress = othersInProgress
     }
 
-    /// The values of a header field whatever the case of its name, joined with commas; nil if there is none.
+    /// The values of a header field, joined with commas; `nil` if there is none. The case of the name does not matter.
     public subscript(name: String) -> String? {
         let wanted = name.lowercased()
         let values = headers.filter { $0.0.lowercased() == wanted }.map { $0.1 }
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The path of the target: without a query and, in the form a proxy receives, without scheme and authority.
+    /// The path of the target, without the query. In the form that a proxy receives, also without scheme and authority.
     public var path: String {
         var rest = Substring(target)
         if !rest.hasPrefix("/"), let authority = rest.firstRange(of: "://") {
@@ -55,7 +55,7 @@ public struct TestRequest: Sendable {
         return String(rest.prefix { $0 != "?" })
     }
 
-    /// The range asked for by `bytes=a-b` or `bytes=a-`; nil for every other form and for no `Range` at all.
+    /// The range of `bytes=a-b` or `bytes=a-`; `nil` for every other form and without `Range`.
     public var range: (first: Int64, last: Int64?)? {
         guard let value = self["Range"], value.lowercased().hasPrefix("bytes=") else { return nil }
         let ends = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
@@ -65,7 +65,7 @@ public struct TestRequest: Sendable {
         return (first, last)
     }
 
-    /// A run of digits and nothing else; `Int64.init` alone would take a sign.
+    /// Parses a run of digits and nothing else. `Int64.init` alone would accept a sign.
     private static func position(_ digits: Substring) -> Int64? {
         digits.allSatisfy { $0.isASCII && $0.isNumber } ? Int64(digits) : nil
     }

@@ -3,7 +3,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// An HTTP/1.1 server on 127.0.0.1 that answers each request as the test says, with or without faults.
+/// An HTTP/1.1 server on 127.0.0.1 that answers each request as the test defines, with or without faults.
 ///
 /// ```swift
 /// let server = try await TestServer.start(serving: ["/file.bin": FileResource(bytes, etag: "\"1\"")])
@@ -11,8 +11,8 @@ internal import NIOSSL
 /// await server.stop()
 /// ```
 ///
-/// It has threads of its own, so a test that blocks the cooperative thread pool does not stop it. It runs until
-/// ``stop()``, also when nothing refers to it any more.
+/// The server has threads of its own, so a test that blocks the cooperative thread pool does not stop the server. The
+/// server runs until ``stop()``, even if nothing refers to it any more.
 public final class TestServer: Sendable {
     /// The threads of all test servers and proxies of the process.
     static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 2)
@@ -53,11 +53,11 @@ public final class TestServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - host: the address to listen on; ``url(_:)`` names 127.0.0.1 whatever it is.
+    ///   - host: the address to listen on. ``url(_:)`` names 127.0.0.1, or localhost with TLS, whatever the host is.
     ///   - port: the port to listen on; 0 for any.
     ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
-    ///   - onAccept: what to do with a connection, given its number counted from 1.
-    ///   - handler: what to do with a request. Called on a thread of the server: it must not block.
+    ///   - onAccept: decides on a connection by its number, counted from 1.
+    ///   - handler: answers a request. The server calls it on one of its threads: it must not block.
     /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
     public static func start(
         host: String = "127.0.0.1",
@@ -96,14 +96,14 @@ public final class TestServer: Sendable {
     /// The requests received so far, in the order of their numbers.
     public var requests: [TestRequest] { log.entries }
 
-    /// The body bytes that the system took from the server so far, a little more than a client can have read.
+    /// Number of body bytes that the system took from the server so far. A client can have read a little less.
     package var bodyBytesSent: Int64 { log.bodyBytesSent }
 
-    /// The most requests that were being answered at once for a quarter of a second. A client that has closed a
-    /// connection is a little ahead of the server, hence not for a shorter time.
+    /// The largest number of requests that were being answered together for a quarter of a second. Shorter times do not
+    /// count, because the server notices a closed connection a little later than the client.
     package var mostAnswersAtOnce: Int { answers.most(for: .milliseconds(250)) }
 
-    /// Listens and sets every accepted connection up on its event loop.
+    /// Listens, and calls `setUp` for every accepted connection on its event loop.
     static func listen(
         host: String = "127.0.0.1",
         port: Int,
