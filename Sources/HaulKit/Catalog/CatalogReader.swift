@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Lists and sums: rows of the store, and what is known better in memory.
+/// Lists and sums downloads from rows of the store. State in memory overrides the rows.
 ///
 /// Confined to the actor of its downloader.
 final class CatalogReader {
@@ -17,8 +17,8 @@ final class CatalogReader {
         StoreCondition(filter, live: filter.states == nil ? [:] : live)
     }
 
-    /// The same downloads as a filter without a predicate: the predicate is asked of each download that matches its other
-    /// conditions.
+    /// Returns a filter for the same downloads without a predicate. Calls the predicate of `filter` for each download
+    /// that matches the other conditions.
     func resolved(_ filter: DownloadFilter, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadFilter
     {
@@ -44,7 +44,7 @@ final class CatalogReader {
 
     private static let pageSize = 1000
 
-    /// The running downloads and their states.
+    /// The states of downloads that run or back off.
     private var live: [DownloadID: DownloadSnapshot.State] {
         let now = time.now()
         return scheduler.runningOrBackingOff.reduce(into: [:]) { states, task in
@@ -53,7 +53,7 @@ final class CatalogReader {
         }
     }
 
-    /// In-memory state overrides the stored row.
+    /// Returns the snapshots of stored rows. State in memory overrides a row.
     func snapshots(of rows: [DownloadStore.Listed]) -> [DownloadSnapshot] {
         let now = time.now()
         return rows.map { row in
@@ -65,8 +65,8 @@ final class CatalogReader {
         }
     }
 
-    /// Number, bytes and progress of the downloads that match a filter, with the speed of those of its group, owner, ids and
-    /// predicate.
+    /// Returns number, bytes and progress of the downloads that match a filter. The speed is that of all running
+    /// downloads that match its group, owner, ids and predicate.
     func sum(_ filter: DownloadFilter = .all, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> DownloadSummary
@@ -86,10 +86,10 @@ final class CatalogReader {
 }
 
 extension DownloadSnapshot {
-    /// The host, as records store it.
+    /// The host in lowercase, as records store it.
     var host: String? { url.host?.lowercased() }
 
-    /// Waits or runs, or will by itself.
+    /// Whether the download waits, runs, or is held and will go on by itself.
     var isUnderWay: Bool {
         switch state {
         case .queued, .connecting, .transferring, .waiting, .verifying: true

@@ -1,22 +1,23 @@
 internal import DequeModule
 internal import Foundation
 
-/// The downloads that are in memory, and what keeps changes of which there are in order. In memory are those that run, and the next
-/// ones of the queue; all others are rows of the store, and a place in the queue if they wait.
+/// The downloads in memory, and the lock that lets changes of the catalogue run one after another. Running downloads
+/// and the next ones of the queue are in memory. All others are only rows of the store, with a position in the queue if
+/// they wait.
 ///
 /// Confined to the actor of its downloader.
 final class DownloadCatalog {
-    /// Between two places of the queue's order: a gap for those that are moved there by hand.
+    /// Distance between two positions in the queue. The gap is for downloads that are moved there by hand.
     static let positionStep: Int64 = 1 << 16
 
     let factory: TaskFactory
     private let environment: TaskEnvironment
     private var store: DownloadStore { environment.services.store }
-    /// Those in memory.
+    /// The downloads in memory.
     private(set) var tasks: [DownloadID: DownloadTask] = [:]
-    /// The place of the download that was added last.
+    /// The position of the download that was added last.
     var position: Int64
-    /// Calls under way that add downloads.
+    /// Number of calls in progress that add downloads.
     var pendingAdditions = 0
     private var isLocked = false
     private var waiting: Deque<CheckedContinuation<Void, Never>> = []
@@ -27,7 +28,7 @@ final class DownloadCatalog {
         self.position = position
     }
 
-    /// The place behind all others.
+    /// Returns the position behind all others.
     func nextPosition() -> Int64 {
         position += Self.positionStep
         return position
@@ -35,8 +36,12 @@ final class DownloadCatalog {
 
     // MARK: One change at a time
 
-    /// Returns when no other change is under way. Changes of which downloads there are, and of rows that are not in memory, are
-    /// made one after another; none is begun once the downloader shuts down. ``unlock()`` is to be called after it.
+    /// Waits until no other change of the catalogue is in progress. The caller must call ``unlock()`` after its change.
+    ///
+    /// Adding and removing downloads, and changes of rows that are not in memory, run one after another under this
+    /// lock.
+    ///
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/shutDown`` once the downloader shuts down.
     func lock(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         try environment.checkIsOpen()
         if isLocked {
@@ -58,12 +63,12 @@ final class DownloadCatalog {
     /// Puts a task into memory.
     func insert(_ task: DownloadTask) { tasks[task.id] = task }
 
-    /// Takes a task out of memory; no other one of the same id.
+    /// Takes a task out of memory. Another task with the same id stays.
     func remove(_ task: DownloadTask) {
         if tasks[task.id] === task { tasks[task.id] = nil }
     }
 
-    /// Puts a stored download into memory, if it is not there.
+    /// Puts a stored download into memory, if it is not there, and returns its task.
     @discardableResult
     func takeIn(_ saved: DownloadStore.Saved) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
@@ -73,7 +78,7 @@ final class DownloadCatalog {
         return task
     }
 
-    /// The download of this id, in memory from now on; nil when there is none.
+    /// Loads a download into memory and returns its task, or `nil` if the store has no such download.
     func load(_ id: DownloadID, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadTask?
     {
@@ -83,7 +88,7 @@ final class DownloadCatalog {
         return saved.flatMap { takeIn($0) }
     }
 
-    /// A record in the place behind all others.
+    /// Makes a record with the position behind all others.
     func newRecord(_ request: DownloadRequest) -> DownloadRecord {
         let now = environment.services.time.date()
         var record = DownloadRecord(

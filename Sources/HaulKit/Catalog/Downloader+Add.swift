@@ -6,15 +6,15 @@ extension Downloader {
     /// the same URL into the same folder (``DownloadRequest/onDuplicate``).
     ///
     /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
-    /// any. For a finished download whose file is unchanged the handle is returned; otherwise the file is fetched
-    /// again.
+    /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
     ///
+    /// - Returns: the handle of the new or the existing download. Later failures are events of the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL``,
     ///   ``DownloadError/Code/unsupportedScheme`` or ``DownloadError/Code/invalidDestination``;
-    ///   ``DownloadError/Code/inUse`` when the named file is being downloaded from another URL, or the key to another
-    ///   place; ``DownloadError/Code/alreadyAdded``; a disk code when the file of a finished download cannot be checked
-    ///   or an unfinished one cannot be moved; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
-    ///   Later failures are events of the download.
+    ///   ``DownloadError/Code/inUse`` if the named file is being downloaded from another URL, or the download of the
+    ///   key runs and has another destination; ``DownloadError/Code/alreadyAdded``; a disk code if the file of a
+    ///   finished download cannot be checked or an unfinished download cannot be moved;
+    ///   ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func add(_ request: DownloadRequest) async throws(DownloadError) -> Download {
         try checkSource(request)
         let request = try Self.checked(request)
@@ -26,7 +26,7 @@ extension Downloader {
         }
     }
 
-    /// Adds a download, given what the store has of it.
+    /// Adds a download. `saved` is the download that the store has for the request already.
     func addOne(_ request: DownloadRequest, _ saved: DownloadStore.Saved?) async throws(DownloadError) -> Download {
         try checkIsOpen()
         try store.checkTakesMore()
@@ -38,7 +38,7 @@ extension Downloader {
         announceAddition(of: record)
         if request.startsPaused { return download }
         scheduler.enqueue(record)
-        // The conditions may have changed while the record was being written.
+        // The run conditions may have changed while the record was being written.
         if let hub = hubs.existing(download.id), hub.outcome == nil {
             let (last, present) = (hub.snapshot, engine.environment.withReason(hub.snapshot, record.host))
             if present != last { hub.changed(present) }
@@ -57,7 +57,7 @@ extension Downloader {
 
     // MARK: What is there already
 
-    /// The download that is there, set going if it can be; nil when it is of no use for the request.
+    /// Continues the existing download if possible, and returns its handle; `nil` if it cannot serve the request.
     private func join(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let id = DownloadID(saved.record.id) else { return nil }
@@ -72,7 +72,7 @@ extension Downloader {
         if request.startsPaused { return try await download(id) }
         if let task = tasks[id] {
             if let download = try await again(task, request) { return download }
-            // It has just ended: the store knows how.
+            // The task has just ended. The store has the result.
             guard let saved = try await store.find(id: saved.record.id) else { return nil }
             return try await go(on: saved, request)
         }
@@ -95,7 +95,7 @@ extension Downloader {
         return DownloadError(.alreadyAdded, "There is a download of \(name) already.")
     }
 
-    /// The download that is in memory, set going if it can be; nil when it has ended.
+    /// Continues a download in memory if possible, and returns its handle; `nil` if it has ended.
     private func again(_ task: DownloadTask, _ request: DownloadRequest) async throws(DownloadError) -> Download? {
         if case .completed = task.machine.state {
             await task.settled()
@@ -133,7 +133,7 @@ extension Downloader {
         return Download(task.id, self, task.hub)
     }
 
-    /// Takes up a download that is not in memory.
+    /// Continues a download that is not in memory, and returns its handle; `nil` if it cannot serve the request.
     private func go(on saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> Download?
     {
         guard let task = try await takeUp(saved, request) else { return nil }
@@ -159,7 +159,7 @@ extension Downloader {
 
     /// Checks the destination of a request, and makes it absolute.
     ///
-    /// - Parameter isAbsolute: its path has been made absolute already.
+    /// - Parameter isAbsolute: whether the path of the destination is absolute already.
     static func checked(_ request: DownloadRequest, isAbsolute: Bool = false) throws(DownloadError) -> DownloadRequest {
         if case .file(let path) = request.destination, FilePaths.isPart(path) {
             throw FilePaths.isNameOfPart(FilePaths.name(of: path))
@@ -178,7 +178,7 @@ extension Downloader {
         case .file(let path): request.destination = .file(path: try absolute(path))
         case .folder(let path): request.destination = .folder(path: try absolute(path))
         }
-        // Another destination has no root yet.
+        // Setting another destination has removed the root.
         request.root = if let root { try absolute(root) } else { nil }
         return request
     }

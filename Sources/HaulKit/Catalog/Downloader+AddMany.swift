@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Adding a list: the store is read and written once for hundreds of downloads, not once for each.
+/// Adds lists of downloads. The store is read and written once for hundreds of downloads, not once for each.
 extension Downloader {
     /// Adds many downloads at once, each as ``add(_:)-(DownloadRequest)`` does. Downloads start while the rest of the
     /// list is still being added.
     ///
     /// The same URL twice into the same folder is one download, returned twice. Different URLs that lead to the same
-    /// name in one folder get numbered names before the first request is sent (``BatchFileNames``). A named file that a
-    /// second request of the list wants to fill from another URL is refused with ``DownloadError/Code/inUse``.
+    /// name in one folder get numbered names before the first request is sent (``BatchFileNames``). If two requests of
+    /// the list name the same file with different URLs, the second is refused with ``DownloadError/Code/inUse``.
     ///
-    /// - Returns: a handle or an error for each request, in order; after ``shutDown()`` the error is
+    /// - Returns: a handle or an error for each request, in order. After ``shutDown()`` the error is
     ///   ``DownloadError/Code/shutDown``.
     public func add(_ requests: [DownloadRequest]) async -> [Result<Download, DownloadError>] {
         let names = BatchFileNames(requests)
@@ -21,7 +21,7 @@ extension Downloader {
         idle.additionBegan(groups)
         defer { idle.additionEnded(groups) }
         while start < requests.count {
-            // A few first, so that the connections have something to do.
+            // Adds a few first, so that connections open early.
             let end = min(requests.count, start + (start == 0 ? 64 : Self.addedTogether))
             let part = (start..<end).map { position in
                 Result { () throws(DownloadError) in
@@ -32,13 +32,13 @@ extension Downloader {
             }
             await results.append(contentsOf: addTogether(part))
             start = end
-            // Others have something to ask of this actor too.
+            // Lets other calls to this actor run.
             await Task.yield()
         }
         return results
     }
 
-    /// Downloads that share a transaction when they are added.
+    /// Number of downloads that are added in one transaction.
     private static let addedTogether = 2048
 
     private func addTogether(_ requests: [Result<DownloadRequest, DownloadError>]) async
@@ -81,7 +81,7 @@ extension Downloader {
         }
         var failure: DownloadError?
         do throws(DownloadError) {
-            // One durable transaction for all of them; none of them is there if it fails.
+            // One durable transaction for all new records. If it fails, none of them is stored.
             if !new.isEmpty { try await store.commit(new.map { ($0, nil) }, durably: true) }
         } catch { failure = error }
         if failure == nil {
@@ -90,7 +90,7 @@ extension Downloader {
                 if !record.request.startsPaused { scheduler.enqueue(record) }
             }
         }
-        // What was there already may be one of these.
+        // The download of such a request may be one of the new records.
         for (position, saved) in known { results[position] = await addKnown(requests[position], saved) }
         scheduler.startQueuedDownloads()
         guard let failure else { return results }
@@ -104,13 +104,13 @@ extension Downloader {
         do throws(DownloadError) {
             let request = try request.get()
             if let saved { return .success(try await addOne(request, saved)) }
-            // The second of its kind in the list: the first one is stored by now.
+            // The second request for the same download in the list: the first one is stored by now.
             return .success(try await addOne(request, try await store.find(request)))
         } catch { return .failure(error) }
     }
 }
 
-/// What two requests must share to be the same download.
+/// The parts of a request that identify its download.
 private struct Identity: Hashable {
     var key: String?
     var file: String?
@@ -128,7 +128,8 @@ private struct Identity: Hashable {
     }
 }
 
-/// Checks the requests of a list: its folders are few, and asking where they are costs a call each.
+/// Checks the requests of a list, and remembers the absolute paths of their folders. The folders are few, and making a
+/// path absolute costs a call each.
 private struct AbsolutePaths {
     private var folders: [String: String] = [:]
 

@@ -45,12 +45,12 @@ extension Downloader {
 
     // MARK: Fetching again
 
-    /// Fetches a finished file again that is missing or has changed; a file in its place is handled as the request says
-    /// (``DownloadRequest/onConflict``). A file that is unchanged stays, and an unfinished download continues.
+    /// Fetches a finished file again if it is missing or has changed. ``DownloadRequest/onConflict`` of the request
+    /// decides about another file in its place. An unchanged file stays, and an unfinished download continues.
     ///
-    /// - Returns: its handle, of the new run where there is one.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; otherwise as
-    ///   ``add(_:)-(DownloadRequest)``.
+    /// - Returns: the handle of the download, for the new run if there is one.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download;
+    ///   otherwise as ``add(_:)-(DownloadRequest)``.
     @discardableResult
     public func fetchAgain(_ id: DownloadID) async throws(DownloadError) -> Download {
         idle.additionBegan([])
@@ -89,8 +89,8 @@ extension Downloader {
         return try await removeFinished(before: .distantFuture, deletingFiles: deletingFiles)
     }
 
-    /// - Parameter passed: rows that stay, and are in the way of the next page: what was left, and what cannot be read.
-    /// - Returns: whether there may be more.
+    /// - Parameter passed: number of rows that stay, and that the next page must skip: kept files and unreadable rows.
+    /// - Returns: whether the store may have more rows to remove.
     private func removePage(
         before date: Date,
         behind passed: inout Int,

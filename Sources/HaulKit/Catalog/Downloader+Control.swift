@@ -2,22 +2,21 @@
 extension Downloader {
     // MARK: One
 
-    /// Pauses a download and keeps its bytes. Returns when they are on disk and the connections are closed. A download
-    /// that is neither waiting, running nor held, and an unknown id, change nothing.
+    /// Pauses a download and keeps its bytes. Returns when the bytes are on disk and the connections are closed. A
+    /// download that has ended or is paused stays as it is.
     ///
-    /// A download that has ended or is paused stays as it is.
+    /// A running download whose pause the store cannot record is paused until the process ends.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
-    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``, as all of these
-    ///   calls. A running download whose pause the store cannot record is paused until the process ends.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download,
+    ///   ``DownloadError/Code/storeFailed``, ``DownloadError/Code/diskFull`` or ``DownloadError/Code/shutDown``.
     public func pause(_ id: DownloadID) async throws(DownloadError) {
         try checkIsOpen()
         if let task = tasks[id] { return try await tell(.pauseRequested, task) }
         if try await pause(.ids([id])) == 0 { try await checkIsKnown(id) }
     }
 
-    /// Queues a paused or failed download, which keeps its bytes. If another process runs the download by now, the run fails with
-    /// ``DownloadError/Code/inUse``.
+    /// Queues a paused or failed download, which keeps its bytes. If another process runs the download by now, the run
+    /// fails with ``DownloadError/Code/inUse``.
     ///
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func resume(_ id: DownloadID) async throws(DownloadError) {
@@ -28,7 +27,7 @@ extension Downloader {
         try await tellHolderWhoseItIs(id)
     }
 
-    /// Fails the run of a handle whose download was evicted from memory and is run by another process by now.
+    /// Fails the run of a handle if its download was evicted from memory and another process runs the download by now.
     private func tellHolderWhoseItIs(_ id: DownloadID) async throws(DownloadError) {
         guard configuration.storage.restoration == .onRequest, let hub = hubs.existing(id),
             let saved = try await store.find(id: id.description), let owner = saved.record.ownerNumber,
@@ -44,8 +43,8 @@ extension Downloader {
         hub.changed(snapshot, outcome: .failed(error))
     }
 
-    /// Drops an unfinished download: its bytes are deleted and its record forgotten. A finished one is left as it is.
-    /// Returns when that has happened.
+    /// Cancels an unfinished download: deletes its bytes and its record. A finished download stays as it is. Returns
+    /// when the deletion is complete.
     ///
     /// - Throws: as ``pause(_:)-(DownloadID)``.
     public func cancel(_ id: DownloadID) async throws(DownloadError) {
@@ -58,22 +57,22 @@ extension Downloader {
     ///
     /// - Parameters:
     ///   - id: the download.
-    ///   - deletingFile: deletes a finished file too, if it is still the one that was downloaded. From then on
-    ///     ``Download/result()`` of its handles throws ``DownloadError/Code/cancelled``; without it the result remains.
-    /// - Throws: ``DownloadError`` when the file or the record could not be removed; with code
-    ///   ``DownloadError/Code/notFound`` when the store has no such download; ``DownloadError/Code/shutDown``.
+    ///   - deletingFile: also deletes a finished file that is unchanged. ``Download/result()`` of its handles then
+    ///     throws ``DownloadError/Code/cancelled``. Otherwise the result remains.
+    /// - Throws: ``DownloadError`` if the file or the record cannot be removed; with code
+    ///   ``DownloadError/Code/notFound`` if the store has no such download; ``DownloadError/Code/shutDown``.
     public func remove(_ id: DownloadID, deletingFile: Bool = false) async throws(DownloadError) {
         if try await remove(.ids([id]), deletingFiles: deletingFile) == 0 { try await checkIsKnown(id) }
     }
 
     private func tell(_ event: DownloadMachine.Event, _ task: DownloadTask) async throws(DownloadError) {
-        // Cancelled before this call: its record is gone, or is about to be.
+        // The download was cancelled before this call. Its record is gone, or is about to be removed.
         let isGone = task.machine.state == .cancelled
         try await tellAll(event, [task])
         if isGone { throw .notFound(task.id) }
     }
 
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no download with this ID.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no download with this id.
     func checkIsKnown(_ id: DownloadID) async throws(DownloadError) {
         if let task = tasks[id], task.machine.state != .cancelled { return }
         try checkIsOpen()
@@ -95,7 +94,8 @@ extension Downloader {
             rest = rest.onlyQueuedOrHeld()
             let groups = try await downloader.notifications.listenedGroups(rest)
             let noticed = try await downloader.noticed(rest)
-            // None of them may get a slot while the store is being told.
+            // Takes the downloads out of the queue first, so that none of them gets a slot while the store is being
+            // changed.
             if filter.isUnrestricted, downloader.configuration.storage.restoration == .everything {
                 downloader.scheduler.leaveAllOutOfMemory()
             } else {
@@ -115,9 +115,9 @@ extension Downloader {
         }
     }
 
-    /// Queues the paused downloads of a filter. Failed downloads do not change, see ``retry(_:)``, unless the filter names them:
-    /// by ``DownloadFilter/ids``, by ``DownloadFilter/keys``, or by a set of ``DownloadFilter/states`` that has
-    /// ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``resume(_:)-(DownloadID)``.
+    /// Queues the paused downloads of a filter. Failed downloads do not change (see ``retry(_:)``), unless the filter
+    /// names them: by ``DownloadFilter/ids``, by ``DownloadFilter/keys``, or by a set of ``DownloadFilter/states`` that
+    /// has ``DownloadSnapshot/State/failed``. So `resume(.ids([id]))` is ``resume(_:)-(DownloadID)``.
     ///
     /// - Returns: the number of downloads queued.
     /// - Throws: as ``pause(_:)-(DownloadID)``.
@@ -170,7 +170,7 @@ extension Downloader {
 
     private func cancel(_ present: [DownloadTask], _ rest: StoreCondition) async throws(DownloadError) -> Int {
         let unfinished = rest.onlyUnfinished()
-        // What has bytes on the disk is taken into memory for it.
+        // Loads the downloads that have bytes on disk, because their tasks delete the bytes.
         var present = present.filter { !$0.isComplete }
         for id in try await store.ids(unfinished.onlyBegun()) {
             if let task = try await catalog.load(id) { present.append(task) }
@@ -178,9 +178,10 @@ extension Downloader {
         let told = Set(present.map(\.id))
         try await tellAll(.cancelRequested, present)
         let ids = try await store.ids(unfinished)
-        // Where all are finished, as those are that a program has taken over, nothing is left to do.
+        // If all downloads are finished, nothing is left to do. This is usual after an application has taken over their
+        // files.
         if told.isEmpty, ids.isEmpty { return 0 }
-        // One may have been completed before it heard of it, or be another process's by now.
+        // A download may have completed before its task got the event, or may belong to another process by now.
         let left = told.isEmpty ? [] : Set(try await store.ids(.ids(Array(told))))
         let cancelled = present.count { $0.machine.state == .cancelled && !left.contains($0.id) }
         let groups = try await notifications.listenedGroups(unfinished)
@@ -200,8 +201,8 @@ extension Downloader {
     ///   - filter: the downloads.
     ///   - deletingFiles: also deletes finished files that are unchanged.
     /// - Returns: the number of downloads removed.
-    /// - Throws: ``DownloadError`` when a file or the records cannot be removed, and the downloads not reached by then
-    ///   stay; ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError`` if a file or the records cannot be removed, or with code
+    ///   ``DownloadError/Code/shutDown``. Downloads that were not reached by then stay.
     @discardableResult
     public func remove(_ filter: DownloadFilter, deletingFiles: Bool = false) async throws(DownloadError) -> Int {
         try await withCatalogLock { downloader throws(DownloadError) in
@@ -231,10 +232,11 @@ extension Downloader {
 
     // MARK: Filters
 
-    /// The downloads of a filter that are in memory, and the condition that matches all others.
+    /// Returns the tasks of those downloads of a filter that are in memory, and a condition that matches its other
+    /// downloads.
     private func resolve(_ filter: DownloadFilter) async throws(DownloadError) -> ([DownloadTask], StoreCondition) {
         let filter = try await engine.reader.resolved(filter)
-        // What is changed may not match its states any more afterwards.
+        // After the change a download may not match the states of the filter any more, so its ids are read first.
         let staysTrue = filter.isWhole && filter.states == nil
         var all = staysTrue ? engine.reader.condition(filter) : .ids(try await ids(of: filter))
         all.order = ""
@@ -246,7 +248,7 @@ extension Downloader {
         return (present, all)
     }
 
-    /// The downloads of a condition that handles or the wait for disk space have to hear of. Of a million that wait few are.
+    /// Returns the matching downloads that have a handle or wait for disk space. Usually few, even of a million.
     private func noticed(_ condition: StoreCondition) async throws(DownloadError) -> [DownloadID] {
         let ids = hubs.all.map(\.id) + space.heldIDs
         guard !ids.isEmpty else { return [] }
@@ -257,7 +259,7 @@ extension Downloader {
 
     /// Excludes the downloads that other processes own.
     ///
-    /// - Returns: whether there may be any.
+    /// - Returns: whether other processes may own any.
     @discardableResult
     private func leaveOthers(_ condition: inout StoreCondition) async throws(DownloadError) -> Bool {
         guard configuration.storage.restoration == .onRequest else { return false }
@@ -270,16 +272,16 @@ extension Downloader {
         try await store.ids(engine.reader.condition(try await engine.reader.resolved(filter)))
     }
 
-    /// Returns when the tasks have done what they are told, and the store has what it is to know of it.
+    /// Sends an event to tasks. Returns when the tasks have handled it and the store has recorded the outcome.
     ///
-    /// - Throws: why the store could not record the pause of one of them.
+    /// - Throws: the error for which the store could not record the pause of one of them.
     private func tellAll(_ event: DownloadMachine.Event, _ tasks: [DownloadTask]) async throws(DownloadError) {
-        // Out of memory, one whose pause is not recorded would be what its row says: queued.
+        // Keeps the tasks in memory. Otherwise a download whose pause is not recorded would be queued, as its row says.
         for task in tasks { task.waitingCalls += 1 }
         for task in tasks { task.send(event) }
         for task in tasks { await task.settled() }
         let failure = await DownloadTask.recordPauses(of: tasks)
-        // Another process that takes one of them up from here on finds it free.
+        // From here on, another process that takes up one of the downloads finds it free.
         await store.flush()
         for task in tasks {
             task.waitingCalls -= 1
@@ -305,7 +307,8 @@ extension DownloadTask {
         return false
     }
 
-    /// Waits or runs, or is held and will run by itself, or is queued as far as the store knows.
+    /// Whether the download waits, runs, is held and will run by itself, or is queued in the store because its pause is
+    /// not recorded.
     fileprivate var isUnderWay: Bool {
         switch machine.state {
         case .paused: machine.hold != nil || isPauseUnrecorded
@@ -314,7 +317,7 @@ extension DownloadTask {
         }
     }
 
-    /// As the store has it; nil unless it is paused or has failed.
+    /// The status of a paused or failed download in the store; `nil` in any other state.
     fileprivate var statusAtRest: DownloadRecord.Status? {
         switch machine.state {
         case .paused: .paused

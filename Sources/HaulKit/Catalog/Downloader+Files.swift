@@ -1,14 +1,14 @@
 public import Foundation
 
 extension Downloader {
-    /// Calls about the files of downloads: what is stored, what is missing, what may go.
+    /// Calls about the files of downloads: list finished files, find missing files, remove old files.
     public nonisolated var files: Files { Files(downloader: self) }
 
-    /// The files of a downloader: ``Downloader/files``.
+    /// The type of ``Downloader/files``.
     public struct Files: Sendable {
         let downloader: Downloader
 
-        /// A page of finished files, each compared with the disk.
+        /// Returns a page of finished files, each compared with the disk.
         ///
         /// - Parameter filter: the downloads; its states are ignored.
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
@@ -16,7 +16,8 @@ extension Downloader {
             try await downloader.storedFiles(filter)
         }
 
-        /// The finished files that are missing or have changed. ``Downloader/fetchAgain(_:)`` fetches such a file.
+        /// Returns the finished files that are missing or have changed. ``Downloader/fetchAgain(_:)`` fetches such a
+        /// file.
         ///
         /// - Parameter filter: the downloads to examine; its states are ignored.
         /// - Throws: as ``list(_:)``.
@@ -31,29 +32,30 @@ extension Downloader {
             try await downloader.storedBytes()
         }
 
-        /// What has become of the file of a download; nil while it has none that is finished.
+        /// Returns the state of the finished file of a download, or `nil` if the download is not complete.
         ///
-        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download; with that of the
-        ///   disk's failure when the file cannot be looked at; ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` if the store has no such download;
+        ///   with a disk code if the file cannot be examined; ``DownloadError/Code/storeFailed`` or
+        ///   ``DownloadError/Code/shutDown``.
         public func state(of id: DownloadID) async throws(DownloadError) -> FileState? {
             try await downloader.fileState(id)
         }
 
-        /// Bytes that this user can still write at a path, which need not exist; `nil` when the file system does not report
-        /// it.
+        /// Returns the bytes that this user can still write at a path, which need not exist, or `nil` if the file
+        /// system does not report them.
         ///
         /// - Throws: ``DownloadError`` with a disk code, or ``DownloadError/Code/shutDown``.
         public func freeDiskSpace(at path: String) async throws(DownloadError) -> Int64? {
             try await downloader.freeDiskSpace(at: path)
         }
 
-        /// Removes completed downloads that ended more than a time ago, and deletes their files as far as they are
-        /// unchanged.
+        /// Removes completed downloads that ended more than `age` ago, and deletes their files if they are unchanged.
         ///
         /// - Parameters:
         ///   - age: time since the end of the download.
         ///   - deletingFiles: `false` removes only the records and keeps all files.
-        /// - Returns: the files removed, and the files that were kept because they have changed or could not be deleted.
+        /// - Returns: the removed files, and the files that were kept because they have changed or could not be
+        ///   deleted.
         /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
         @discardableResult
         public func removeFinished(olderThan age: Duration, deletingFiles: Bool = true) async throws(DownloadError)
@@ -62,8 +64,8 @@ extension Downloader {
             try await downloader.removeFinished(olderThan: age, deletingFiles: deletingFiles)
         }
 
-        /// Removes completed downloads that ended before a date, and deletes their files; otherwise as
-        /// ``removeFinished(olderThan:deletingFiles:)``.
+        /// Removes completed downloads that ended before a date, and deletes their files if they are unchanged.
+        /// Otherwise as ``removeFinished(olderThan:deletingFiles:)``.
         @discardableResult
         public func removeFinished(before date: Date, deletingFiles: Bool = true) async throws(DownloadError)
             -> CacheRemoval
@@ -71,8 +73,8 @@ extension Downloader {
             try await downloader.removeFinished(before: date, deletingFiles: deletingFiles)
         }
 
-        /// Cancels every unfinished download and removes every completed download with its file. Completed downloads whose
-        /// files have changed or cannot be deleted stay: see ``CacheRemoval/left``.
+        /// Cancels every unfinished download and removes every completed download with its file. Completed downloads
+        /// whose files have changed or cannot be deleted stay: see ``CacheRemoval/left``.
         ///
         /// - Parameter deletingFiles: `false` removes the records of completed downloads and keeps all their files.
         /// - Returns: as ``removeFinished(olderThan:deletingFiles:)``.

@@ -1,6 +1,6 @@
 /// Listing and counting downloads.
 extension Downloader {
-    /// A page of downloads, in the order of the filter; by default all downloads, in the order of adding.
+    /// Returns a page of downloads, in the order of the filter; by default all downloads, in the order of adding.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func list(_ filter: DownloadFilter = .all) async throws(DownloadError) -> [DownloadSnapshot] {
@@ -10,7 +10,7 @@ extension Downloader {
         )
     }
 
-    /// The number of downloads that match a filter; its offset and limit are ignored.
+    /// Returns the number of downloads that match a filter; its offset and limit are ignored.
     ///
     /// - Throws: as ``list(_:)``.
     public func count(_ filter: DownloadFilter = .all) async throws(DownloadError) -> Int {
@@ -20,10 +20,10 @@ extension Downloader {
 }
 
 extension Download {
-    /// The request as it is stored, with the changes made since by ``rename(to:)``, ``setPriority(_:)`` and the like. It may hold
-    /// passwords and tokens.
+    /// Returns the request as the store has it, with later changes such as ``rename(to:)`` and ``setPriority(_:)``. It
+    /// may hold passwords and tokens.
     ///
-    /// - Returns: nil when the store no longer has the download.
+    /// - Returns: `nil` if the store no longer has the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func request() async throws(DownloadError) -> DownloadRequest? { try await downloader.request(id) }
 }

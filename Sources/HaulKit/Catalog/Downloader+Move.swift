@@ -1,9 +1,11 @@
 internal import Foundation
 
-/// A key that is asked for with another destination: the same download, whose file goes to another place from then on.
+/// Moves the download of a key that is requested with another destination.
 extension Downloader {
-    /// Checks whether an unfinished download can end at another place: its bytes stay where they are until they are complete,
-    /// and the last step is a renaming.
+    /// Checks whether an unfinished download can be completed at another destination, and makes the folder there.
+    ///
+    /// Bytes stay in the partial file until they are complete. The last step is a rename, so both folders must be on
+    /// one disk.
     func checkMove(_ record: DownloadRecord, to destination: DownloadRequest.Destination) async throws(DownloadError) {
         guard let part = record.partPath else { return }
         let (old, new) = (FilePaths.folder(of: part), destination.folder)
@@ -20,7 +22,7 @@ extension Downloader {
 }
 
 extension DownloadRecord {
-    /// Whether its file is, or will be, where a request wants it.
+    /// Whether the file is or will be at a destination.
     func isBound(for destination: DownloadRequest.Destination) -> Bool {
         switch destination {
         case .file(let path): file == path || status == .completed && finalPath == path
@@ -28,15 +30,15 @@ extension DownloadRecord {
         }
     }
 
-    /// Whether the finished file is what a request for a destination means. A numbered name beside the one that a request names is it only
-    /// for a request that allows numbers.
+    /// Whether the finished file is where a request wants it. A file with a numbered name is so only for a request that
+    /// allows numbers.
     func isComplete(for request: DownloadRequest) -> Bool {
         guard isBound(for: request.destination) else { return false }
         guard case .file(let path) = request.destination, request.conflictPolicy != .rename else { return true }
         return finalPath == path
     }
 
-    /// From now on its file goes there, and so do the bytes that are here.
+    /// Changes the destination of the file. The partial file keeps its path until the file is complete.
     mutating func move(to destination: DownloadRequest.Destination) {
         request.destination = destination
         switch destination {

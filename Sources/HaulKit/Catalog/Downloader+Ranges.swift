@@ -1,8 +1,8 @@
 extension Downloader {
-    /// The byte ranges of a download's file that have been received, in order, whether it runs or not. Those of a running one are in
-    /// its snapshot as well, and those of a finished one are the whole file.
+    /// Returns the received byte ranges of a download's file, in order, whether the download runs or not. The snapshot
+    /// of a running download has them too. Those of a finished download are the whole file.
     ///
-    /// - Returns: nil when the store has no such download.
+    /// - Returns: `nil` if the store has no such download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     package func receivedRanges(of id: DownloadID) async throws(DownloadError) -> [Range<Int64>]? {
         try checkIsOpen()

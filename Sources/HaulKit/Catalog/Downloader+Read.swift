@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Reading a file while it comes: playing a film, listing an archive.
+/// Reads a file while it is being downloaded, for instance to play a film or to list an archive.
 extension Download {
-    /// How many bytes can be read from a position on before one is missing: of the file that is complete, and of the partial file,
-    /// whether the download runs or not.
+    /// Returns the number of bytes that can be read from `offset` on before one is missing, from the complete or the
+    /// partial file. The download need not run.
     ///
     /// ```swift
     /// for await _ in download.events {
@@ -19,17 +19,17 @@ extension Download {
         try await downloader.readable(id).bytes.end(from: offset) - offset
     }
 
-    /// Reads bytes of the file that are there, complete or not.
+    /// Reads received bytes of the file, whether the file is complete or not.
     ///
-    /// They are what the server sent for one version of the file; a digest that is compared at the end, or with each piece, may
-    /// prove them wrong yet. If the server turns out to have another version, the download starts over, and bytes that were read
-    /// before belong to the former one.
+    /// The bytes are those that the server sent for one version of the file. A digest of the file or of a piece may
+    /// still prove them wrong. If the server turns out to have another version, the download starts over. Bytes that
+    /// were read before then belong to the former version.
     ///
-    /// - Parameter range: in bytes of the file.
-    /// - Returns: the bytes from the beginning of `range` on, up to its end, to the first byte that is not there, or to 16 MiB,
-    ///   whichever comes first; empty where the first byte is missing.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound``; ``DownloadError/Code/contentChanged`` when the file
-    ///   was moved, or replaced or changed by somebody else; a disk code when it cannot be read;
+    /// - Parameter range: positions of bytes in the file.
+    /// - Returns: the bytes from the beginning of `range` to its end, to the first missing byte, or to 16 MiB,
+    ///   whichever comes first. Empty if the first byte is missing.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound``; ``DownloadError/Code/contentChanged`` if
+    ///   the file was moved, or replaced or changed by another program; a disk code if the file cannot be read;
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.
     public func read(_ range: Range<Int64>) async throws(DownloadError) -> Data {
         try await downloader.read(range, of: id)
@@ -37,10 +37,10 @@ extension Download {
 }
 
 extension Downloader {
-    /// The bytes of a download that can be read, and their place.
+    /// The readable bytes of a download, and the file that has them.
     fileprivate struct Readable {
         enum Place {
-            /// The partial file of a download that has it open.
+            /// The partial file, which the download has open.
             case part(PartFile)
             /// A file that no download has open, with its status after the last write.
             case file(String, FileStatus, isFinished: Bool)

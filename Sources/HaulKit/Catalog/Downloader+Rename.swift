@@ -1,25 +1,27 @@
 internal import Logging
 
-/// Other names for the files of downloads.
+/// Renames the files of downloads.
 extension Downloader {
-    /// Gives the file of a download another name in the folder that it is in, or will be in. From then on the download is
-    /// one of a named file: as if it had been added with ``DownloadRequest/Destination/file(path:)``.
+    /// Gives the file of a download another name in its folder. From then on the download is one of a named file, as if
+    /// it had been added with ``DownloadRequest/Destination/file(path:)``.
     ///
-    /// A finished file is renamed. The file of an unfinished download gets the name when it is complete, as
-    /// ``DownloadRequest/onConflict`` says if a file of that name exists by then; its partial file keeps its own name. A running
-    /// download continues. Returns when the name is recorded, and that of a finished file on disk; after a crash before that the
-    /// file has one of the two names, and the store knows which.
+    /// A finished file is renamed. The file of an unfinished download gets the name when it is complete. If a file of
+    /// that name exists by then, ``DownloadRequest/onConflict`` decides. The partial file keeps its own name, and a
+    /// running download continues.
+    ///
+    /// Returns when the name is recorded and, for a finished file, is on disk. After a crash before that, the file has
+    /// one of the two names, and the store knows which.
     ///
     /// - Parameters:
     ///   - id: the download.
-    ///   - name: a name without a folder. It is taken as it is.
-    /// - Throws: ``DownloadError``, and nothing has changed, with code
-    ///   ``DownloadError/Code/invalidDestination`` when the name is empty, `.` or `..`, contains a slash or a null character, or ends
-    ///   in `.haulpart`; ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` when something of this name exists;
-    ///   ``DownloadError/Code/inUse`` when the name is that of another unfinished download, the file is being repaired, or another
-    ///   process runs the download; ``DownloadError/Code/diskFailed`` when a finished file is missing or another file is in its
-    ///   place; another disk code when the system refuses; ``DownloadError/Code/notFound`` when the store has no such
-    ///   download; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
+    ///   - name: a name without a folder, which is used unchanged.
+    /// - Throws: ``DownloadError``, and nothing has changed, with code ``DownloadError/Code/invalidDestination`` if the
+    ///   name is empty, `.` or `..`, contains a slash or a null character, or ends in `.haulpart`;
+    ///   ``DownloadError/Code/nameTooLong``; ``DownloadError/Code/fileExists`` if a file or folder of this name exists;
+    ///   ``DownloadError/Code/inUse`` if another unfinished download has the name, the file is being repaired, or
+    ///   another process runs the download; ``DownloadError/Code/diskFailed`` if a finished file is missing or another
+    ///   file is in its place; another disk code if the system refuses; ``DownloadError/Code/notFound`` if the store
+    ///   has no such download; ``DownloadError/Code/storeFailed``; ``DownloadError/Code/shutDown``.
     public func rename(_ id: DownloadID, to name: String) async throws(DownloadError) {
         try checkIsOpen()
         try FileName.checkGiven(name)
@@ -33,16 +35,16 @@ extension Downloader {
         }
     }
 
-    /// Ends renamings that a crash interrupted: each file has one of two names.
+    /// Completes renames that a crash interrupted: each file has one of two names.
     func finishRenames() async throws(DownloadError) {
         for var record in try await store.unfinishedRenames() {
-            // Another process is at it.
+            // Another living process owns the download.
             if let owner = record.ownerNumber, owner != store.owner.number, store.owner.isAlive(owner) { continue }
             do throws(DownloadError) {
                 try await services.finishRename(&record)
                 try await store.commit(record, nil)
             } catch {
-                // One folder that cannot be looked at must not keep the others from being opened.
+                // One folder that cannot be examined must not stop the other renames.
                 logger.debug("\(record.id): \(error)")
             }
         }
@@ -50,9 +52,10 @@ extension Downloader {
 }
 
 extension FileName {
-    /// Checks a name that the user gives a file, which is taken as it is.
+    /// Checks a name that the user gives a file. Such a name is used unchanged.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` or ``DownloadError/Code/nameTooLong``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidDestination`` or
+    ///   ``DownloadError/Code/nameTooLong``.
     static func checkGiven(_ name: String) throws(DownloadError) {
         if name.isEmpty || name == "." || name == ".."
             || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })

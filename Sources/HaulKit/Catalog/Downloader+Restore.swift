@@ -1,31 +1,32 @@
 internal import Foundation
 
-/// Taking up what earlier runs left in the store.
+/// Continues the downloads that earlier processes left in the store.
 extension Downloader {
-    /// Takes up everything: files that were about to get their names get them, what ran waits for a slot.
+    /// Continues all downloads. Completes interrupted placements of files, and queues the downloads that ran.
     func restoreAll() async throws(DownloadError) {
         for var saved in try await store.unfinishedPublications() {
             do throws(DownloadError) {
                 try await services.finishPublishing(&saved, until: engine.environment.isStopping)
                 saved.record.endPublication(nil)
             } catch {
-                // One folder that cannot be looked at must not keep the others from being opened.
+                // One folder that cannot be examined must not stop the other placements.
                 saved.record.endPublication(error)
             }
             try await store.commit(saved.record, nil)
         }
-        // What they waited for is checked again.
+        // The reasons of the holds are checked again.
         try await store.endAllHolds()
         if !configuration.storage.resumesAtStart { try await store.pauseAllQueued() }
         try await scheduler.fill(.all)
     }
 
-    /// The task that continues a stored download for a request, queued or complete; nil when the stored download cannot
-    /// serve it.
+    /// Returns the task that continues a stored download for a request, in state queued or complete, or `nil` if the
+    /// stored download cannot serve the request.
     func takeUp(_ saved: DownloadStore.Saved, _ request: DownloadRequest) async throws(DownloadError) -> DownloadTask? {
         guard let id = DownloadID(saved.record.id) else { return nil }
         var saved = saved
-        // Another process has just begun it and has no file to lock yet: ours is another download until that is settled.
+        // Another process has just begun the download and has no file to lock yet. Until it has, the request is for
+        // another download.
         if saved.record.partPath == nil, let owner = saved.record.ownerNumber, owner != store.owner.number,
             store.owner.isAlive(owner)
         {
@@ -36,7 +37,7 @@ extension Downloader {
         let isStopping = engine.environment.isStopping
         if saved.record.status == .publishing {
             try await services.finishPublishing(&saved, until: isStopping)
-            // Recorded at once: from here on a change of the file is seen.
+            // Recorded at once, so that a later change of the file is detected.
             if saved.record.status == .completed { try await store.commit(saved.record, nil, durably: true) }
         }
         if saved.record.status == .completed {
@@ -47,12 +48,13 @@ extension Downloader {
                     if saved.record.prove(by: request) { store.note(saved.record) }
                     return catalog.factory.task(saved, id)
                 }
-                // What was said of it was true of this version.
+                // The description is of the version on disk, which does not satisfy the request.
                 saved.record.dropDescription()
             }
             guard isSame || request.key != nil else { return nil }
             space.invalidateUsage()
-            // The file is gone or has become another one: it is fetched again, and whatever stands in its place is left alone.
+            // The file is missing, has changed or does not satisfy the request. It is fetched again, and another file
+            // in its place stays as it is.
             saved.record.startOver()
             if saved.record.file != nil { saved.record.finalPath = nil }
             saved.progress = nil

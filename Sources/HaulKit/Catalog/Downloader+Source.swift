@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// URLs that the application names unasked.
+/// Replaces the URL of a download at the wish of the application.
 extension Downloader {
-    /// Continues a download from another URL of the same file, from now on.
+    /// Continues a download from another URL of the same file.
     ///
     /// Received bytes are kept as for a URL of the ``SourceProvider`` (see ``DownloadSource``). Open connections to the
-    /// old URL continue; every further request, and each after an interruption, uses the new URL. A paused download
-    /// stays paused and a failed one failed until it is resumed. Returns when the new URL is recorded.
+    /// old URL continue. Every further request uses the new URL, also one after an interruption. A paused download
+    /// stays paused and a failed one stays failed until it is resumed. Returns when the new URL is recorded.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` when the URL is no `http` or `https` URL,
-    ///   ``DownloadError/Code/fileExists`` when the download is complete, ``DownloadError/Code/notFound`` when the store has no
-    ///   such download, ``DownloadError/Code/storeFailed``, ``DownloadError/Code/shutDown``.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidURL`` if the URL has no host or a scheme that
+    ///   the downloader cannot read, ``DownloadError/Code/fileExists`` if the download is complete,
+    ///   ``DownloadError/Code/notFound`` if the store has no such download, ``DownloadError/Code/storeFailed``,
+    ///   ``DownloadError/Code/shutDown``.
     public func replaceSource(of id: DownloadID, with source: DownloadSource) async throws(DownloadError) {
         try checkIsOpen()
         guard readers.canRead(source.url) else {
@@ -38,7 +39,7 @@ extension Downloader {
         scheduler.evict(task)
     }
 
-    /// Checks whether there is a URL that can be downloaded, or somebody to ask for one.
+    /// Checks whether the request has a URL that can be read, or a key and a source provider to ask for a URL.
     func checkSource(_ request: DownloadRequest) throws(DownloadError) {
         if case .post(_, let type) = request.method, HeaderField("Content-Type", type) == nil {
             throw .isNoHeader("Content-Type")

@@ -7,24 +7,25 @@ internal import Logging
 final class RecordKeeper {
     private let environment: TaskEnvironment
     private var timer: Task<Void, Never>?
-    /// Whether records are being dropped, and whether that has to be done once more.
+    /// Whether records are being dropped, and whether they have to be dropped once more afterwards.
     private var (isDropping, isDue) = (false, false)
 
     init(_ environment: TaskEnvironment) { self.environment = environment }
 
-    /// A download is complete, and no longer in memory.
+    /// Notes that a download is complete and no longer in memory.
     func noteEnd() {
-        // Its record is younger than the one that the timer waits for.
+        // With a timer there is nothing to do: the new record is younger than the one that the timer waits for.
         if timer == nil { look() }
     }
 
-    /// The downloader has opened, the setting has changed, or the oldest record is old enough.
+    /// Drops old records after the downloader has opened, the setting has changed, or the oldest record has become old
+    /// enough.
     func look() {
         timer?.cancel()
         timer = nil
         guard age != nil else { return }
         isDue = true
-        // The oldest record decides when to look next; until that is known, nothing is waited for.
+        // The drop in progress finds the oldest record and sets the next timer.
         if isDropping { return }
         isDropping = true
         environment.spawner.start(self) { keeper, downloader in await keeper.drop(downloader) }
@@ -32,7 +33,7 @@ final class RecordKeeper {
 
     func stop() { timer?.cancel() }
 
-    /// As the setting is now: it may change while records are dropped.
+    /// The present setting, which may change while records are dropped.
     private var age: Duration? { environment.configuration.storage.keepsFinishedRecords.age }
 
     private func drop(_ downloader: isolated Downloader) async {
@@ -46,7 +47,7 @@ final class RecordKeeper {
         isDropping = false
         guard let oldest, timer == nil, let age, age > .zero else { return }
         let wait = oldest.timeIntervalSince(environment.services.time.date()) + age.seconds
-        // At least so long that it is not asked again and again for records that cannot be dropped yet.
+        // Waits at least 1 s, so that records that cannot be dropped yet do not cause one query after another.
         timer = environment.spawner.start(self, after: .seconds(max(wait, 1)), environment.services.time.sleep) {
             keeper,
             _ in keeper.look()
@@ -55,7 +56,7 @@ final class RecordKeeper {
 }
 
 extension Downloader.Configuration.RecordKeeping {
-    /// After which records are dropped; `nil`: never.
+    /// Age from which records are dropped; `nil` for never.
     fileprivate var age: Duration? {
         switch self {
         case .always: nil
@@ -68,15 +69,15 @@ extension Downloader.Configuration.RecordKeeping {
 extension Downloader {
     /// Drops the records of downloads that were completed before a date, and leaves their files.
     ///
-    /// - Returns: when the oldest of the others was completed; `nil` when there is none.
+    /// - Returns: the date when the oldest of the other downloads was completed; `nil` if there is none.
     fileprivate func dropRecords(endedBefore date: Date) async throws(DownloadError) -> Date? {
         try checkIsOpen()
         let removed = try await withCatalogLock { downloader throws(DownloadError) -> RemovedRows in
             var filter = DownloadFilter(states: [.completed])
-            // Both ends: a row may be of this very moment.
+            // Includes `date` itself, because a row may be of this very moment.
             filter.ended = .distantPast..<max(.distantPast, date.addingTimeInterval(0.001))
             var condition = downloader.engine.reader.condition(filter)
-            // A download in memory may have listeners to tell, and still writes its row.
+            // Skips downloads in memory, which may have listeners to tell and still write their rows.
             condition.add(besides: downloader.tasks.keys)
             condition.order = ""
             return try await downloader.store.removeRows(condition, isListed: downloader.broadcast.isHeard)

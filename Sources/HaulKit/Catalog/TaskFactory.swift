@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Makes tasks: of requests that were just stored, and of rows of the store.
+/// Makes tasks from requests that were just stored and from rows of the store.
 ///
 /// Confined to the actor of its downloader.
 final class TaskFactory {
@@ -19,7 +19,7 @@ final class TaskFactory {
     func nextSeed() -> UInt64 { random.next() }
     func nextID(at date: Date) -> DownloadID { DownloadID(at: date, using: &random) }
 
-    /// The task of a download that was just added.
+    /// Makes the task of a download that was just added.
     func task(_ id: DownloadID, _ record: DownloadRecord) -> DownloadTask {
         let task = DownloadTask(
             id,
@@ -32,9 +32,9 @@ final class TaskFactory {
         return task
     }
 
-    /// The task of a stored download.
+    /// Makes the task of a stored download.
     ///
-    /// - Parameter isFromReplacedSource: the bytes came from another URL than the one that is asked from now on.
+    /// - Parameter isFromReplacedSource: whether the bytes came from another URL than that of the next requests.
     func task(_ saved: DownloadStore.Saved, _ id: DownloadID, isFromReplacedSource: Bool = false) -> DownloadTask {
         let record = saved.record
         let state: DownloadMachine.State =
@@ -54,7 +54,7 @@ final class TaskFactory {
             isFromReplacedSource: isFromReplacedSource
         )
         let task = DownloadTask(id, machine, record, limiter(record.request), environment)
-        // Who has the whole store to himself need not ask whose a record is.
+        // A downloader that restores everything has the store to itself, and owns every record.
         let isAddedHere = record.ownerNumber == services.store.owner.number && record.partPath == nil
         task.ownsRecord = configuration.storage.restoration == .everything || state != .queued || isAddedHere
         task.hasNoDiskState = isAddedHere && state == .queued && record.startedAt == nil
@@ -66,7 +66,7 @@ final class TaskFactory {
         RateLimiter(request.bytesPerSecond, under: speed.limiter, now: services.time.now)
     }
 
-    /// What machines are told of the present configuration.
+    /// The event that tells machines the present configuration.
     var reconfiguration: DownloadMachine.Event {
         .reconfigured(retry: configuration.retry, waitsForSpace: configuration.storage.waitsForSpace, limits: limits)
     }
@@ -79,7 +79,8 @@ final class TaskFactory {
         )
     }
 
-    /// What the machine of a download is told: its request, the URL that the application named last, and the configuration.
+    /// Returns the settings for the machine of a download: its request, the URL that the application named last, and
+    /// the configuration.
     func settings(_ record: DownloadRecord) -> DownloadMachine.Settings {
         var settings = DownloadMachine.Settings(
             request: record.request,
