@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Adding a download, or continuing the existing download.
+/// Adds a download, or continues the existing download.
 extension Downloader {
-    /// Adds a download, or continues the existing download: the same ``DownloadRequest/key``, the same named file, or
-    /// the same URL into the same folder (``DownloadRequest/onDuplicate``).
+    /// Adds a download, or continues the existing download that has the same ``DownloadRequest/key``, the same named
+    /// file, or the same URL into the same folder (``DownloadRequest/onDuplicate``).
     ///
     /// A paused or failed download is resumed, with the header fields and the checksum of the new request if it has
     /// any. A finished download whose file is unchanged stays as it is; otherwise the file is fetched again.
@@ -47,7 +47,7 @@ extension Downloader {
         return download
     }
 
-    /// Tells listeners of a download that was added.
+    /// Announces a download that was added to listeners.
     func announceAddition(of record: DownloadRecord, received: Int64 = 0) {
         guard let id = DownloadID(record.id) else { return }
         notifications.announceAddition(

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The files of finished downloads: listing them, checking them, fetching them again and removing them.
+/// Lists, checks, fetches again and removes the files of finished downloads.
 extension Downloader {
     private static let filesAtOnce = 256
 
@@ -138,7 +138,8 @@ extension Downloader {
 }
 
 extension Download {
-    /// The state of the finished file; `nil` while the download is not complete. See ``Downloader/fetchAgain(_:)``.
+    /// Returns the state of the finished file, or `nil` while the download is not complete. See
+    /// ``Downloader/fetchAgain(_:)``.
     ///
     /// - Throws: as ``Downloader/Files/state(of:)``.
     public func fileState() async throws(DownloadError) -> FileState? { try await downloader.fileState(id) }

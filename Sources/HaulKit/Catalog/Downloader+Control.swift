@@ -1,4 +1,4 @@
-/// Pausing, resuming, cancelling and removing downloads. Every call returns when the operation is complete.
+/// Pauses, resumes, cancels and removes downloads. Every call returns when the operation is complete.
 extension Downloader {
     // MARK: One
 

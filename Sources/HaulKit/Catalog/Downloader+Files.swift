@@ -25,7 +25,7 @@ extension Downloader {
             try await downloader.missingFiles(filter)
         }
 
-        /// Disk usage of finished and unfinished files, in bytes. Read from the store; the disk is not examined.
+        /// Returns the disk usage of finished and unfinished files, in bytes, from the store. The disk is not examined.
         ///
         /// - Throws: as ``list(_:)``.
         public func storedBytes() async throws(DownloadError) -> StoredBytes {

@@ -1,4 +1,4 @@
-/// Listing and counting downloads.
+/// Lists and counts downloads.
 extension Downloader {
     /// Returns a page of downloads, in the order of the filter; by default all downloads, in the order of adding.
     ///

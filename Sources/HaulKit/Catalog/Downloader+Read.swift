@@ -12,7 +12,7 @@ extension Download {
     /// let head = try await download.read(0..<1 << 20)
     /// ```
     ///
-    /// - Parameter offset: in bytes from the beginning of the file.
+    /// - Parameter offset: position in bytes from the beginning of the file.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound``, ``DownloadError/Code/storeFailed`` or
     ///   ``DownloadError/Code/shutDown``.
     public func contiguousBytes(from offset: Int64 = 0) async throws(DownloadError) -> Int64 {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Logging
 
-/// Drops the records of finished downloads when ``Downloader/Configuration/Storage/keepsFinishedRecords`` says so.
+/// Drops the records of finished downloads after the time that
+/// ``Downloader/Configuration/Storage/keepsFinishedRecords`` sets.
 ///
 /// Confined to the actor of its downloader.
 final class RecordKeeper {
