@@ -1,7 +1,8 @@
 public import HaulKit
 internal import Synchronization
 
-/// A network whose state a test or a preview sets, for ``HaulKit/Downloader/Configuration/Network/monitor``.
+/// A monitor of a network whose status a test or a preview sets, for
+/// ``HaulKit/Downloader/Configuration/Network/monitor``.
 public final class ScriptedNetworkMonitor: NetworkMonitor {
     private struct State {
         var status: NetworkStatus
@@ -29,7 +30,7 @@ public final class ScriptedNetworkMonitor: NetworkMonitor {
     /// Number of calls of ``statuses()`` so far.
     package var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-    /// The present status, then one after each change; see ``HaulKit/NetworkMonitor/statuses()``.
+    /// Returns the present status, then one after each change; see ``HaulKit/NetworkMonitor/statuses()``.
     public func statuses() -> AsyncStream<NetworkStatus> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NetworkStatus.self,

@@ -20,7 +20,7 @@ package enum SystemCommand {
 
     /// Runs a program to its end and drops its output.
     ///
-    /// - Throws: ``Failure`` when the program is missing or ends with another status than 0.
+    /// - Throws: ``Failure`` if the program is missing or ends with another status than 0.
     package static func run(_ words: String...) throws { try run(words) }
 
     package static func run(_ words: [String]) throws {

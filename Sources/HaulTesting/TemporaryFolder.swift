@@ -15,7 +15,7 @@ package final class TemporaryFolder: Sendable {
         do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
     }
 
-    /// Runs `body` with a folder that stays until `body` has ended, also where only its path is kept.
+    /// Runs `body` with a folder that stays until `body` has ended, even if only its path is kept.
     package static func with<Value>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (TemporaryFolder) async throws -> Value

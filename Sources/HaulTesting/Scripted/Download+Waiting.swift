@@ -8,8 +8,8 @@ extension Download {
     /// let quarter = await download.snapshot { $0.receivedBytes == 250 }
     /// ```
     ///
-    /// - Returns: the first snapshot that meets the condition, the present one included; `nil` when the run ends before
-    ///   there is one, or the task is cancelled.
+    /// - Returns: the first snapshot that meets the condition, the present one included. `nil` if the run ends or the
+    ///   task is cancelled before there is one.
     public func snapshot(where condition: (DownloadSnapshot) -> Bool) async -> DownloadSnapshot? {
         for await event in events {
             switch event {

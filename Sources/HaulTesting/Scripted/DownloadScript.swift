@@ -39,7 +39,7 @@ public final class DownloadScript: Sendable {
     /// removed with the script. The script lives at least as long as its downloader.
     public let folder: String
 
-    /// A script without responses.
+    /// Makes a script without responses.
     public init() { folder = FileManager.default.temporaryDirectory.path + "/haul-script-\(UUID().uuidString)" }
 
     deinit {
@@ -60,8 +60,8 @@ public final class DownloadScript: Sendable {
         state.withLock { $0.entries[key] = responses.isEmpty ? nil : Entry(responses: responses) }
     }
 
-    /// Lets the next part of the present response for a URL arrive, see ``ScriptedResponse/inSteps(_:)``. Steps may be
-    /// taken before the request comes. A URL without responses is ignored.
+    /// Lets the next part of the present response for a URL arrive (see ``ScriptedResponse/inSteps(_:)``). Steps may
+    /// come before the request. A URL without responses is ignored.
     ///
     /// - Throws: ``HaulKit/DownloadError`` with code ``HaulKit/DownloadError/Code/invalidURL``.
     public func step(_ url: some DownloadRequest.URLConvertible) throws(DownloadError) {

@@ -14,9 +14,9 @@ public final class ManualClock: Clock {
         /// Time since the clock was made.
         public let elapsed: Duration
 
-        /// The moment that is later by a duration.
+        /// Returns the moment that is later by a duration.
         public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
-        /// The time from this moment to another one; negative when the other one is earlier.
+        /// Returns the time from this moment to another one; negative if the other one is earlier.
         public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
         /// Whether a moment is earlier than another one.
         public static func < (left: Instant, right: Instant) -> Bool { left.elapsed < right.elapsed }
@@ -36,7 +36,7 @@ public final class ManualClock: Clock {
     private let state = Mutex(State())
     private let startDate: Date
 
-    /// A clock that stands still.
+    /// Makes a clock that stands still.
     ///
     /// - Parameter startDate: the first ``date``. Timetables and links that expire depend on the date.
     public init(startDate: Date = Date()) { self.startDate = startDate }

@@ -11,7 +11,7 @@ public import HaulKit
 /// .status(404)
 /// ```
 public struct ScriptedResponse: Sendable {
-    /// When a part of a body arrives.
+    /// The time at which the parts of a body arrive.
     enum Pace: Sendable {
         case atOnce
         /// At each step of the script.

@@ -11,7 +11,7 @@
 public struct FileResource: Sendable {
     /// The action of the server after the last byte of a body.
     public enum Ending: Sendable {
-        /// The next request on the same connection, as it should be.
+        /// No fault: the connection takes the next request.
         case complete
         /// The orderly end of the connection: a FIN, with TLS a close_notify before it.
         case close
@@ -19,7 +19,7 @@ public struct FileResource: Sendable {
         case closeAbruptly
         /// A TCP RST.
         case reset
-        /// Nothing, and the connection stays open.
+        /// Nothing follows, and the connection stays open.
         case stall
     }
 
@@ -51,7 +51,7 @@ public struct FileResource: Sendable {
     /// The action after a body that was cut at ``bodyLimit``, or without a limit after each whole body.
     public var ending: Ending = .complete
 
-    /// A resource without faults that serves these bytes.
+    /// Makes a resource without faults that serves these bytes.
     ///
     /// - Parameters:
     ///   - etag: the value of `ETag`, with its quotes. Downloads without any validator are not resumed.
@@ -60,7 +60,7 @@ public struct FileResource: Sendable {
         self.init(content: TestContent(bytes), etag: etag, lastModified: lastModified)
     }
 
-    /// A resource without faults.
+    /// Makes a resource without faults.
     public init(content: TestContent, etag: String? = nil, lastModified: String? = nil) {
         self.content = content
         self.etag = etag
@@ -117,7 +117,7 @@ public struct FileResource: Sendable {
         return fields.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// Ends the connection after the reply if the client asked for that.
+    /// Ends the connection after the reply if the request has `Connection: close`.
     private func kept(_ reply: TestReply, for request: TestRequest) -> TestReply {
         guard request["Connection"]?.lowercased() == "close",
             case .head(let status, let reason, let headers)? = reply.steps.first

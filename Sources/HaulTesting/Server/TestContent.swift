@@ -12,7 +12,7 @@ public struct TestContent: Sendable, Equatable {
     /// `nil` for generated content.
     private let given: [UInt8]?
 
-    /// Generated content: byte i is a function of the seed and i.
+    /// Makes generated content: byte i is a function of the seed and i.
     ///
     /// - Parameter count: length in bytes; a negative number counts as 0.
     public init(seed: UInt64 = 1, count: Int64) {
@@ -21,7 +21,7 @@ public struct TestContent: Sendable, Equatable {
         given = nil
     }
 
-    /// Content of these bytes.
+    /// Makes content of these bytes.
     public init(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         seed = 0

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// A proxy on 127.0.0.1 that records requests and forwards them to their origins.
 package final class TestProxy: Sendable {
-    /// The protocol it speaks.
+    /// The protocol of a proxy.
     package enum Kind: Sendable {
         /// CONNECT, and requests without a body in the absolute form.
         case http
@@ -29,7 +29,7 @@ package final class TestProxy: Sendable {
     private let log: ServerLog<Entry>
     private let kind: Kind
 
-    /// The port it listens on.
+    /// The port that the proxy listens on.
     package let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<Entry>, kind: Kind) {
@@ -42,7 +42,7 @@ package final class TestProxy: Sendable {
     /// Starts a proxy.
     ///
     /// - Parameters:
-    ///   - kind: the protocol it speaks.
+    ///   - kind: the protocol of the proxy.
     ///   - port: the port to listen on; 0 for any.
     ///   - authorization: the `Proxy-Authorization` that an HTTP proxy requires; without it the answer is 407.
     ///   - reply: the code that a SOCKS proxy replies to each request (RFC 1928 §6); 0 to make the connection.

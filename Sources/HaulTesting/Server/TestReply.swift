@@ -16,7 +16,7 @@ public enum TestStep: Sendable {
     case stall
     /// An orderly end: a FIN, with TLS a close_notify before it.
     case close
-    /// With TLS the end of the TCP connection without a close_notify; without TLS the same as `close`.
+    /// With TLS, the end of the TCP connection without a close_notify. Without TLS, the same as `close`.
     case closeAbruptly
     /// A TCP RST, sent after the peer's system has acknowledged all bytes of earlier steps.
     case reset

@@ -6,7 +6,7 @@ public struct TestRequest: Sendable {
     public let target: String
     /// The header fields in their order and spelling.
     public let headers: [(String, String)]
-    /// The body.
+    /// The bytes of the body; empty without a body.
     public let body: [UInt8]
     /// The IP address of the client; `nil` without a connection.
     public let remoteAddress: String?

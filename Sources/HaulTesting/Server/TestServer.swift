@@ -22,7 +22,7 @@ public final class TestServer: Sendable {
     private let answers: AnswerCount
     private let isSecure: Bool
 
-    /// The port it listens on.
+    /// The port that the server listens on.
     public let port: Int
 
     private init(channel: any Channel, port: Int, log: ServerLog<TestRequest>, answers: AnswerCount, isSecure: Bool) {
@@ -39,7 +39,7 @@ public final class TestServer: Sendable {
     ///   - files: the files by their paths, which start with a slash. A query is ignored.
     ///   - port: the port to listen on; 0 for any.
     ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
-    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
+    /// - Throws: the error of the system if the server cannot listen or the certificate cannot be read.
     public static func start(
         serving files: [String: FileResource],
         port: Int = 0,
@@ -58,7 +58,7 @@ public final class TestServer: Sendable {
     ///   - tls: the certificate to serve HTTPS with; `nil` for plain HTTP.
     ///   - onAccept: decides on a connection by its number, counted from 1.
     ///   - handler: answers a request. The server calls it on one of its threads: it must not block.
-    /// - Throws: the error of the system when it cannot listen, or the certificate cannot be read.
+    /// - Throws: the error of the system if the server cannot listen or the certificate cannot be read.
     public static func start(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -88,7 +88,7 @@ public final class TestServer: Sendable {
         await log.stop()
     }
 
-    /// The address of a path, which starts with a slash: `https://localhost:…` with TLS, else `http://127.0.0.1:…`.
+    /// Returns the URL of a path, which starts with a slash: `https://localhost:…` with TLS, else `http://127.0.0.1:…`.
     public func url(_ path: String) -> String {
         (isSecure ? "https://localhost" : "http://127.0.0.1") + ":\(port)\(path)"
     }
