@@ -42,7 +42,7 @@ final class Aria2Log: Sendable {
     let isColoured: Bool
     /// The file of `--log`; -1 for none.
     private let file: Int32
-    /// Whether a line of progress is on the screen.
+    /// Whether a progress line is on the screen.
     private let hasReadout = Mutex(false)
 
     init(_ options: Aria2Options) {
@@ -71,7 +71,7 @@ final class Aria2Log: Sendable {
         }
         if file >= 0, level >= fileLevel {
             let line = "\(Self.stamp("%Y-%m-%d %H:%M:%S")) [\(level.name)] \(text)\n"
-            // A full disk or a closed pipe stops no download.
+            // Errors are ignored: a full disk or a closed pipe must not stop a download.
             _ = line.utf8.withContiguousStorageIfAvailable { Foundation.write(file, $0.baseAddress, $0.count) }
         }
     }

@@ -41,7 +41,7 @@ struct Aria2Process: Sendable {
         if downloader.quarantinedStore != nil, let salvaged = downloader.salvagedStore {
             log.write(.warn, salvaged.sentence())
         }
-        // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
+        // Turns writing beyond `ulimit -f` into an error with a message. By default SIGXFSZ ends the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in

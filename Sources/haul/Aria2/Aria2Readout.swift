@@ -2,7 +2,7 @@ import Foundation
 import HaulKit
 import HaulServer
 
-/// The texts of aria2's console.
+/// Formats the texts of aria2's console.
 struct Aria2Readout: Sendable {
     /// `--human-readable`.
     let isHumanReadable: Bool
@@ -34,14 +34,14 @@ struct Aria2Readout: Sendable {
         return "\(whole)\(decimal)\(units[unit])"
     }
 
-    /// `1h2m3s`.
+    /// Formats a time as `1h2m3s`.
     static func time(_ seconds: Int64) -> String {
         let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60)
         return (hours > 0 ? "\(hours)h" : "") + (minutes > 0 ? "\(minutes)m" : "")
             + (seconds % 60 > 0 || seconds < 60 ? "\(seconds % 60)s" : "")
     }
 
-    /// `[#gid 1.2MiB/10MiB(12%) CN:5 DL:1.1MiB ETA:8s]`
+    /// Formats a download as `[#gid 1.2MiB/10MiB(12%) CN:5 DL:1.1MiB ETA:8s]`.
     func line(_ row: Row) -> String {
         var text = "[#\(row.gid.abbreviated) \(bytes(row.received))/\(bytes(row.total ?? 0))"
         if let total = row.total, total > 0 { text += "(\(Self.percent(row.received, of: total))%)" }

@@ -19,7 +19,7 @@ struct Aria2Results: Sendable {
         var speed: Int64?
         var received: Int64 = 0
         var total: Int64?
-        /// The path, or the URI where no name is known.
+        /// The path, or the URI if the name is unknown.
         var place: String
     }
 
