@@ -189,7 +189,7 @@ extension Complaint {
 }
 
 extension ExitStatus {
-    /// The status for a code of the API.
+    /// Maps a problem code of the API to an exit status.
     init(problemCode code: String) {
         if let code = DownloadError.Code(rawValue: code) {
             self.init(code)

@@ -27,7 +27,7 @@ struct DownloadTable {
     /// Returns the name, or the URL without one. Replaces characters that a terminal would obey.
     static func name(_ row: DownloadRow) -> String { VisibleText.line(row.name.isEmpty ? row.url : row.name) }
 
-    /// `43% of 200 MB` while bytes are missing, the size otherwise.
+    /// Returns `43% of 200 MB` while bytes are missing, else the size.
     static func size(_ row: DownloadRow) -> String {
         guard row.state != .completed else { return Format.bytes(row.totalBytes ?? row.receivedBytes) }
         guard let total = row.totalBytes else { return row.receivedBytes > 0 ? Format.bytes(row.receivedBytes) : "" }

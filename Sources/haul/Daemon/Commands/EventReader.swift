@@ -2,7 +2,6 @@ import Foundation
 import HaulServer
 import NIOCore
 
-/// One event of the daemon.
 struct ServerEvent: Sendable {
     var name: String
     var data: Data

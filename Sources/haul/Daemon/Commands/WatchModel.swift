@@ -13,7 +13,7 @@ struct WatchModel {
     /// Ids of the rows that the last event changed.
     private(set) var changed: [String] = []
     private(set) var removed: [String] = []
-    /// Whether a whole snapshot has come since the last ``restart()``.
+    /// Whether all parts of a snapshot have come since the last ``restart()``.
     private(set) var isWhole = false
 
     enum Request {

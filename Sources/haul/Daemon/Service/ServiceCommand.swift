@@ -82,7 +82,7 @@ struct ServiceCommand: AsyncParsableCommand {
             }
         }
 
-        /// The path of this program.
+        /// Returns the absolute path of this program.
         private func program() throws -> String {
             guard let path = Bundle.main.executablePath, path.hasPrefix("/") else {
                 throw Complaint("The path of this program is not known.", .otherFailure)
