@@ -3,7 +3,7 @@ import HaulKit
 
 /// Formats numbers and names for people.
 enum Format {
-    /// `48.3 MB`: see `QuantityText`.
+    /// Formats a number of bytes as `48.3 MB`; see `QuantityText`.
     static func bytes(_ count: Int64) -> String { QuantityText.bytes(count) }
 
     /// `1.20/2.80 GB`: both numbers in the unit of `total`.
@@ -11,7 +11,7 @@ enum Format {
 
     static func speed(_ bytesPerSecond: Double) -> String { QuantityText.speed(bytesPerSecond) }
 
-    /// `0:34`, `12:05`, `3:07:12`, `4d 7h`.
+    /// Formats a time as `0:34`, `12:05`, `3:07:12` or `4d 7h`.
     static func time(_ duration: Duration) -> String { QuantityText.time(duration) }
 
     /// Formats an elapsed time: `0.3 s` below 10 s, else as ``time(_:)``.
@@ -63,7 +63,7 @@ enum Format {
         let width = width(text)
         if width <= cells { return text + String(repeating: " ", count: cells - width) }
         guard cells > 1 else { return String(repeating: ".", count: max(cells, 0)) }
-        // The end of a name tells more than its middle: keep both ends.
+        // Keeps both ends, because the end of a name tells more than its middle.
         let tail = max((cells - 1) / 3, 0)
         var front = ""
         var back = ""

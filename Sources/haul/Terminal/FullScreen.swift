@@ -4,7 +4,7 @@ import Synchronization
 /// Takes the whole terminal for a view with keys, and restores it.
 enum FullScreen {
     private struct State {
-        /// The settings of the terminal as they were found.
+        /// The settings of the terminal before this program changed them.
         var found: termios?
         var isShown = false
     }
@@ -46,7 +46,8 @@ enum FullScreen {
         }
     }
 
-    /// Gives the terminal back, stops this process as Ctrl-Z does, and takes the terminal again when it goes on.
+    /// Gives the terminal back, stops this process as Ctrl-Z does, and takes the terminal again when the process
+    /// continues.
     static func suspend() {
         leaveAtOnce()
         kill(getpid(), SIGSTOP)

@@ -36,7 +36,7 @@ enum Output {
 
     /// Waits until the readers have taken everything. After a signal, waits at most two seconds; the rest is lost.
     ///
-    /// - Returns: false if output was lost because of a signal.
+    /// - Returns: `false` if output was lost because of a signal.
     @discardableResult
     static func finish() -> Bool {
         var deadline: ContinuousClock.Instant?

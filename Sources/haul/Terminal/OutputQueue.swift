@@ -4,11 +4,11 @@ import DequeModule
 /// of ended downloads, which are counted.
 struct OutputQueue: Sendable {
     enum Importance: Sendable, Hashable {
-        /// Only the newest line of a download is of interest.
+        /// A progress line: only the newest one of a download is of interest.
         case progress(of: String)
         /// A change of state: a later line says more.
         case passing
-        /// An ended download, an error, the path of a complete file.
+        /// The end of a download, an error, or the path of a complete file.
         case end
     }
 
@@ -45,7 +45,7 @@ struct OutputQueue: Sendable {
     var isEmpty: Bool { items.isEmpty }
     var count: Int { items.count }
 
-    /// - Parameter id: the download that the line is about, if it is about one.
+    /// - Parameter id: the download that the line is about; `nil` for none.
     mutating func put(_ line: Line, _ importance: Importance, of id: String? = nil) {
         switch importance {
         case .progress(let id):

@@ -34,7 +34,7 @@ final class OutputWriter: Sendable {
     /// Queues a text and returns at once. If the system cannot start the thread, prints all queued texts before it
     /// returns.
     ///
-    /// - Parameter id: the download that the text is about, if it is about one.
+    /// - Parameter id: the download that the text is about; `nil` for none.
     func put(_ text: String, to descriptor: Int32, _ importance: OutputQueue.Importance = .end, of id: String? = nil) {
         let isFirst = state.withLock { state in
             state.queue.put(.init(text: text, descriptor: descriptor), importance, of: id)
@@ -50,7 +50,7 @@ final class OutputWriter: Sendable {
         work.signal()
     }
 
-    /// Whether something waits to be printed.
+    /// Whether lines wait to be printed or are being printed.
     var isBehind: Bool { state.withLock { $0.isWriting || !$0.queue.isEmpty } }
 
     /// Lines that were lost: the queue was full, the reader has ended, or the write failed.

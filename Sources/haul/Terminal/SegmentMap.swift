@@ -12,7 +12,8 @@ enum SegmentMap {
         return lines + [Format.fit("  " + connections(snapshot), columns)]
     }
 
-    /// A cell for each stretch of the file: `█` received, `▒` received in part, `▓` being received, `░` missing.
+    /// Returns a cell for each stretch of the file: `█` received, `▒` received in part, `▓` being received, `░`
+    /// missing.
     private static func map(_ snapshot: DownloadSnapshot, total: Int64, cells: Int) -> String {
         let cells = Int(min(Int64(cells), total))
         let length = Double(total) / Double(cells)
@@ -33,7 +34,7 @@ enum SegmentMap {
         )
     }
 
-    /// `3 connections: 12.0 MB/s, 11.9 MB/s, 400 kB/s`; by host where there are several.
+    /// Returns `3 connections: 12.0 MB/s, 11.9 MB/s, 400 kB/s`, grouped by host if there are several.
     private static func connections(_ snapshot: DownloadSnapshot) -> String {
         let hosts = snapshot.connections.reduce(into: [String]()) { if !$0.contains($1.host) { $0.append($1.host) } }
         let parts = hosts.map { host in

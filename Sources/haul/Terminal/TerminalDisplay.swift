@@ -119,7 +119,8 @@ final class TerminalDisplay: Display, Suspension.Participant {
 
     private func draw(above text: String?) {
         state.withLock { state in
-            // While the terminal is behind, only lasting lines are written; the display follows when it has caught up.
+            // While the terminal is behind, only lasting lines are written. The display is drawn again when the
+            // terminal has caught up.
             let isBehind = Output.isBehind
             guard !state.isClosed, text != nil || !isBehind && !state.isSuspended else { return }
             let (columns, rows) = Terminal.size
