@@ -77,7 +77,7 @@ struct CookieOptions: ParsableArguments {
         }
     }
 
-    /// Replaces the file by a rename, so that it is always complete. Only its owner may read it.
+    /// Replaces the file by a rename, so that the file is always complete. Only its owner may read it.
     private func save(_ cookies: Cookies) throws {
         guard let saveCookies else { return }
         var status = stat()

@@ -79,7 +79,7 @@ struct GetRun {
         display.refused(url, error, at: wanted.place(of: index))
     }
 
-    /// - Returns: the status of a download that was added before.
+    /// - Returns: the status of `download`, which was added before.
     func finish(_ download: Download) async -> ExitStatus {
         display.added(download.snapshot)
         let status = await follow(download)

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// The lines of `--input-file`, without comments and empty ones.
+/// The lines of `--input-file`, without comments and empty lines.
 struct InputList {
     struct Line: Sendable, Hashable {
         /// Counted from 1, as editors do.
@@ -48,6 +48,6 @@ struct InputList {
         self.lines = lines
     }
 
-    /// `FILE:LINE`.
+    /// Returns `FILE:LINE`.
     func place(_ number: Int) -> String { "\(path == "-" ? "standard input" : path):\(number)" }
 }

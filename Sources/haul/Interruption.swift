@@ -12,7 +12,7 @@ enum Interruption {
         var count = 0
         var isWatching = false
         var stage = Stage.opening
-        /// Whether the thread waits for signals.
+        /// Whether the thread that waits for signals has started.
         var isAwaiting = false
         var others: [Int32: @Sendable () -> Void] = [:]
     }

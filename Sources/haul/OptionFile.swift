@@ -5,7 +5,7 @@ enum OptionFile {
     /// Sizes above which a file is refused.
     struct Limits {
         var bytes: Int
-        /// Bytes from one line break to the next.
+        /// Largest number of bytes from one line break to the next.
         var line: Int
     }
 
@@ -16,7 +16,7 @@ enum OptionFile {
         try reading(path) { try contents(of: $0, called: path, limits) }
     }
 
-    /// Reads standard input to its end, also where another program has made it non-blocking.
+    /// Reads standard input to its end, even if another program has made it non-blocking.
     static func standardInput(_ limits: Limits) throws -> Data {
         try contents(of: STDIN_FILENO, called: "Standard input", limits)
     }

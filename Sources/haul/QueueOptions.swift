@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How many downloads run at once.
+/// The number of downloads that run at once.
 struct QueueOptions: ParsableArguments {
     @Option(name: [.customShort("j", allowingJoined: true), .long], help: "Number of files to download at once.")
     var jobs: Int = 3

@@ -49,7 +49,7 @@ struct Session {
         if downloader.quarantinedStore != nil, let salvaged = downloader.salvagedStore {
             Output.error(salvaged.sentence())
         }
-        // Writing beyond `ulimit -f` is an error with a message, not the end of the process.
+        // Turns writing beyond `ulimit -f` into an error with a message. By default SIGXFSZ ends the process.
         signal(SIGXFSZ, SIG_IGN)
         Interruption.stop { await downloader.shutDown() }
         let status: ExitStatus

@@ -1,7 +1,7 @@
 import Foundation
 import HaulKit
 
-/// The requests of one command, and the lines of its list that cannot be read.
+/// The requests of one command, and the lines of its list that are not URLs.
 struct Wanted {
     /// A line of a list that is not a URL.
     struct Unreadable {
