@@ -1,13 +1,13 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// Metalinks that stand at a URL, fetched into memory: nothing of them is stored, neither on the disk nor as a download.
+/// Fetches Metalinks from URLs into memory. Nothing is stored, neither on the disk nor as a download.
 extension Downloader {
-    /// Fetches and reads a Metalink. Header fields, user info and `.netrc` go where they would for a download of the URL, and a
-    /// failed attempt is repeated as for one.
+    /// Fetches and reads a Metalink. Header fields, user info and `.netrc` entries are used as in a download of the
+    /// URL. Failed attempts are repeated as in a download.
     ///
-    /// - Throws: ``DownloadError`` as a download fails, and with code ``DownloadError/Code/invalidMetalink``. A document is read no
-    ///   further than 16 MiB, whatever its server says of its length.
+    /// - Throws: ``DownloadError`` with the codes of a download, or with code ``DownloadError/Code/invalidMetalink``.
+    ///   Never reads more than 16 MiB, whatever length the server states.
     package func metalink(_ request: DownloadRequest) async throws(DownloadError) -> Metalink {
         try checkSource(request)
         let request = try Self.checked(request)
@@ -42,11 +42,11 @@ extension Downloader {
         }
     }
 
-    /// Waits, but not beyond the shut-down.
+    /// Waits until `duration` has passed or the downloader shuts down. Checks for the shut-down every 200 ms.
     private func rest(_ duration: Duration) async {
         let end = time.now() + duration
         while time.now() < end, !isShuttingDown {
-            // Ends early only by cancellation, and then the next attempt is made at once.
+            // `sleep` fails only on cancellation. The caller then makes the next attempt at once.
             do { try await time.sleep(min(end - time.now(), .milliseconds(200))) } catch { return }
         }
     }
@@ -54,7 +54,7 @@ extension Downloader {
     private enum DocumentAnswer {
         case whole([UInt8])
         case tooLarge
-        /// A content coding that was not asked for.
+        /// The answer has a content coding that the request did not ask for.
         case coded
         case refused(ResponseHead)
         case failed(TransportError)

@@ -12,8 +12,8 @@ public struct Metalink: Sendable, Hashable {
         public var size: Int64?
         /// The strongest digest of the whole file among those that Haul can compute.
         public var checksum: DownloadRequest.Checksum?
-        /// The strongest digests of its pieces among those that Haul can compute. They cover ``size``, if that is
-        /// known.
+        /// The strongest piece digests among those that Haul can compute. If ``size`` is known, they cover the whole
+        /// file.
         public var pieces: PieceHashes?
         /// `http` and `https` only, best first: by priority, then in the order of the document. At least one, at most
         /// ``Metalink/maximumSources``.
@@ -22,14 +22,14 @@ public struct Metalink: Sendable, Hashable {
 
     /// A URL of the whole file.
     public struct Source: Sendable, Hashable, Codable {
-        /// The lowest priority, which is that of a source without one (RFC 5854 §4.2.16.1).
+        /// The lowest priority. A source without a stated priority has it (RFC 5854 §4.2.16.1).
         public static let lowestPriority = 999_999
 
         /// An absolute URL.
         public var url: URL {
             didSet { if url != oldValue { target = nil } }
         }
-        /// How path and query of ``url`` were spelled, where the URL does not preserve it: see ``HTTPURL``.
+        /// Spelling of path and query where ``url`` does not preserve it; see ``HTTPURL``.
         var target: String?
         /// 1 is the best, ``lowestPriority`` the worst.
         public var priority: Int
@@ -96,15 +96,16 @@ public struct Metalink: Sendable, Hashable {
 
     /// Parses a document.
     ///
-    /// Unknown elements, URLs of other schemes and digests of unknown algorithms are ignored. An element that is known
-    /// and invalid (a digest, a size, a set of pieces) is ignored if another digest, or the digests of all pieces,
-    /// still prove the whole file; otherwise the file is left out, so that no check is lost by a mistake in the
-    /// document. A file without an `http` or `https` URL, or with a name that leaves its folder, is also left out.
-    /// ``remarks`` lists what was ignored or left out.
+    /// Unknown elements, URLs of other schemes and digests of unknown algorithms are ignored. A known but invalid
+    /// element (a digest, a size, a set of pieces) is ignored if another digest, or the digests of all pieces, still
+    /// prove the whole file. Otherwise the file is left out, so that a mistake in the document removes no check. A file
+    /// without an `http` or `https` URL, or with a name that leaves its folder, is also left out. ``remarks`` lists the
+    /// ignored invalid elements and the files left out.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidMetalink`` for a document that describes no
-    ///   usable file, names a file twice, has a document type declaration, is larger than 16 MiB, or is neither in
-    ///   UTF-8 or UTF-16 nor in an encoding of the ISO-8859 or Windows families that it declares.
+    ///   usable file, names a file twice, is not well-formed, has a document type declaration, is larger than 16 MiB,
+    ///   or has an unsupported encoding. UTF-8 and UTF-16 are supported. If the document declares them, so are ASCII,
+    ///   the ISO-8859 and Windows families, EUC-JP, Shift_JIS and EUC-KR.
     public init(_ data: Data) throws(DownloadError) {
         try self.init(data, limits: Limits())
     }
@@ -124,10 +125,10 @@ public struct Metalink: Sendable, Hashable {
         /// Bytes from one `<` to the next: an element's tag with its text, or a comment. The parser's time grows with
         /// the square of the number of attributes in a tag.
         var elementBytes = 64 << 10
-        /// Elements within each other.
+        /// Nesting depth of elements.
         var depth = 32
         var attributes = 64
-        /// Namespaces declared in one place of the document.
+        /// Namespace declarations in scope at one time.
         var namespaces = 64
         var files = 10_000
         /// Pieces of all files together.

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// A document as it may be shown to an XML parser.
+/// A Metalink document in a form that is safe to pass to an XML parser.
 ///
-/// What makes parsers dangerous needs a document type declaration: entities that expand to gigabytes, and entities
-/// that read files or ask servers. So none is let through. That the bytes say so is certain only because they are
-/// UTF-8: another encoding would hide the declaration from a search for it. Hence documents in UTF-16, in the
-/// ISO-8859 and Windows families and in the encodings of ``EastAsianCharset`` are turned into UTF-8 first, by Haul and not by the parser, any other encoding is refused, and
-/// the document's own word about its encoding is replaced.
+/// Entities that expand to gigabytes, read files or contact servers need a document type declaration. A document with
+/// such a declaration is refused. The search for the declaration is reliable only in UTF-8, because another encoding
+/// would hide it. Therefore Haul, not the parser, converts UTF-16, the ISO-8859 and Windows families and the encodings
+/// of ``EastAsianCharset`` to UTF-8. Any other encoding is refused, and the document's own encoding declaration is
+/// replaced.
 ///
-/// This look at the bytes is not the first line of defence but the one that counts: see ``XMLText``.
+/// The parser has defences of its own, but this check of the bytes is the decisive one: see ``XMLText``.
 struct MetalinkDocument {
     let xml: XMLText
 
@@ -28,7 +28,7 @@ struct MetalinkDocument {
         try Self.checkElements(body, limits)
     }
 
-    /// The document without its XML declaration (`<?xml … encoding="…"?>`), in UTF-8.
+    /// Returns the document in UTF-8, without its XML declaration (`<?xml … encoding="…"?>`).
     private static func utf8(_ bytes: [UInt8]) throws(DownloadError) -> ArraySlice<UInt8> {
         if let wide = try utf16(bytes) { return try declaration(wide[...]).rest }
         let persisted: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -48,7 +48,7 @@ struct MetalinkDocument {
         return Array(text.utf8)[...]
     }
 
-    /// - Returns: nil for a document that is not in UTF-16.
+    /// - Returns: `nil` for a document that is not in UTF-16.
     private static func utf16(_ bytes: [UInt8]) throws(DownloadError) -> [UInt8]? {
         let isBig: Bool
         let start: Int
@@ -64,14 +64,14 @@ struct MetalinkDocument {
             let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
             return isBig ? first << 8 | second : second << 8 | first
         }
-        // UTF-32 looks alike, with a null behind each character.
+        // UTF-32 looks like UTF-16 with a null behind each character.
         guard !units.contains(0), let text = String(validating: units, as: UTF16.self) else {
             throw .invalidMetalink("it is not in UTF-8, and not in UTF-16 either")
         }
         return Array(text.utf8)
     }
 
-    /// What the XML declaration says of the encoding, and what follows it.
+    /// Splits `text` into the encoding that its XML declaration names and the text behind the declaration.
     private static func declaration(_ text: ArraySlice<UInt8>) throws(DownloadError) -> (
         encoding: String?, rest: ArraySlice<UInt8>
     ) {
@@ -88,7 +88,7 @@ struct MetalinkDocument {
         return String(value.dropFirst().prefix { $0 != quote })
     }
 
-    /// Refuses a document of which a part without a `<` is too long.
+    /// Refuses a document in which a part between two `<` is too long.
     private static func checkElements(_ body: ArraySlice<UInt8>, _ limits: Metalink.Limits) throws(DownloadError) {
         let lengths = body.split(separator: UInt8(ascii: "<"), omittingEmptySubsequences: false).lazy.map(\.count)
         guard lengths.allSatisfy({ $0 < limits.elementBytes }) else {
@@ -96,7 +96,8 @@ struct MetalinkDocument {
         }
     }
 
-    /// A few characters of what the document says, fit for a message.
+    /// Returns up to 80 characters of a text from the document, for a message. Characters that cannot be shown become
+    /// `?`.
     static func printable(_ text: String) -> String {
         let plain = text.unicodeScalars.prefix(80).map { scalar in
             switch scalar.properties.generalCategory {

@@ -4,23 +4,23 @@ internal import Foundation
 struct MetalinkFile {
     private typealias Pieces = (algorithm: DownloadRequest.Checksum.Algorithm, length: Int64, digests: [[UInt8]])
 
-    /// Why a file cannot be used: a clause about it.
+    /// Reason why the file is unusable, as a clause for a sentence.
     struct Fault: Error {
         let clause: String
     }
 
     private let name: String
     private var size: Int64?
-    /// What was said of the file and cannot be read.
+    /// The invalid statements about the file, at most 8.
     private var faults: [Fault] = []
     private var hasTwoSizes = false
     private var checksum: DownloadRequest.Checksum?
-    /// Every list that can be read. Which of them make up the file shows at its end, for the size may come last.
+    /// Every valid list of pieces. ``finished()`` selects one of them, because the size may come last.
     private var lists: [PieceHashes] = []
-    /// The list of pieces that is open now; nil in one of an unknown algorithm.
+    /// The list of pieces that is being read. `nil` outside a list and in an ignored or invalid one.
     private var openPieces: Pieces?
     private var hasEmptyPieces = false
-    /// Whether something other than a list of pieces cannot be read.
+    /// Whether something other than a list of pieces is invalid.
     private var hasFaultBesidePieces = false
     private var sources: [Metalink.Source] = []
 
@@ -52,11 +52,11 @@ struct MetalinkFile {
         openPieces = (algorithm, length, [])
     }
 
-    /// - Parameter number: which piece it is said to be, where the document says so.
+    /// - Parameter number: the piece number that the document states, if any.
     mutating func addPiece(_ text: String, number: String?) {
-        // The list is not taken out to be looked at: a second reference would make every append copy it.
+        // Reads `openPieces` in place: a copy would be a second reference, and every append would copy the array.
         guard let algorithm = openPieces?.algorithm, let index = openPieces?.digests.count else { return }
-        // One piece that cannot be read is the end of its whole set.
+        // One invalid piece invalidates the whole list.
         guard number == nil || number == String(index) else {
             openPieces = nil
             return fault("has pieces in disorder")
@@ -78,8 +78,8 @@ struct MetalinkFile {
         lists.append(pieces)
     }
 
-    /// The file, and a clause about each thing that was passed over: what cannot be read is, as long as what can be read proves
-    /// the whole file.
+    /// Returns the file with a clause for each ignored statement. Invalid statements are ignored if the valid ones
+    /// prove the whole file.
     func finished() -> Result<(file: Metalink.File, passedOver: [String]), Fault> {
         var file = self
         if hasTwoSizes { file.size = nil }
@@ -87,7 +87,7 @@ struct MetalinkFile {
         let pieces = usable.max { $0.algorithm.digestLength < $1.algorithm.digestLength }
         let lacksPieces = lists.isEmpty && hasEmptyPieces && file.size ?? 0 > 0
         if usable.count < lists.count || lacksPieces { file.fault("has pieces that do not make up its size") }
-        // Without a size pieces prove what they are of, as they do where nothing is wrong.
+        // Pieces without a size prove the file if there is no fault, or all faults concern pieces.
         let isProved =
             file.checksum != nil || pieces != nil && (file.size != nil || !file.hasFaultBesidePieces)
         if !isProved, let fault = file.faults.first { return .failure(fault) }
@@ -104,11 +104,11 @@ struct MetalinkFile {
     mutating func add(_ source: Metalink.Source?) {
         guard let source else { return }
         sources.append(source)
-        // A document can hold hundreds of thousands.
+        // A document can hold hundreds of thousands of sources.
         if sources.count >= 8 * Metalink.maximumSources { sources = sortedSources() }
     }
 
-    /// The best ones, each URL once.
+    /// Returns the best sources, each URL once.
     private func sortedSources() -> [Metalink.Source] {
         let sorted = sources.enumerated().sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
         var seen: Set<String> = []
@@ -117,7 +117,7 @@ struct MetalinkFile {
     }
 
     private mutating func fault(_ what: String) {
-        // A list of pieces has hundreds of thousands of places for one.
+        // A document can hold hundreds of thousands of faults.
         if faults.count < 8 { faults.append(described(what)) }
     }
 
@@ -134,20 +134,20 @@ struct MetalinkFile {
 // MARK: - Values
 
 extension MetalinkFile {
-    /// `sha-256` as the IANA writes it, `sha256` as Metalink 3 does.
+    /// Accepts the IANA's spelling `sha-256` and Metalink 3's `sha256`.
     private static func algorithm(_ type: String?) -> DownloadRequest.Checksum.Algorithm? {
         type.flatMap { DownloadRequest.Checksum.Algorithm(rawValue: $0.lowercased().filter { $0 != "-" }) }
     }
 
-    /// White space may stand anywhere in the digits.
+    /// Ignores white space among the digits.
     private static func checksum(_ algorithm: DownloadRequest.Checksum.Algorithm, _ text: String) -> DownloadRequest
         .Checksum?
     {
-        // A digest that cannot be read counts as none, as one of an unknown algorithm is.
+        // Returns `nil` for an unreadable digest. The callers record a fault for it.
         try? DownloadRequest.Checksum("\(algorithm.rawValue):\(withoutBlanks(text))")
     }
 
-    /// From 0 to 2^62, so that what is counted with it does not overflow.
+    /// Returns a length from 0 to 2^62. The bound prevents overflow in later arithmetic.
     private static func length(_ text: String) -> Int64? {
         let digits = withoutBlanks(text)
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(digits),
@@ -157,7 +157,7 @@ extension MetalinkFile {
     }
 
     private static func withoutBlanks(_ text: String) -> String {
-        // Most have none, and there may be hundreds of thousands.
+        // Most texts have no blanks, and there may be hundreds of thousands of texts.
         guard text.utf8.contains(where: \.isXMLBlank) else { return text }
         return String(decoding: text.utf8.filter { !$0.isXMLBlank }, as: UTF8.self)
     }

@@ -4,8 +4,8 @@ internal import Foundation
     internal import FoundationXML
 #endif
 
-/// Leads the system's XML parser through a document and hands its elements to ``MetalinkReader``. Stops at the first
-/// thing that is wrong or too much.
+/// Runs the system's XML parser over a document and passes the elements to ``MetalinkReader``. Stops at the first error
+/// or exceeded limit.
 final class MetalinkParser: NSObject, XMLParserDelegate {
     private let limits: Metalink.Limits
     private var reader: MetalinkReader
@@ -29,7 +29,8 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
         try contents(ofChecked: document.xml.data, limits: limits)
     }
 
-    /// What ``MetalinkDocument`` refuses must not get here; tests look at what happens if it does.
+    /// Parses XML without the checks of ``MetalinkDocument``. Only tests call this, with input that
+    /// ``MetalinkDocument`` refuses.
     static func files(inChecked xml: Data, limits: Metalink.Limits) throws(DownloadError) -> [Metalink.File] {
         try contents(ofChecked: xml, limits: limits).0
     }
@@ -41,8 +42,8 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
         let delegate = MetalinkParser(limits: limits)
         parser.delegate = delegate
         parser.shouldReportNamespacePrefixes = true
-        // The answer says little: on Linux it is true for documents that break off in the middle. The errors that the
-        // delegate is told of, and the root element's end, say all.
+        // The result of `parse()` is unreliable: on Linux it is `true` for truncated documents. The errors reported to
+        // the delegate and the end of the root element decide.
         _ = parser.parse()
         if let failure = delegate.failure { throw failure }
         guard delegate.hasEnded else { throw .invalidMetalink("it is no complete XML document") }
@@ -89,7 +90,7 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
         depth -= 1
         hasEnded = depth == 0
         do throws(DownloadError) {
-            // Text around other elements is no value.
+            // Text around child elements is not a value.
             try reader.end(text: hasChildren ? "" : text)
         } catch {
             stop(parser, error)
@@ -121,7 +122,7 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
 
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         let code = (error as NSError).code
-        // Warnings of libxml2, reported the same way: XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE.
+        // libxml2 reports its warnings the same way: XML_WAR_UNKNOWN_VERSION to XML_WAR_NS_URI_RELATIVE.
         guard !(97...100).contains(code) else { return }
         stop(
             parser,
@@ -129,7 +130,7 @@ final class MetalinkParser: NSObject, XMLParserDelegate {
         )
     }
 
-    /// Called for every entity that is not declared, too.
+    /// The parser also calls this method for every undeclared entity.
     func parser(_ parser: XMLParser, resolveExternalEntityName name: String, systemID: String?) -> Data? {
         stop(parser, .invalidMetalink("it refers to an entity, which is no part of a Metalink"))
         return nil

@@ -1,12 +1,12 @@
-/// Understands the elements of a Metalink document, whichever of the two versions it is, one after another.
+/// Interprets the elements of a Metalink document of either version, one after another.
 ///
-/// The versions hold the same things in different places: Metalink 4 a file's hashes and URLs in the file itself,
-/// Metalink 3 in `<verification>` and `<resources>`, and its files in `<files>`.
+/// Both versions hold the same data in different elements. Metalink 4 has hashes and URLs directly in `<file>`.
+/// Metalink 3 has them in `<verification>` and `<resources>`, and its files in `<files>`.
 struct MetalinkReader {
     private enum Place {
         case metalink, files, file, verification, resources
         case size, hash, pieces, piece, url
-        /// An element that Haul does not know, or one where it does not belong. All in it is passed over.
+        /// An unknown element, or a known one in the wrong parent. Everything inside it is ignored.
         case unknown
     }
 
@@ -22,7 +22,7 @@ struct MetalinkReader {
     private var files: [Metalink.File] = []
     private var names: Set<String> = []
     private var begun = 0
-    /// Why the first file that was left out was.
+    /// Reason for the first file that was left out.
     private var firstRefusal: DownloadError?
     private var remarks: [String] = []
     private var pieces = 0
@@ -52,7 +52,7 @@ struct MetalinkReader {
         }
     }
 
-    /// - Parameter text: the element's text, when it has nothing else in it.
+    /// - Parameter text: the element's text; empty if the element has child elements.
     mutating func end(text: String) throws(DownloadError) {
         guard let (place, attributes) = open.popLast() else { return }
         switch place {
@@ -138,7 +138,7 @@ extension MetalinkReader {
         file?.addPiece(text, number: version == .three ? attributes["piece"] : nil)
     }
 
-    /// - Returns: nil for a URL that Haul cannot ask.
+    /// - Returns: `nil` if Haul cannot send requests to the URL, or the type names another protocol.
     private func source(_ text: String, _ attributes: [String: String]) -> Metalink.Source? {
         guard let url = Metalink.Source.url(text) else { return nil }
         let location = attributes["location"].flatMap(Metalink.Source.location)
@@ -147,9 +147,9 @@ extension MetalinkReader {
             let priority = attributes["priority"].flatMap(Metalink.Source.priority)
             return .init(url, priority: priority ?? Metalink.Source.lowestPriority, location: location)
         case .three:
-            // The type goes before the scheme: a torrent file is fetched by http and is not the file.
+            // The type takes precedence over the scheme: a torrent file has an `http` URL and is not the file.
             if let type = attributes["type"], !HTTPURL.schemes.contains(type.lowercased()) { return nil }
-            // From 100, the best, down to 0.
+            // Metalink 3 has a preference from 100 (best) to 0.
             let preference = attributes["preference"].flatMap { Int($0) }.flatMap { (0...100).contains($0) ? $0 : nil }
             return .init(
                 url,

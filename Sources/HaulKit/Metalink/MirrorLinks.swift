@@ -1,30 +1,30 @@
 internal import Foundation
 
-/// Where else a server says that its file can be had: Metalink/HTTP, RFC 6249.
+/// Other URLs of a file that its server names in `Link` fields (Metalink/HTTP, RFC 6249).
 ///
-/// Only what the first server says may be believed; the mirrors' own links do not count (RFC 6249, 3). What comes from
-/// a mirror must be proved by a digest of the whole file from the first server.
+/// Only the first server is trusted: links in the answers of mirrors do not count (RFC 6249 §3). A digest of the whole
+/// file from the first server must prove the bytes of a mirror.
 struct MirrorLinks: Sendable, Hashable {
     struct Mirror: Sendable, Hashable {
         var source: Metalink.Source
-        /// The mirror gives the file the entity tag that the first server gives it (`pref`): RFC 6249, 3.3.
+        /// Whether the mirror has the same entity tags as the first server (`pref`, RFC 6249 §3.3).
         var sharesEntityTags: Bool
     }
 
-    /// No more of each kind are kept.
+    /// Largest number of mirrors, and of descriptions, that are kept.
     static let maximum = 64
 
-    /// `rel=duplicate`, best first: by priority, then as they stand in the answer. Without user info, each URL once,
-    /// and not the one that was asked.
+    /// Links with `rel=duplicate`, best first: by priority, then in the order of the answer. The URLs have no user info
+    /// and are unique. The answered URL is left out.
     let mirrors: [Mirror]
     /// Metalink documents about the file: `rel=describedby; type="application/metalink4+xml"`.
     let descriptions: [URL]
 
     /// - Parameters:
     ///   - fields: the lines of the answer's `Link` field.
-    ///   - base: the URL that was answered, to which the references are relative.
+    ///   - base: the URL that was answered. The references are relative to it.
     init(_ fields: [String], base: URL) {
-        // With an anchor, a link is about something else than the answer: RFC 8288, 3.2.
+        // A link with an anchor does not describe this answer (RFC 8288 §3.2).
         let links = LinkHeader.parse(fields).filter { $0["anchor"] == nil }
         let mirrors = links.filter { $0.relations.contains("duplicate") }.compactMap { Self.mirror($0, base) }
         let sorted = mirrors.enumerated().sorted {
