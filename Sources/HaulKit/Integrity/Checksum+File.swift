@@ -11,7 +11,7 @@ extension DownloadRequest.Checksum {
         try await of(algorithm, file: path, until: CancelFlag())
     }
 
-    /// - Parameter flag: ends it too, besides the cancellation of the task.
+    /// Computes the digest of a file. Ends early if the task is cancelled or `flag` is set.
     static func of(
         _ algorithm: Algorithm,
         file path: String,
@@ -35,15 +35,13 @@ extension DownloadRequest.Checksum {
         return checksum
     }
 
-    /// Computes the digest.
-    ///
-    /// - Returns: `nil` when the computation was cancelled.
+    /// - Returns: `nil` if the computation was cancelled.
     private static func read(_ algorithm: Algorithm, _ path: String, isCancelled: () -> Bool) throws(DiskError)
         -> DownloadRequest.Checksum?
     {
         let file = try PosixFile.reading(path)
         let digest = RunningDigest(algorithm)
-        // To the end, wherever that is: of some files the system says a length of 0.
+        // Reads to the end of the file, because the system reports a length of 0 for some files.
         try digest.catchUp(with: file, written: { .max }, isCancelled: isCancelled)
         return isCancelled() ? nil : digest.finish()
     }

@@ -34,9 +34,9 @@ extension DownloadRequest {
 
         /// Reads `ALG:HEX`, for example `sha256:9f86d0…`. Algorithm names may have a dash (`sha-256`); case is ignored.
         ///
-        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown, or
-        ///   the digest is not hexadecimal or has the wrong length. It does not return `nil`, since a request would take
-        ///   that for no checksum.
+        /// - Throws: ``DownloadError`` with code ``DownloadError/Code/invalidChecksum`` when the algorithm is unknown,
+        ///   or the digest is not hexadecimal or has the wrong length. The initialiser does not return `nil`, because a
+        ///   request would treat `nil` as no checksum.
         public init(_ text: String) throws(DownloadError) {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { throw Self.unreadable("it is not of the form ALGORITHM:DIGEST") }
@@ -78,8 +78,8 @@ extension DownloadRequest.Checksum: CustomStringConvertible {
 }
 
 extension DownloadRequest.Checksum.Algorithm {
-    /// Whether two files with the same digest cannot be made. MD5 and SHA-1 detect accidents only: such a digest,
-    /// announced by a server, proves no bytes of another source.
+    /// Whether collisions are infeasible. MD5 and SHA-1 detect accidents only: a server's MD5 or SHA-1 digest does not
+    /// prove the bytes of another source.
     var isCollisionResistant: Bool {
         switch self {
         case .md5, .sha1: false

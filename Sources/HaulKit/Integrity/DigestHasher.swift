@@ -1,6 +1,6 @@
 internal import Crypto
 
-/// A digest in the making, by any of the algorithms.
+/// Hashes incrementally with any of the algorithms.
 enum DigestHasher: Sendable {
     case md5(Insecure.MD5)
     case sha1(Insecure.SHA1)

@@ -2,8 +2,8 @@ internal import Crypto
 internal import NIOCore
 internal import Synchronization
 
-/// The digests of a file's pieces, kept up to date while the bytes are written, so that no piece that came in order has to be
-/// read back.
+/// Hashes the pieces of a file while their bytes are written. A piece whose bytes arrived in order need not be read
+/// back.
 final class PieceDigests: Sendable {
     let hashes: PieceHashes
     let total: Int64
@@ -11,7 +11,7 @@ final class PieceDigests: Sendable {
         var hasher: DigestHasher
         var position: Int64
     }
-    /// Pieces that have been written from their first byte on without a gap.
+    /// Hashers of the pieces that have been written from their first byte on without a gap.
     private let open = Mutex<[Int: Open]>([:])
 
     init(_ hashes: PieceHashes, total: Int64) {
@@ -21,7 +21,7 @@ final class PieceDigests: Sendable {
 
     func startOver() { open.withLock { $0 = [:] } }
 
-    /// Takes in bytes that were just written.
+    /// Hashes bytes that were just written.
     func update(_ buffers: [ByteBuffer], at offset: Int64) {
         open.withLock { open in
             var position = offset
@@ -46,16 +46,16 @@ final class PieceDigests: Sendable {
         if position == Int64(index) * hashes.pieceLength {
             open[index] = Open(hasher: DigestHasher(hashes.algorithm), position: position)
         }
-        // A piece that several connections write is read back when it is complete.
+        // Bytes out of order drop the piece's hasher. `isRight(_:in:)` then reads the piece back.
         guard var state = open.removeValue(forKey: index), state.position == position else { return }
         state.hasher.update(bytes)
         state.position += Int64(bytes.count)
         open[index] = state
     }
 
-    /// The bytes of all pieces that have their digests. May block for long.
+    /// Compares all pieces with their digests and returns the bytes of the matching pieces. May block for long.
     ///
-    /// - Returns: nil when the flag was set before the last piece.
+    /// - Returns: `nil` if `flag` was set before the last piece.
     func right(in file: any DiskFile, until flag: CancelFlag, progress: (Int64, Int64) -> Void) throws(DiskError)
         -> ByteSet?
     {
@@ -69,7 +69,7 @@ final class PieceDigests: Sendable {
         return right
     }
 
-    /// Whether a complete piece has its digest. May block.
+    /// Returns whether a complete piece has its digest. May block.
     func isRight(_ index: Int, in file: any DiskFile) throws(DiskError) -> Bool {
         guard hashes.digests.indices.contains(index) else { return false }
         let range = hashes.range(of: index, total: total)
@@ -79,7 +79,7 @@ final class PieceDigests: Sendable {
         var position = range.lowerBound
         while position < range.upperBound {
             let block = try file.read(at: position, count: Int(min(range.upperBound - position, 1 << 20)))
-            // Shorter than it was: somebody cut the file, and the piece is not right.
+            // Another process has truncated the file, so the piece is wrong.
             guard !block.isEmpty else { return false }
             block.withUnsafeBytes { hasher.update($0) }
             position += Int64(block.count)

@@ -42,8 +42,8 @@ public struct PieceHashes: Sendable, Hashable {
     }
 }
 
-/// Encoded as one block of data: there may be hundreds of thousands of digests. Data that does not make whole digests
-/// is refused, so that a damaged store does not become a check.
+/// Encodes the digests as one block of data, because there may be hundreds of thousands. Refuses data that is not a
+/// whole number of digests, so that a damaged store supplies no false check.
 extension PieceHashes: Codable {
     private enum CodingKeys: String, CodingKey { case algorithm, pieceLength, digests }
 

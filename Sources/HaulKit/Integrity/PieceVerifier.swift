@@ -1,16 +1,16 @@
-/// Which pieces of a file have been found right, and who brought the bytes of the others.
+/// Tracks which pieces of a file were found right, and which source sent which bytes.
 struct PieceVerifier: Sendable, Equatable {
     let hashes: PieceHashes
     let total: Int64
     private(set) var right = IndexRanges()
     private var checking: Set<Int> = []
-    /// Times that a piece had the wrong digest.
+    /// Number of times that each piece had a wrong digest.
     private var wrong: [Int: Int] = [:]
-    /// What each source brought in this run.
+    /// Bytes that each source sent in this run.
     private var brought: [Int: ByteSet] = [:]
     private var seen = ByteSet()
 
-    /// Pieces by number, as stretches.
+    /// Piece numbers as ranges.
     typealias IndexRanges = RangeSet<Int>
 
     init(_ hashes: PieceHashes, total: Int64) {
@@ -21,26 +21,27 @@ struct PieceVerifier: Sendable, Equatable {
     var isDone: Bool { checking.isEmpty && right == IndexRanges(0..<hashes.digests.count) }
     var isChecking: Bool { !checking.isEmpty }
 
-    /// The answers to checks that were under way may have been missed: whatever was not found right is checked again.
+    /// Forgets running checks, because their results may be lost. Every piece that was not found right is checked
+    /// again.
     mutating func resume() {
         checking = []
         seen = ByteSet()
     }
 
-    /// Nothing is here any more. How often a piece was wrong is remembered, so that this comes to an end.
+    /// Forgets all bytes and results. Keeps the number of wrong digests of each piece, so that the attempts end.
     mutating func startOver() {
         resume()
         right = IndexRanges()
         brought = [:]
     }
 
-    /// A source brought these bytes.
+    /// Records that `source` sent these bytes.
     mutating func note(_ range: Range<Int64>, from source: Int) {
         guard !range.isEmpty else { return }
         brought[source, default: ByteSet()].insert(contentsOf: range)
     }
 
-    /// The pieces that have become complete since the last call: they are to be checked.
+    /// Returns the pieces that have become complete since the last call. The caller has to check them.
     mutating func complete(_ written: ByteSet) -> [Int] {
         let fresh = written.subtracting(seen)
         seen = written
@@ -61,17 +62,17 @@ struct PieceVerifier: Sendable, Equatable {
     }
 
     struct Decision: Sendable, Equatable {
-        /// Bytes that are missing again.
+        /// Bytes to fetch again.
         var forgotten: [Range<Int64>] = []
-        /// The source that surely sent wrong bytes.
+        /// The source that certainly sent wrong bytes; `nil` if it is unknown.
         var culprit: Int?
-        /// The only ones that may have sent right ones.
+        /// The source that alone sent a right piece; `nil` if several did or the piece is wrong.
         var proven: Int?
         /// How often this piece has been wrong.
         var times = 0
     }
 
-    /// - Returns: nil when this check was not asked for.
+    /// - Returns: `nil` if no check of this piece is running.
     mutating func checked(_ index: Int, isRight: Bool) -> Decision? {
         guard checking.remove(index) != nil else { return nil }
         let range = hashes.range(of: index, total: total)
@@ -93,12 +94,12 @@ struct PieceVerifier: Sendable, Equatable {
         return decision
     }
 
-    /// Who made this piece wrong is known and gone: what the others bring of it has as many attempts as before.
+    /// Resets the failures of a piece after its culprit was dropped. The other sources get the full number of attempts.
     mutating func resetAttempts(_ index: Int) { wrong[index] = nil }
 
-    /// What a source brought of pieces that were not found right: not to be relied on once it has been convicted. Of pieces that
-    /// are being checked it stays known who brought them: were they forgotten, a wrong piece of the same source would count as
-    /// an attempt of the others.
+    /// Withdraws and returns the bytes of a convicted source. Bytes of pieces that were found right or are being
+    /// checked stay. The source of the latter is kept: without it, a wrong piece of that source would count as an
+    /// attempt of the others.
     mutating func discardBytes(_ source: Int) -> [Range<Int64>] {
         guard let all = brought.removeValue(forKey: source) else { return [] }
         var unproven = all
@@ -107,7 +108,7 @@ struct PieceVerifier: Sendable, Equatable {
             let upper = hashes.range(of: pieces.upperBound - 1, total: total).upperBound
             unproven.remove(contentsOf: lower..<upper)
         }
-        // What is being checked will be judged by itself.
+        // The running check decides about these bytes.
         for index in checking {
             let piece = hashes.range(of: index, total: total)
             unproven.remove(contentsOf: piece)

@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A digest of the bytes from 0 on, kept up to date while they are written.
+/// Computes the digest of a file from byte 0 on while the bytes are written.
 ///
-/// Bytes that were there before (a resumed prefix) are read back once, by `catchUp`, while new ones already land.
+/// `catchUp` reads the bytes of a resumed prefix back once, while new bytes are already being written.
 final class RunningDigest: Sendable {
     let algorithm: DownloadRequest.Checksum.Algorithm
     private struct State {
@@ -19,7 +19,8 @@ final class RunningDigest: Sendable {
 
     var position: Int64 { state.withLock { $0.position } }
 
-    /// Takes in bytes that were just written, if they continue what has been hashed; otherwise `catchUp` will.
+    /// Hashes bytes that were just written, if they directly follow the hashed ones. Otherwise `catchUp` reads them
+    /// later.
     func update(_ buffers: [ByteBuffer], at offset: Int64) {
         state.withLock { state in
             guard state.position == offset else { return }
@@ -30,17 +31,17 @@ final class RunningDigest: Sendable {
         }
     }
 
-    /// Reads back what is behind, until the digest has come as far as `written` says. Blocks; made to be called off the
-    /// event loops, beside the writer.
+    /// Reads the file back until the digest reaches the position that `written` returns. Blocks: call it off the event
+    /// loops. May run beside the writer.
     ///
-    /// - Parameter isCancelled: asked between blocks of 1 MiB.
+    /// - Parameter isCancelled: called before each block of 1 MiB.
     func catchUp(with file: any DiskFile, written: () -> Int64, isCancelled: () -> Bool) throws(DiskError) {
         while !isCancelled() {
             let position = self.position
             let behind = written() - position
             guard behind > 0 else { return }
             let block = try file.read(at: position, count: Int(min(behind, 1 << 20)))
-            // Shorter than the writer said: the file was cut by somebody. The digest will not match, which is the truth.
+            // Another process has truncated the file. The digest will not match, as it should not.
             guard !block.isEmpty else { return }
             state.withLock { state in
                 guard state.position == position else { return }
@@ -50,7 +51,7 @@ final class RunningDigest: Sendable {
         }
     }
 
-    /// The digest of everything taken in so far.
+    /// Returns the digest of all bytes hashed so far.
     func finish() -> DownloadRequest.Checksum? {
         state.withLock { DownloadRequest.Checksum(algorithm, digest: $0.hasher.finish()) }
     }
