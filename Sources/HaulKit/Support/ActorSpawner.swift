@@ -1,21 +1,21 @@
-/// Starts tasks on a downloader's actor for the parts that are confined to it.
+/// Starts tasks on a downloader's actor for the parts that are confined to that actor.
 ///
-/// A part is not an actor: it hands itself over together with the work, which gets it back on the actor. The reference to the
-/// downloader is weak: no part keeps its downloader alive, and work that begins after its release does not run. What is made
-/// before ``attach(_:)`` does nothing.
+/// A part is not an actor. The part passes itself together with the work, and the work gets the part back on the actor.
+/// The reference to the downloader is weak: no part keeps its downloader alive, and work that begins after the
+/// downloader's release does not run. Tasks and functions that are made before ``attach(_:)`` do nothing.
 ///
-/// Every `nonisolated(unsafe)` here is of a part on its way back to the actor that it is confined to, which the compiler cannot
-/// express. Confined to the actor of its downloader.
+/// Every `nonisolated(unsafe)` here marks a part on its way back to the actor that the part is confined to. The
+/// compiler cannot express that. The spawner is confined to the actor of its downloader.
 final class ActorSpawner {
     private weak var downloader: Downloader?
 
     /// The downloader on whose actor the work runs, set once it exists.
     func attach(_ downloader: Downloader) { self.downloader = downloader }
 
-    /// Traps in debug builds where the caller is not on the actor.
+    /// Traps in debug builds if the caller is not on the actor.
     func assertIsolated() { downloader?.assertIsolated() }
 
-    /// Starts work on the actor. The downloader stays alive until it has ended.
+    /// Starts work on the actor. The downloader stays alive until the work has ended.
     @discardableResult
     func start<Part: AnyObject>(
         _ part: Part,
@@ -28,7 +28,8 @@ final class ActorSpawner {
         }
     }
 
-    /// Starts work on the actor after a wait, unless the task is cancelled before. Part and downloader may be released meanwhile.
+    /// Starts work on the actor after `wait`, unless the returned task is cancelled first. The part and the downloader
+    /// may be released during the wait.
     func start<Part: AnyObject>(
         _ part: Part,
         after wait: Duration,
@@ -37,14 +38,14 @@ final class ActorSpawner {
     ) -> Task<Void, Never> {
         let held = WeakPart(part: part)
         return Task { [weak downloader] in
-            // Sleeping ends early only by cancellation.
+            // `sleep` fails only on cancellation.
             guard (try? await sleep(wait)) != nil, let downloader else { return }
             nonisolated(unsafe) let part = held.part
             if let part { await work(part, downloader) }
         }
     }
 
-    /// A function for other threads that starts the same work on the actor each time it is called.
+    /// Returns a function for other threads. Each call of the function starts `work` on the actor.
     func signal<Part: AnyObject>(
         _ part: Part,
         _ work: @escaping @Sendable (Part, isolated Downloader) -> Void
@@ -59,9 +60,9 @@ final class ActorSpawner {
         }
     }
 
-    /// A function for other tasks that hands a value to a part on the actor.
+    /// Returns a function for other tasks that passes a value to a part on the actor.
     ///
-    /// - Returns: returns when the part has received the value; false once part or downloader is gone.
+    /// - Returns: a function with the result of `receive`, or `false` once the part or the downloader is released.
     func receiver<Part: AnyObject, Value: Sendable>(
         _ part: Part,
         _ receive: @escaping @Sendable (Part, Value, isolated Downloader) async -> Bool
@@ -76,7 +77,7 @@ final class ActorSpawner {
     }
 }
 
-/// A part that may be released meanwhile; unchecked for the reason that ``ActorSpawner`` gives.
+/// A weak reference to a part. Unchecked for the reason given at ``ActorSpawner``.
 private struct WeakPart<Part: AnyObject>: @unchecked Sendable {
     weak var part: Part?
 }

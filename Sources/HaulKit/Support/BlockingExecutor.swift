@@ -1,21 +1,21 @@
 internal import Dispatch
 
-/// Where calls run that may block: never on the actor, the event loops or the pool of the concurrency runtime.
+/// Runs calls that may block, never on the actor, the event loops or the pool of the concurrency runtime.
 ///
-/// Handed in, so that a simulation can run all of it on one thread, in an order that it chooses.
+/// The executor is passed in, so that a simulation can run all calls on one thread, in an order of its choice.
 package struct BlockingExecutor: Sendable {
     typealias Call = @Sendable () -> Void
 
-    /// Runs a call beside all others.
+    /// Runs a call concurrently with other calls.
     let async: @Sendable (_ qos: DispatchQoS.QoSClass, _ call: @escaping Call) -> Void
-    /// Makes a queue of which the calls run one after another, on a thread of its own if need be. For the few that a downloader
-    /// has.
+    /// Makes a queue whose calls run one after another, on a thread of its own if necessary. A downloader has only a
+    /// few such queues.
     let makeQueue: @Sendable (_ label: String, _ qos: DispatchQoS) -> SerialQueue
-    /// Makes a queue for the writes of a file. There may be thousands.
+    /// Makes a queue for the writes of a file. There may be thousands of such queues.
     let makeFileQueue: @Sendable () -> SerialQueue
 
-    /// The writes of files, the calls that somebody waits for, and what is done in the background each have threads of
-    /// their own: a sync of gigabytes holds no write up. Queues are the system's dispatch queues.
+    /// Uses separate threads for writes of files, for calls that a caller waits for, and for background work, so that a
+    /// sync of gigabytes delays no write. `makeQueue` makes dispatch queues.
     package static let system: BlockingExecutor = {
         let (writes, calls, background) = (pool(), pool(), pool())
         return BlockingExecutor(
@@ -28,16 +28,16 @@ package struct BlockingExecutor: Sendable {
         )
     }()
 
-    /// For calls that wait for other processes, or for other calls: with threads of the system, which are not so few.
+    /// Runs calls that wait for other processes or other calls. Uses threads of Dispatch, which has more of them.
     package static let waiting = BlockingExecutor(
         async: { qos, call in DispatchQueue.global(qos: qos).async(execute: call) },
         makeQueue: system.makeQueue
     )
 
-    /// Enough that a few slow disks do not hold the others up.
+    /// Makes a pool with enough threads that a few slow disks do not delay the other disks.
     private static func pool() -> ThreadPool { ThreadPool(most: 16) }
 
-    /// - Parameter makeFileQueue: `nil`: files have queues of `makeQueue`.
+    /// - Parameter makeFileQueue: `nil` means that files get queues from `makeQueue`.
     init(
         async: @escaping @Sendable (_ qos: DispatchQoS.QoSClass, _ call: @escaping Call) -> Void,
         makeQueue: @escaping @Sendable (_ label: String, _ qos: DispatchQoS) -> SerialQueue,

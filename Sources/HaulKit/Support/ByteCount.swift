@@ -7,7 +7,7 @@ public struct ByteCount: Sendable, Hashable {
     /// The number of bytes.
     public let bytes: Int64
 
-    /// A number of bytes.
+    /// Makes a byte count. Any number is accepted, also a negative one.
     public init(bytes: Int64) { self.bytes = bytes }
 
     /// Parses a number of bytes.
@@ -29,7 +29,7 @@ public struct ByteCount: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// What a unit counts for: at most 1024⁶, which times any `Int64` is within an `Int128`.
+    /// Returns the factor of a unit: at most 1024⁶, so that the product with any `Int64` fits into an `Int128`.
     private static func scale(_ unit: ArraySlice<UInt8>) -> Int128? {
         var unit = unit
         if unit.last == UInt8(ascii: "B") { unit.removeLast() }
@@ -43,7 +43,7 @@ public struct ByteCount: Sendable, Hashable {
         (0..<exponent).reduce(1) { power, _ in power * base }
     }
 
-    /// - Returns: nil when there is none, a second point within, or too much for an `Int64`.
+    /// - Returns: `nil` if there is no digit, a second point, or a number beyond `Int64`.
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64? { Int64(String(decoding: digits, as: UTF8.self)) }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

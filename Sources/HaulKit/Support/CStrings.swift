@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Lists of texts as C has them.
+/// Converts lists of texts to C strings.
 package enum CStrings {
-    /// Calls `body` with pointers to the texts, ended by a null pointer. They are valid until it returns.
+    /// Calls `body` with pointers to the texts and a final null pointer. The pointers are valid until `body` returns.
     package static func withPointers<Value>(
         _ texts: [String],
         _ body: ([UnsafeMutablePointer<CChar>?]) -> Value

@@ -1,13 +1,13 @@
 internal import CHaulSystem
 
-/// A thread that nothing joins.
+/// Starts threads that nothing joins.
 ///
-/// `Thread.detachNewThread` reports no failure. Where a user may have no more threads (`ulimit -u`) or no more memory is left for a
-/// stack, whatever waits for that thread's work would wait without end.
+/// `Thread.detachNewThread` reports no failure. If the user may have no more threads (`ulimit -u`) or no memory is left
+/// for a stack, the caller would wait for the work of that thread for ever.
 package enum DetachedThread {
-    /// Starts a thread for a body; ``start(_:)`` but in tests.
+    /// Starts a thread for `body`. Always ``start(_:)``, except in tests.
     ///
-    /// - Returns: 0, or the errno for which there is no thread: the body is not called then.
+    /// - Returns: 0, or the errno if no thread could be started. In that case `body` is not called.
     package typealias Starter = @Sendable (_ body: @escaping @Sendable () -> Void) -> Int32
 
     private final class Work: Sendable {
@@ -17,7 +17,7 @@ package enum DetachedThread {
 
     /// Calls `body` on a new thread.
     ///
-    /// - Returns: 0, or the errno for which there is no thread: `body` is not called then.
+    /// - Returns: 0, or the errno if no thread could be started. In that case `body` is not called.
     @Sendable package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
         let work = Unmanaged.passRetained(Work(body))
         let code = haul_start_thread(
@@ -27,7 +27,7 @@ package enum DetachedThread {
             },
             work.toOpaque()
         )
-        // Otherwise the thread releases it.
+        // A thread that was started releases `work` itself.
         if code != 0 { work.release() }
         return code
     }

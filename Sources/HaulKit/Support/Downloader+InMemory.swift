@@ -2,8 +2,8 @@ internal import Logging
 internal import NIOPosix
 
 extension Downloader {
-    /// For tests and previews: a downloader with its store in memory, over other readers than the system's network. Its files are on
-    /// the disk.
+    /// Makes a downloader for tests and previews, with its store in memory and `readers` in place of the system's
+    /// network. The files are on the disk.
     ///
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/storeFailed``.
     package init(inMemory configuration: Configuration, over readers: SourceReaders, time: EngineClock)
@@ -17,7 +17,7 @@ extension Downloader {
 }
 
 extension DownloadStore {
-    /// An empty store that ends with its downloader.
+    /// Makes an empty store in memory, which ends with its downloader.
     static func inMemory(bootID: String, _ logger: Logger) throws(DownloadError) -> DownloadStore {
         DownloadStore(try StoreFile.inMemory(), path: ":memory:", bootID: bootID) { event in
             if case .failed(let error) = event { logger.debug("store: \(error)") }

@@ -1,6 +1,6 @@
-/// Settings that change while downloads run.
+/// Changes settings while downloads run.
 extension Engine {
-    /// Applies other settings to everything that is under way.
+    /// Applies `new` to all parts of the engine and to all tasks in memory.
     func apply(_ new: Downloader.Configuration) {
         let old = environment.configuration
         environment.configuration = new

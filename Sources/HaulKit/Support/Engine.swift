@@ -1,4 +1,4 @@
-/// The parts of one downloader, put together: each owns its state, and what tasks ask of the parts above them is handed on here.
+/// Connects the parts of one downloader. Each part owns its state. The engine forwards calls of the tasks to the parts.
 ///
 /// Confined to the actor of its downloader.
 final class Engine {
@@ -31,13 +31,13 @@ final class Engine {
         environment.notifications.idle.delegate = idle
     }
 
-    /// Begins to take in what happens outside; the downloader is attached by then.
+    /// Starts listening to the connections, the network and the hours. The downloader must be attached before.
     func start() {
         broker.listen()
         scheduler.watchConditions()
     }
 
-    /// Ends what runs by itself.
+    /// Stops the ticker, the scheduler and the monitors.
     func stop() {
         ticker.stop()
         scheduler.stop()

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// Time as the engine sees it: one clock for waiting and measuring, and one for dates on the wall.
+/// The clocks of the engine: one for waiting and measuring, and one for dates.
 package struct EngineClock: Sendable {
     let now: @Sendable () -> Instant
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Waits between two looks at the bytes of running transfers.
+    /// Waits for one interval of the ``ProgressTicker``.
     let tick: @Sendable (Duration) async throws -> Void
     let date: @Sendable () -> Date
 
@@ -12,8 +12,8 @@ package struct EngineClock: Sendable {
         self.init(clock, ticks: clock, date: date)
     }
 
-    /// - Parameter ticks: the clock by which running transfers are looked at. With a clock that stands still, their
-    ///   progress would never be reported.
+    /// - Parameter ticks: the clock of the ``ProgressTicker``. With a clock that stands still, progress would never be
+    ///   reported.
     package init<C: Clock, Ticks: Clock>(_ clock: C, ticks: Ticks, date: @escaping @Sendable () -> Date)
     where C.Duration == Duration, Ticks.Duration == Duration {
         let start = clock.now

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// What the engine acts through, all of it handed in: network, disk, store, time, threads.
+/// The services that are passed to the engine: network, disk, store, time, threads.
 struct EngineServices: Sendable {
     let readers: SourceReaders
     let disk: any Disk

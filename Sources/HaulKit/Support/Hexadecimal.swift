@@ -1,5 +1,5 @@
 extension UInt8 {
-    /// What this ASCII character counts as a hexadecimal digit; nil for any other.
+    /// The value of this ASCII character as a hexadecimal digit; `nil` for any other character.
     package var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

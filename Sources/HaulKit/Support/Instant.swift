@@ -1,4 +1,4 @@
-/// A moment of the monotonic clock, counted from the start of the downloader. Decisions are made in these only.
+/// A moment of the monotonic clock, counted from the start of the downloader. Decisions use these instants only.
 struct Instant: Sendable, Hashable, Comparable {
     let sinceStart: Duration
 
@@ -10,7 +10,6 @@ struct Instant: Sendable, Hashable, Comparable {
 }
 
 extension Duration {
-    /// The duration in seconds.
     var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18

@@ -1,10 +1,10 @@
 #if HAUL_THREAD_SANITIZER
     internal import Foundation
 
-    /// In place of `Synchronization.Mutex` where the thread sanitizer looks on (`Scripts/sanitize-threads`): it does
-    /// not know that one, whose futex lies in a library that was built without it, and takes every use for a race.
+    /// Replaces `Synchronization.Mutex` under the thread sanitizer (`Scripts/sanitize-threads`). The futex of that
+    /// mutex is in a library that was built without the sanitizer, so the sanitizer reports every use as a race.
     struct Mutex<Value>: ~Copyable, Sendable {
-        /// The value is touched under the lock only; it comes in and goes out as `sending`, so that no other has it.
+        /// The value is accessed only under the lock. It enters and leaves as `sending`, so that no other code has it.
         private final class Storage: @unchecked Sendable {
             let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
             var value: Value

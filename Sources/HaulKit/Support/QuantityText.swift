@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Sizes, speeds and times as text, for the library's texts and for the command.
+/// Formats sizes, speeds and times for the library and the command.
 package enum QuantityText {
     /// Three significant digits and a decimal unit: `0 B`, `999 B`, `1.00 kB`, `48.3 MB`.
     package static func bytes(_ count: Int64) -> String {
@@ -8,7 +8,7 @@ package enum QuantityText {
         return "\(number) \(unit)"
     }
 
-    /// `1.20/2.80 GB`: both in the unit of the second.
+    /// `1.20/2.80 GB`: both numbers are in the unit of `total`.
     package static func bytes(_ count: Int64, of total: Int64) -> String {
         let (number, unit) = scaled(Double(total))
         guard let scale = units.first(where: { $0.name == unit })?.scale else { return bytes(count) }
@@ -19,7 +19,7 @@ package enum QuantityText {
         total.map { bytes(count, of: $0) } ?? bytes(count)
     }
 
-    /// `48.3 MB/s`. A speed may be any number: what no `Int64` holds is shown as the largest one.
+    /// `48.3 MB/s`. A speed above the range of `Int64` is shown as the largest `Int64`, one below it or NaN as 0.
     package static func speed(_ bytesPerSecond: Double) -> String {
         bytes(Int64(exactly: bytesPerSecond.rounded(.towardZero)) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
     }
@@ -38,7 +38,7 @@ package enum QuantityText {
     ]
 
     private static func scaled(_ value: Double) -> (String, String) {
-        // 999.5 of a unit would print as 1000: it belongs to the next one.
+        // 999.5 of a unit would print as 1000, so the value gets the next unit.
         let unit = units.first { value < $0.scale * 999.5 } ?? units[units.count - 1]
         return (digits(value / unit.scale, isWhole: unit.scale == 1), unit.name)
     }

@@ -1,10 +1,10 @@
 internal import Foundation
 
-// `print`, `dump`, `String(describing:)` and string interpolation show what these mirrors have. Passwords and tokens stand in
-// none of them.
+// `print`, `dump`, `String(describing:)` and string interpolation show the children of these mirrors. No mirror has
+// passwords or tokens.
 
 extension HeaderField: CustomDebugStringConvertible, CustomReflectable {
-    /// As ``description``.
+    /// The same text as ``description``.
     public var debugDescription: String { description }
     /// The name; the value is `***`.
     public var customMirror: Mirror { Mirror(self, children: ["name": name, "value": "***"], displayStyle: .struct) }
@@ -37,7 +37,7 @@ extension DownloadRequest: CustomReflectable {
 }
 
 extension DownloadSnapshot: CustomReflectable {
-    /// The snapshot with masked URLs, without what is absent.
+    /// The snapshot with masked URLs, without absent values.
     public var customMirror: Mirror {
         Mirror(
             masked: self,
@@ -55,7 +55,7 @@ extension DownloadSnapshot: CustomReflectable {
 }
 
 extension CompletedDownload: CustomReflectable {
-    /// The result with a masked URL, without what is absent.
+    /// The result with a masked URL, without absent values.
     public var customMirror: Mirror {
         Mirror(
             masked: self,
@@ -68,7 +68,7 @@ extension CompletedDownload: CustomReflectable {
 }
 
 extension DownloadRequest.Method: CustomReflectable {
-    /// The length of a body and its type; the body may hold secrets.
+    /// The length and type of a body. The body itself is left out, because it may hold secrets.
     public var customMirror: Mirror {
         switch self {
         case .get: Mirror(self, children: [:], displayStyle: .enum)
@@ -121,7 +121,7 @@ extension Metalink.Source: CustomReflectable {
 // MARK: Credentials
 
 extension ProxySettings.Proxy: CustomDebugStringConvertible, CustomReflectable {
-    /// As ``description``.
+    /// The same text as ``description``.
     public var debugDescription: String { description }
     /// Kind, host and port.
     public var customMirror: Mirror {
@@ -130,7 +130,7 @@ extension ProxySettings.Proxy: CustomDebugStringConvertible, CustomReflectable {
 }
 
 extension Netrc: CustomReflectable {
-    /// Nothing: every entry is a secret.
+    /// An empty mirror, because every entry is a secret.
     public var customMirror: Mirror { Mirror(hidden: self) }
 }
 
@@ -140,14 +140,14 @@ extension Cookies: CustomReflectable {
 }
 
 extension Downloader.Hook: CustomReflectable {
-    /// As ``description``: arguments of a command may be secrets as well.
+    /// The ``description`` and the events. Arguments of a command are left out, because they may be secrets.
     public var customMirror: Mirror { Mirror(masked: self, ["hook": description, "events": events]) }
 }
 
 // MARK: Handles, which hold all of a downloader
 
 extension Downloader: CustomReflectable {
-    /// Nothing of what the downloader holds.
+    /// An empty mirror: nothing that the downloader holds is shown.
     public nonisolated var customMirror: Mirror { Mirror(self, children: [:], displayStyle: .class) }
 }
 

@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// Secrets in values that applications print, dump and encode: user info and queries of URLs, values of header fields.
+/// Hides secrets in values that applications print, dump and encode: user info and queries of URLs, values of header
+/// fields.
 ///
-/// Printing and reflection show them masked, by the mirrors of the types that hold them. Encoding masks them as well, unless
-/// the encoder is told to keep them.
+/// Printing and reflection use the mirrors of the types, which mask secrets. Encoding masks secrets unless the encoder
+/// is told to keep them.
 extension CodingUserInfoKey {
-    /// Encodes URLs and header fields as they are, passwords and tokens included, where `encoder.userInfo` has `true` for
-    /// this key. Without it ``DownloadRequest``, ``DownloadSnapshot``, ``Metalink/Source`` and ``HeaderField`` are encoded
-    /// masked: as ``Foundation/URL/masked``, and with `***` in place of a field's value.
+    /// Encodes URLs and header fields unmasked, with passwords and tokens, if `encoder.userInfo` has `true` for this
+    /// key. Without this key, ``DownloadRequest``, ``DownloadSnapshot``, ``Metalink/Source`` and ``HeaderField`` are
+    /// encoded with URLs as ``Foundation/URL/masked`` and with `***` in place of the values of header fields.
     ///
     /// ```swift
     /// let encoder = JSONEncoder()
@@ -17,7 +18,7 @@ extension CodingUserInfoKey {
     public static let keepsSecrets = CodingUserInfoKey.named("haul.keepsSecrets")
 
     private static func named(_ name: String) -> CodingUserInfoKey {
-        // The initialiser can fail in its type only: `RawRepresentable` asks for that.
+        // This initialiser never fails. It is failable only because `RawRepresentable` requires that.
         CodingUserInfoKey(rawValue: name).unsafelyUnwrapped
     }
 }
@@ -26,14 +27,14 @@ extension Encoder {
     var keepsSecrets: Bool { userInfo[.keepsSecrets] as? Bool == true }
 }
 
-/// A URL as its text: masked, unless the encoder keeps secrets.
+/// Encodes a URL as its text, masked unless the encoder keeps secrets.
 struct CodedURL: Codable {
     let url: URL
 
     init(_ url: URL) { self.url = url }
 
     init(from decoder: any Decoder) throws {
-        // The library's own form, which encoders of property lists use, is what earlier versions wrote there.
+        // Earlier versions wrote Foundation's own form of a URL into property lists.
         guard let text = try? decoder.singleValueContainer().decode(String.self) else {
             url = try URL(from: decoder)
             return
@@ -52,7 +53,7 @@ struct CodedURL: Codable {
     }
 }
 
-/// How a URL was spelled, which may hold its secrets: `null`, unless the encoder keeps them.
+/// Encodes the spelling of a URL, or `null` unless the encoder keeps secrets: the spelling may contain them.
 struct CodedSpelling: Encodable {
     let text: String
 
@@ -63,7 +64,7 @@ struct CodedSpelling: Encodable {
 }
 
 extension Mirror {
-    /// The mirror of a value that holds URLs: they are masked, what is absent or empty is left out.
+    /// Makes the mirror of a value that holds URLs. Masks the URLs and leaves out absent values and empty lists.
     init<Value>(masked value: Value, _ children: KeyValuePairs<String, Any?>) {
         let shown: [Child] = children.compactMap { label, child in
             switch child {
@@ -76,6 +77,6 @@ extension Mirror {
         self.init(value, children: shown, displayStyle: .struct)
     }
 
-    /// The mirror of a value of which nothing is shown.
+    /// Makes a mirror that shows nothing of the value.
     init<Value>(hidden value: Value) { self.init(value, children: [:], displayStyle: .struct) }
 }

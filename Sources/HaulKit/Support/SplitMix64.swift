@@ -1,4 +1,4 @@
-/// A small random generator that is a value: the same seed gives the same download.
+/// A small random number generator with value semantics: the same seed gives the same decisions of a download.
 package struct SplitMix64: RandomNumberGenerator, Sendable, Equatable {
     private var state: UInt64
 

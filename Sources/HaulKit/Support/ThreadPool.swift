@@ -2,10 +2,10 @@ internal import DequeModule
 internal import Dispatch
 internal import Synchronization
 
-/// Threads for calls that may block: as many as there are calls at once, up to a limit; further calls wait their turn.
+/// Runs calls that may block, on as many threads as there are calls at once, up to a limit. Further calls wait.
 ///
-/// A dispatch queue of its own for each file makes a thread for each file: Dispatch gives every serial queue another thread
-/// while the others block.
+/// One dispatch queue per file would make one thread per file: Dispatch gives every serial queue another thread while
+/// the others block.
 final class ThreadPool: Sendable {
     typealias Call = BlockingExecutor.Call
 
@@ -22,7 +22,7 @@ final class ThreadPool: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let starter: DetachedThread.Starter
-    /// Time after which a thread that has nothing to do ends.
+    /// Time after which an idle thread ends.
     private static let patience = DispatchTimeInterval.seconds(5)
 
     /// - Parameter most: number of calls that run at once.
@@ -31,10 +31,10 @@ final class ThreadPool: Sendable {
         self.starter = starter
     }
 
-    /// Number of threads that there are now.
+    /// Present number of threads.
     var threads: Int { state.withLock(\.threads) }
 
-    /// Runs a call after those that came before it have begun.
+    /// Runs a call after all earlier calls have begun.
     func async(_ call: @escaping Call) {
         let start: Start = state.withLock { state in
             state.calls.append(call)
@@ -55,7 +55,8 @@ final class ThreadPool: Sendable {
 
     private func startThread() {
         guard starter({ self.work() }) != 0 else { return }
-        // The user may have no more threads. Those that are there take the call; Dispatch does where there are none.
+        // The user may have no more threads. The other threads of the pool run the call; if there are none, Dispatch
+        // does.
         let isAlone = state.withLock { state in
             state.threads -= 1
             return state.threads == 0
@@ -71,7 +72,7 @@ final class ThreadPool: Sendable {
         while true {
             runAll()
             let isIdle = state.withLock { state in
-                // One may have come since the last look.
+                // A call may have arrived since `runAll()` returned.
                 guard state.calls.isEmpty else { return false }
                 state.idle += 1
                 return true
@@ -84,14 +85,14 @@ final class ThreadPool: Sendable {
                 return true
             }
             if ends { return }
-            // Woken at the last moment: the signal is on its way.
+            // `async(_:)` has counted this thread as woken, so its signal is about to arrive.
             wake.wait()
         }
     }
 }
 
 extension SerialQueue {
-    /// A queue whose calls run on the threads of a pool, one after another. Between two of them other queues have their turn.
+    /// Makes a queue whose calls run one after another on the threads of a pool. Other queues run between two calls.
     init(on pool: ThreadPool) {
         let line = Line(pool)
         self.init { line.async($0) }

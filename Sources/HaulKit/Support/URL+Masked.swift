@@ -5,7 +5,7 @@ extension URL {
     /// is removed.
     public var masked: String {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
-        // Without a host no part is known as user info, as in `user:password@host/file`, which has no scheme.
+        // Without a host, `URLComponents` finds no user info, as in `user:password@host/file`, which has no scheme.
         if parts.host?.isEmpty ?? true { return Self.maskedWithoutHost(absoluteString) }
         if parts.user != nil || parts.password != nil {
             parts.user = "***"
@@ -17,10 +17,10 @@ extension URL {
         return (parts.string ?? "(unreadable URL)") + (hasQuery ? "?***" : "")
     }
 
-    /// ``masked``, of as many characters as a message can hold.
+    /// ``masked``, cut to the length that a message can hold.
     package var messageText: String { Self.cut(masked) }
 
-    /// A text from outside, of as many characters as a message can hold.
+    /// Cuts a text from outside to 300 characters, the most that a message can hold.
     package static func cut(_ text: String) -> String {
         guard
             let end = text.unicodeScalars.index(
@@ -34,7 +34,8 @@ extension URL {
 
     private static let mostCharacters = 300
 
-    /// A text that is meant to be a URL and has no host: what stands before an `@` may be a password, and a query a token.
+    /// Masks a text that is meant to be a URL but has no host. Text before an `@` may be a password, a query may be a
+    /// token.
     package static func maskedWithoutHost(_ text: String) -> String {
         let scheme = text.range(of: "://").map { String(text[..<$0.upperBound]) } ?? ""
         let rest = text.dropFirst(scheme.count)
@@ -42,7 +43,7 @@ extension URL {
         let hidden = ["@", "%40"].compactMap { rest.range(of: $0, options: .backwards)?.upperBound }.max()
         let isCut = query < rest.endIndex
         guard let hidden else { return scheme + rest[..<query] + (isCut ? "?***" : "") }
-        // A password may hold the sign that begins a query.
+        // A password may contain the `?` or `#` that begins a query or fragment.
         guard hidden <= query else { return scheme + "***" }
         return scheme + "***@" + rest[hidden..<query] + (isCut ? "?***" : "")
     }

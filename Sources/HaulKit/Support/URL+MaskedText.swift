@@ -1,10 +1,10 @@
 package import Foundation
 
 extension URL {
-    /// A text by another program or by the application, for people and logs: every URL in it is masked as ``masked`` does, and the
-    /// secrets of one URL also where they stand alone.
+    /// Masks a text by another program or by the application, for people and logs. Every URL in the text is masked as
+    /// by ``masked``. Secrets of `url` are masked also outside URLs.
     ///
-    /// - Parameter url: the URL whose secrets the author of the text knows.
+    /// - Parameter url: a URL whose secrets the author of the text knows.
     package static func maskedText(_ text: String, knowing url: URL?) -> String {
         var text = text
         if let url {
@@ -21,8 +21,8 @@ extension URL {
         return masked + rest
     }
 
-    /// User info, query, and the values in it, as they stand in the URL and decoded; the longest first. Shorter than four characters
-    /// they are masked only within the URL: each is a part of many words.
+    /// User info, query and the values in the query, encoded and decoded, the longest first. Texts of fewer than four
+    /// characters are masked only within the URL, because they occur in many words.
     private var secrets: [String] {
         guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return [] }
         let query = parts.percentEncodedQuery ?? ""
@@ -34,12 +34,12 @@ extension URL {
         return all.filter { $0.count >= 4 }.sorted { ($1.count, $0) < ($0.count, $1) }
     }
 
-    /// A word may hold several URLs, and stand in brackets or quotes.
+    /// Masks the URLs in a word. A word may contain several URLs, with brackets or quotes around them.
     private static func maskedWord(_ word: Substring) -> String {
         guard let colon = word.range(of: "://") else { return String(word) }
         let scheme = word[..<colon.lowerBound].reversed().prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }.count
         let start = word.index(colon.lowerBound, offsetBy: -scheme)
-        // The next URL in it begins with the scheme before the next "://".
+        // The next URL begins with the scheme before the next `://`.
         var end = word.endIndex
         if let next = word[colon.upperBound...].range(of: "://") {
             let scheme = word[colon.upperBound..<next.lowerBound].reversed()

@@ -6,10 +6,11 @@
 #endif
 
 extension XMLParser {
-    /// A parser of a document from outside: with namespaces, and never with anything from outside the document.
+    /// Returns a namespace-aware parser for a document from outside. The parser loads nothing from outside the
+    /// document.
     package static func confined(_ text: XMLText) -> XMLParser { confined(text.data) }
 
-    /// The same for bytes of which ``XMLText`` knows nothing, as in tests of what happens then.
+    /// Returns the same parser for bytes. Tests pass bytes that ``XMLText`` has not checked.
     static func confined(_ xml: Data) -> XMLParser {
         // A stream, because the parser refuses data of more than 10 MB in one piece.
         let parser = XMLParser(stream: InputStream(data: xml))

@@ -1,32 +1,35 @@
 internal import Foundation
 
-/// The text of an XML document from outside, in the only form that is shown to the parser: UTF-8 without a declaration of its encoding and
-/// without what the parser cannot bear.
+/// The text of an XML document from outside, in the only form that the parser gets: UTF-8, without the document's own
+/// encoding declaration, and without anything that the parser cannot process safely.
 ///
-/// On Linux bytes that are not in the encoding that they declare end the process, as do a declaration of a notation and a processing
-/// instruction without data: libxml2 or what lies over it reads past the end, or hands a missing text on as if it were one.
+/// On Linux three things end the process: bytes that are not in the declared encoding, a notation declaration, and a
+/// processing instruction without data. libxml2 or the layer above libxml2 reads past the end, or passes a missing text
+/// on as a text.
 package struct XMLText: Sendable {
     /// What a document cannot contain.
     package enum Hazard: Error, Sendable {
-        /// `<!DOCTYPE` or `<!ENTITY`, even within a comment: no honest document contains that, and to tell would take a parser.
+        /// `<!DOCTYPE` or `<!ENTITY`, even within a comment. No honest document contains them, and only a parser could
+        /// tell comments apart.
         case documentType
-        /// `<?target?>`, where `<?target ?>` has data: none.
+        /// A processing instruction without data: `<?target?>`. `<?target ?>` counts as one with empty data.
         case emptyInstruction
     }
 
-    /// With a declaration that says UTF-8.
+    /// The document with an XML declaration that names UTF-8.
     let data: Data
 
-    /// - Parameter body: in valid UTF-8, without its declaration.
+    /// - Parameter body: valid UTF-8 without the XML declaration.
     init(_ body: some Collection<UInt8>) throws(Hazard) {
         let bytes = Array(#"<?xml version="1.0" encoding="UTF-8"?>"#.utf8) + body
         if let hazard = Self.hazard(bytes[...]) { throw hazard }
         data = Data(bytes)
     }
 
-    /// A document that is in UTF-8, whatever it says of its encoding.
+    /// Accepts a document in UTF-8, whatever encoding it declares.
     ///
-    /// - Returns: nil for bytes that are not, or a document with a hazard.
+    /// - Returns: `nil` for bytes that are not UTF-8, and for a document with a ``Hazard`` or an unterminated
+    ///   declaration.
     package init?(utf8 bytes: some Collection<UInt8>) {
         let text = Array(bytes)
         guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { return nil }
@@ -35,9 +38,9 @@ package struct XMLText: Sendable {
         do throws(Hazard) { try self.init(body) } catch { return nil }
     }
 
-    /// The XML declaration (`<?xml … ?>`), which is empty where there is none, and what follows it.
+    /// Splits `text` into the XML declaration (`<?xml … ?>`), which is empty if there is none, and the rest.
     ///
-    /// - Returns: nil where it does not end in the first 1,024 bytes.
+    /// - Returns: `nil` if the declaration does not end in the first 1,024 bytes.
     static func split(_ text: ArraySlice<UInt8>) -> (declaration: ArraySlice<UInt8>, rest: ArraySlice<UInt8>)? {
         guard text.starts(with: "<?xml".utf8), let after = text.dropFirst(5).first, after.isXMLBlank else {
             return (text.prefix(0), text)
@@ -63,8 +66,7 @@ package struct XMLText: Sendable {
         return nil
     }
 
-    /// Whether `target?>` is what follows. Stops at a `<`, so that all looks together take a time that grows with the document and not
-    /// faster.
+    /// Whether `rest` begins with `target?>`. Stops at a `<`, so that all calls together take linear time.
     private static func isEmptyInstruction(_ rest: ArraySlice<UInt8>) -> Bool {
         let question = UInt8(ascii: "?")
         return rest.drop { !$0.isXMLBlank && $0 != UInt8(ascii: "<") && $0 != question }.starts(with: "?>".utf8)
