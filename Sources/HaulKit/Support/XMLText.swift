@@ -7,7 +7,7 @@ internal import Foundation
 /// processing instruction without data. libxml2 or the layer above libxml2 reads past the end, or passes a missing text
 /// on as a text.
 package struct XMLText: Sendable {
-    /// What a document cannot contain.
+    /// A construct that a document must not contain.
     package enum Hazard: Error, Sendable {
         /// `<!DOCTYPE` or `<!ENTITY`, even within a comment. No honest document contains them, and only a parser could
         /// tell comments apart.
