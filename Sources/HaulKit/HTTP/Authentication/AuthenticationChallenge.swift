@@ -1,8 +1,8 @@
-/// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1): a scheme and what it says.
+/// One challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1): a scheme and its parameters.
 struct AuthenticationChallenge: Sendable, Equatable {
     /// In lower case.
     var scheme: String
-    /// Names in lower case; the first of equal ones counts.
+    /// Values by name in lower case. The first of equal names counts.
     var parameters: [String: String] = [:]
 
     /// Reads all challenges of an answer. A field may hold several, separated by the same commas as their parameters.
@@ -15,7 +15,7 @@ struct AuthenticationChallenge: Sendable, Equatable {
             rest = rest.drop { $0 == UInt8(ascii: ",") || isBlank($0) }
             let word = rest.prefix(while: isToken)
             guard !word.isEmpty else {
-                // What cannot be understood is passed over up to the next comma.
+                // Skips unreadable text up to the next comma.
                 rest = rest.drop { $0 != UInt8(ascii: ",") }
                 continue
             }
@@ -30,7 +30,7 @@ struct AuthenticationChallenge: Sendable, Equatable {
             } else {
                 challenges.append(AuthenticationChallenge(scheme: name))
                 rest = rest.dropFirst(word.count)
-                // A token68 in the place of parameters, as `Negotiate` has it.
+                // Skips a token68, which `Negotiate` has in place of parameters.
                 let token = rest.drop(while: isBlank).prefix { isToken($0) || $0 == UInt8(ascii: "/") }
                 let after = rest.drop(while: isBlank).dropFirst(token.count)
                 let end = after.drop { $0 == UInt8(ascii: "=") }

@@ -1,8 +1,10 @@
 internal import Synchronization
 
-/// How each origin wants to be told who asks: Basic until it asks for Digest, and never Basic again after that.
+/// Knows which authentication scheme each origin wants: Basic until the origin asks for Digest, and never Basic after
+/// that.
 ///
-/// Shared by all connections: what one of them was asked for the others say unasked, with counts that rise.
+/// All connections share one authenticator: after a challenge to one connection, all of them authenticate in advance,
+/// with rising nonce counts.
 final class Authenticator: Sendable {
     struct Key: Hashable {
         let origin: Origin
@@ -10,7 +12,7 @@ final class Authenticator: Sendable {
     }
 
     private struct Session {
-        /// Nil where the origin wants a digest of a kind that Haul cannot make.
+        /// `nil` if the origin wants a digest that Haul cannot make.
         var challenge: DigestChallenge?
         var count = 0
         let clientNonce: String
@@ -21,11 +23,11 @@ final class Authenticator: Sendable {
 
     struct Authorization: Sendable {
         let field: String
-        /// Of a digest: which nonce it is made for.
+        /// The nonce of a digest; `nil` for Basic.
         let nonce: String?
     }
 
-    /// What to say in a request; nil for nothing.
+    /// Returns the `Authorization` of a request, or `nil` to send none.
     func authorization(_ key: Key, method: String = "GET", target: String) -> Authorization? {
         sessions.withLock { sessions in
             guard var session = sessions[key] else { return Authorization(field: key.credentials.basic, nonce: nil) }
@@ -43,21 +45,21 @@ final class Authenticator: Sendable {
         }
     }
 
-    /// Takes in the challenges of a 401.
+    /// Evaluates the challenges of a 401 response.
     ///
     /// - Parameters:
-    ///   - nonce: the one that the request was made with, if it was a digest.
-    ///   - isFirst: the question was not asked again yet for this reason.
-    /// - Returns: whether to ask again.
+    ///   - nonce: the nonce of the request's digest; `nil` if the request had none.
+    ///   - isFirst: whether the request has not been repeated for a challenge yet.
+    /// - Returns: whether to repeat the request.
     func learn(_ challenges: [AuthenticationChallenge], _ key: Key, sent nonce: String?, isFirst: Bool) -> Bool {
         guard challenges.contains(where: { $0.scheme == "digest" }) else { return false }
         let best = DigestChallenge.best(of: challenges)
         if best == nil, challenges.contains(where: { $0.scheme == "basic" }) { return false }
-        // Made with a nonce of long ago, a digest that is refused says nothing of the password; made with a new one it does.
+        // A refused digest proves a wrong password only if its nonce was fresh.
         let isAgain = nonce == nil || best?.isStale == true || isFirst && best?.nonce != nonce
         guard isAgain else { return false }
         sessions.withLock { sessions in
-            // Two requests may get the same nonce: its count must not start again.
+            // Two requests may get the same nonce, whose count must not restart.
             if let best, sessions[key]?.challenge == best { return }
             if sessions.count >= Self.most, sessions[key] == nil { sessions = [:] }
             sessions[key] = Session(challenge: best, clientNonce: Self.newNonce())
@@ -65,7 +67,7 @@ final class Authenticator: Sendable {
         return best != nil
     }
 
-    /// The server names the nonce for what comes next: `nextnonce` of `Authentication-Info` (RFC 7616 §3.5).
+    /// Takes the nonce of the next request from `nextnonce` in `Authentication-Info` (RFC 7616 §3.5).
     func renew(_ fields: [String], _ key: Key) {
         let challenges = AuthenticationChallenge.read(fields.map { "Info " + $0 })
         guard let nonce = challenges.compactMap({ $0.parameters["nextnonce"] }).first else { return }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A user name and its password, as bytes: those of a URL may be text of any encoding.
+/// A user name and a password as bytes, because a URL may contain text of any encoding.
 struct Credentials: Sendable, Hashable {
     let user: [UInt8]
     let password: [UInt8]
 
-    /// Reads `user:password`; a user name has no colon (RFC 7617 §2).
+    /// Splits `user:password` at the first colon, because a user name has none (RFC 7617 §2).
     init(_ bytes: [UInt8]) {
         let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         user = Array(bytes[..<colon])

@@ -11,20 +11,20 @@ struct DigestChallenge: Sendable, Equatable {
     }
 
     let hash: Hash
-    /// The password's digest is that of a session (`-sess`).
+    /// Whether the algorithm is a session variant (`-sess`).
     let isSession: Bool
     let realm: String
     private(set) var nonce: String
     let opaque: String?
-    /// False for servers of RFC 2069, which count no requests.
+    /// `false` for servers of RFC 2069, which do not count requests.
     let hasQop: Bool
     let hashesUser: Bool
-    /// The password is right, and only the nonce is too old.
+    /// Whether only the nonce is too old and the password is right.
     let isStale: Bool
-    /// As the server wrote it: some have none, and some expect their own spelling.
+    /// The algorithm as the server wrote it. Some servers name none, and some expect their own spelling.
     private let algorithm: String?
 
-    /// - Returns: nil for another scheme, or an algorithm or protection that Haul does not know.
+    /// - Returns: `nil` unless Haul can answer the challenge: Digest with a supported algorithm and `qop`.
     init?(_ challenge: AuthenticationChallenge) {
         guard challenge.scheme == "digest" else { return nil }
         let parameters = challenge.parameters
@@ -52,7 +52,7 @@ struct DigestChallenge: Sendable, Equatable {
         guard [realm, nonce, opaque ?? "", algorithm ?? ""].allSatisfy(Self.isSendable) else { return nil }
     }
 
-    /// The same with a new nonce; nil where that one cannot be sent.
+    /// Returns the challenge with a new nonce, or `nil` if that nonce cannot be sent.
     func with(nonce: String) -> DigestChallenge? {
         var challenge = self
         challenge.nonce = nonce
@@ -63,7 +63,7 @@ struct DigestChallenge: Sendable, Equatable {
         !text.unicodeScalars.contains { $0.properties.generalCategory == .control || $0 == "\u{FFFD}" }
     }
 
-    /// The strongest one that Haul can answer; among equal ones the first.
+    /// Returns the strongest challenge that Haul can answer; of equal ones the first.
     static func best(of challenges: [AuthenticationChallenge]) -> DigestChallenge? {
         challenges.compactMap(DigestChallenge.init).reduce(nil) { best, next in
             guard let best else { return next }
@@ -74,8 +74,8 @@ struct DigestChallenge: Sendable, Equatable {
     /// The value of `Authorization` for one request (RFC 7616 §3.4).
     ///
     /// - Parameters:
-    ///   - target: what stands in the request line.
-    ///   - count: how often the nonce has been used, this time included.
+    ///   - target: the request target of the request line.
+    ///   - count: number of uses of the nonce, including this one.
     func authorization(
         _ credentials: Credentials,
         method: String,
@@ -108,7 +108,7 @@ struct DigestChallenge: Sendable, Equatable {
         if user.allSatisfy({ (0x20..<0x7F).contains($0) }) {
             return "username=\(quoted(String(decoding: user, as: UTF8.self)))"
         }
-        // RFC 8187: what cannot stand between quotes in ASCII.
+        // Encodes a user name that is not printable ASCII (RFC 8187).
         let escaped = user.map { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: String(UnicodeScalar(byte))
@@ -119,7 +119,8 @@ struct DigestChallenge: Sendable, Equatable {
     }
 
     private func quoted(_ text: String) -> String {
-        // By scalars: a mark behind a quotation mark makes another character of it, and ends no less what is quoted.
+        // Escapes scalars, not characters: a quotation mark with a combining mark is one `Character`, but still ends
+        // the quoted text.
         let escaped = text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }
         return "\"" + String(String.UnicodeScalarView(escaped)) + "\""
     }

@@ -10,7 +10,7 @@ extension URL {
         return parts.url ?? self
     }
 
-    /// `user:password` of its user info (RFC 7617), as bytes, since escapes may stand for text of any encoding.
+    /// The user info as `user:password` (RFC 7617). Bytes, because escapes may stand for text of any encoding.
     var credentials: [UInt8]? {
         guard let user = user(percentEncoded: true) else { return nil }
         let decoded = [user, password(percentEncoded: true) ?? ""].map { text in

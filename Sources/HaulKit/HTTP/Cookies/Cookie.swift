@@ -1,40 +1,41 @@
 internal import Foundation
 
-/// One cookie, and where it may go (RFC 6265 §5.3).
+/// A cookie, and the servers and paths that it is sent to (RFC 6265 §5.3).
 struct Cookie: Sendable, Hashable {
     var name: String
     var value: String
     var place: Place
-    /// The domain that a server named for it: only compared with what a file says.
+    /// The `Domain` attribute that a server set. It never decides where the cookie is sent: it is only compared with
+    /// the server's host and with the hosts of a cookie file.
     var domain: String?
     var path: String
     var isSecure: Bool
     var isHTTPOnly: Bool
-    /// Nil for one of this session only.
+    /// `nil` for a session cookie.
     var expires: Date?
 
-    /// Whom it is sent to.
+    /// The servers that a cookie is sent to.
     enum Place: Sendable, Hashable {
-        /// The origin that set it and no other, whatever domain it named: which domains belong to one owner is written in
-        /// lists that are always out of date, and a download needs none of them.
+        /// Only the origin that set the cookie, whatever domain it named. Lists of domains that belong to one owner are
+        /// always out of date, and no download needs such a list.
         case origin(Origin)
-        /// A host of a file of cookies, on any port; with its subdomains where the file says so.
+        /// A host of a cookie file, on any port, with its subdomains if the file says so.
         case host(String, withSubdomains: Bool)
     }
 
-    /// Longest name and value together (RFC 6265 §6.1).
+    /// Largest size of name and value together, in bytes (RFC 6265 §6.1).
     static let mostBytes = 4096
 
-    /// Reads a `Set-Cookie` field (RFC 6265 §5.2).
+    /// Parses a `Set-Cookie` field (RFC 6265 §5.2).
     ///
-    /// - Returns: nil for what is not a cookie, or for one that its server may not set.
+    /// - Returns: `nil` for a text that is not a cookie, and for a cookie that this server may not set.
     init?(_ field: String, from url: URL, now: Date) {
-        // By bytes: a combining mark behind a semicolon makes another character of it, and is sent all the same.
+        // Splits bytes, not characters: a semicolon with a combining mark is one `Character`.
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { Self.trimmed(Substring($0)) }
         let (name, value) = Self.pair(parts[0])
         guard let value, !name.isEmpty, name.utf8.count + value.utf8.count <= Self.mostBytes,
-            // Bytes that are no text could not be sent back as they came.
+            // Bytes that are not text could not be sent back unchanged.
             !field.unicodeScalars.contains(where: { $0 == "\u{FFFD}" || $0.properties.generalCategory == .control })
         else { return nil }
         let origin = Origin(url)
@@ -75,7 +76,7 @@ struct Cookie: Sendable, Hashable {
         return domain.map { Self.matches(origin.host, domain: $0) } ?? true
     }
 
-    /// Whether a request for this URL is to carry it.
+    /// Whether a request for `url` carries the cookie.
     func isFor(_ url: URL, now: Date) -> Bool {
         guard !hasExpired(at: now) else { return false }
         let origin = Origin(url)
@@ -90,7 +91,7 @@ struct Cookie: Sendable, Hashable {
 
     func hasExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// What makes two cookies one (RFC 6265 §5.3, step 11).
+    /// The identity of the cookie. A new cookie replaces one with the same key (RFC 6265 §5.3, step 11).
     var key: Key { Key(name: name, place: place, path: path) }
 
     struct Key: Hashable {
@@ -101,14 +102,14 @@ struct Cookie: Sendable, Hashable {
 
     // MARK: Matching
 
-    /// RFC 6265 §5.1.3: an address has no subdomains.
+    /// Matches domains (RFC 6265 §5.1.3). An address has no subdomains.
     private static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         guard host.hasSuffix("." + domain), !host.contains(":") else { return false }
         return host.split(separator: ".").last.map { !$0.allSatisfy(\.isNumber) } ?? false
     }
 
-    /// RFC 6265 §5.1.4.
+    /// Matches paths (RFC 6265 §5.1.4).
     private static func matches(_ path: String, path prefix: String) -> Bool {
         guard path.utf8.starts(with: prefix.utf8) else { return false }
         return path.utf8.count == prefix.utf8.count || prefix.hasSuffix("/")
@@ -141,7 +142,7 @@ struct Cookie: Sendable, Hashable {
         return Substring(front.lastIndex { !isBlank($0) }.map { front[...$0] } ?? front.prefix(0))
     }
 
-    /// RFC 6265 §5.2.2; a number beyond all bounds is one.
+    /// Parses `Max-Age` (RFC 6265 §5.2.2). Accepts a number of any size, but returns at most 400 days.
     private static func seconds(_ text: String) -> TimeInterval? {
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
         guard !digits.isEmpty, text.utf8.count - digits.count <= 1, digits.allSatisfy({ (48...57).contains($0) }) else {

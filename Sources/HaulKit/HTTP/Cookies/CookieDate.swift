@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Dates of cookies, which come in every form that a server ever thought of (RFC 6265 §5.1.1).
+/// Parses the dates of cookies leniently, because servers write them in many forms (RFC 6265 §5.1.1).
 enum CookieDate {
     static func read(_ text: String) -> Date? {
         var time: [Int]?
@@ -39,7 +39,7 @@ enum CookieDate {
         return numbers.count == 3 ? numbers : nil
     }
 
-    /// What the token begins with; anything but a digit may follow.
+    /// Parses the number at the start of a token. Other characters may follow the digits.
     private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int? {
         let front = token.prefix { (48...57).contains($0) }
         return digits.contains(front.count) ? Int(Substring(front)) : nil
@@ -50,7 +50,8 @@ enum CookieDate {
         return names.firstIndex(of: String(Substring(token.prefix(3))).lowercased()).map { $0 + 1 }
     }
 
-    /// Of the Gregorian calendar; the year begins in March, so that its leap day is the last.
+    /// Returns the days since 1970 in the Gregorian calendar. Years begin in March, so that the leap day is the last
+    /// day.
     private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400

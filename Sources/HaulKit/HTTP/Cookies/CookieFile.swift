@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Lines of a `cookies.txt` file: host, whether subdomains are meant, path, whether TLS is needed, when it expires in seconds
-/// since 1970 (0: with its session), name, value.
+/// Reads and writes the lines of a `cookies.txt` file. A line has seven fields: host, whether subdomains are included,
+/// path, whether TLS is required, expiry in seconds since 1970 (0 for a session cookie), name, value.
 enum CookieFile {
     static let heading = "# Netscape HTTP Cookie File\n\n"
     private static let httpOnly = "#HttpOnly_"
@@ -12,7 +12,7 @@ enum CookieFile {
         if isHTTPOnly { line = line.dropFirst(httpOnly.count) }
         guard !line.hasPrefix("#") else { return nil }
         var fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        // Some writers leave an empty value away, with its tab.
+        // Some writers omit an empty value together with its tab.
         if fields.count == 6 { fields.append("") }
         guard fields.count == 7, let seconds = Double(fields[4]) else { return nil }
         return cookie(
@@ -27,10 +27,10 @@ enum CookieFile {
         )
     }
 
-    /// A cookie as any kind of file has it.
+    /// Makes a cookie from the values of any kind of file.
     ///
-    /// - Parameter host: may begin with a dot, which says nothing by itself.
-    /// - Returns: nil for what cannot be sent as a cookie, and for what no server may set.
+    /// - Parameter host: may begin with a dot, which has no meaning by itself.
+    /// - Returns: `nil` for a cookie that cannot be sent, or that no server may set.
     static func cookie(
         host: String,
         withSubdomains: Bool,
@@ -64,7 +64,7 @@ enum CookieFile {
         text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
-    /// - Parameter seconds: since 1970; a date after the year 9999 is the last one of it.
+    /// - Parameter seconds: since 1970. A later date than the year 9999 becomes the last second of that year.
     static func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: min(seconds, 253_402_300_799)) }
 
     static func write(_ cookie: Cookie) -> String? {

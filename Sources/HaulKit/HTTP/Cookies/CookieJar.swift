@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The cookies of one download, shared by all its connections and gone with its run.
+/// The cookies of one run of a download, shared by all its connections and discarded with the run.
 final class CookieJar: Sendable {
     private let cookies: Mutex<Cookies>
     private let collected: CookieCollection
@@ -11,7 +11,7 @@ final class CookieJar: Sendable {
         cookies = Mutex(collected.loaded)
     }
 
-    /// Takes in what an answer sets.
+    /// Stores the cookies that an answer sets.
     ///
     /// - Parameter fields: the values of its `Set-Cookie` fields.
     func store(_ fields: [String], from url: URL) {
@@ -33,7 +33,8 @@ extension CookieJar: Equatable {
     static func == (left: CookieJar, right: CookieJar) -> Bool { left === right }
 }
 
-/// What every download begins with, and, where somebody wants to keep it, what all of them were given.
+/// The cookies that every download begins with. If the application keeps cookies, also those that servers set in all
+/// downloads.
 final class CookieCollection: Sendable {
     let loaded: Cookies
     private let isCollecting: Bool

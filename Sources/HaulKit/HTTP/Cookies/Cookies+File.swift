@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// Cookies in a file of any kind that Haul reads.
+/// Reads cookies from files.
 extension Cookies {
-    /// Reads a file of cookies: a `cookies.txt` file as ``init(netscape:)``, or a database of a browser, which may be running.
+    /// Reads a file of cookies: a `cookies.txt` file as ``init(netscape:)``, or a database of a browser, which may be
+    /// running.
     ///
-    /// Databases are those of Mozilla (`cookies.sqlite`) and Chromium (`Cookies`), in SQLite; which it is, its content says. A
-    /// copy is read, together with the write-ahead log beside the file, so that nothing changes in the browser's folder. The copy
-    /// is in the temporary folder, readable by its owner alone, and removed before the call returns. Cookies of Mozilla's
-    /// containers and those that are partitioned by site are left out: they are for one page's context. So are those of
-    /// which Chromium has encrypted the value, see ``encryptedCount``.
+    /// Databases are the SQLite files of Mozilla (`cookies.sqlite`) and Chromium (`Cookies`), told apart by their
+    /// content. Haul reads a copy of the database and its write-ahead log, so that nothing changes in the browser's
+    /// folder. The copy is in the temporary folder, readable by its owner alone, and removed before the call returns.
+    /// Cookies of Mozilla's containers and cookies partitioned by site are left out, because they belong to the context
+    /// of one page. Cookies whose value Chromium has encrypted are left out too, see ``encryptedCount``.
     ///
     /// - Parameter path: a regular file, or a link to one.
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the file cannot be read, is larger than
-    ///   16 MiB (64 MiB for a database), or is a database without cookies of either kind.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/diskFailed`` when the file cannot be read, is larger
+    ///   than 16 MiB (64 MiB for a database), or is a database without cookies of either kind.
     public init(contentsOf path: String) throws(DownloadError) {
         do {
             let file = try PosixFile.reading(path)
@@ -32,7 +33,7 @@ extension Cookies {
         }
     }
 
-    /// Whether a text is that of a `cookies.txt` file: its heading or a cookie, and nothing else but comments.
+    /// Whether a text is a `cookies.txt` file: it has the heading or a cookie, and otherwise only comments.
     package static func isFile(netscape text: String) -> Bool {
         var isFound = false
         for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {

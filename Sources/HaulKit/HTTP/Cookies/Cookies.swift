@@ -2,35 +2,36 @@ public import Foundation
 
 /// Cookies (RFC 6265), from a file or set by servers, as a value.
 ///
-/// Bounded: 4 KiB each, 180 for a host, 3,000 in all; the oldest are dropped first.
+/// A cookie has at most 4 KiB, a host 180 cookies, the whole collection 3,000. The oldest cookies are dropped first.
 public struct Cookies: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         var cookie: Cookie
-        /// Rises with each one that comes.
+        /// Rises with each cookie that is added.
         var number: Int
     }
     private var entries: [Cookie.Place: [Entry]] = [:]
     /// Number of cookies.
     public private(set) var count = 0
     private var number = 0
-    /// Number of cookies that ``init(contentsOf:)`` left out, as a browser of the Chromium family has encrypted their values.
+    /// Number of cookies that ``init(contentsOf:)`` left out, because a browser of the Chromium family has encrypted
+    /// their values.
     public private(set) var encryptedCount = 0
 
-    /// No cookies.
+    /// Makes an empty collection.
     public init() {}
 
     /// Reads a `cookies.txt` file in the format of Netscape, which curl, wget, aria2, yt-dlp and browsers write: seven
     /// fields in each line, separated by tabs. Other lines are ignored; `#HttpOnly_` at the start of a line is not a
     /// comment.
     public init(netscape text: String) {
-        // A value may hold what Unicode calls a line separator.
+        // Splits at LF and CR only, because a value may contain a Unicode line separator.
         for line in text.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             if let cookie = CookieFile.read(Substring(line)) { insert(cookie, now: .distantPast) }
         }
         dropOldest()
     }
 
-    /// Cookies of a database, those that were used longest ago first.
+    /// Makes a collection from the cookies of a database, the least recently used first.
     init(_ cookies: [Cookie], encryptedCount: Int) {
         for cookie in cookies { insert(cookie, now: .distantPast) }
         dropOldest()
@@ -50,10 +51,10 @@ public struct Cookies: Sendable, Hashable {
 
     static let most = 3000
     private static let mostOfOnePlace = 180
-    /// Of a request: servers refuse a head that is much longer.
+    /// Largest size of the `Cookie` field in bytes. Servers refuse a much longer head.
     private static let mostFieldBytes = 8192
 
-    /// Takes one in; one of the same name and place gives way, and one that has expired only takes it away.
+    /// Adds a cookie and replaces the one with the same key. An expired cookie only removes that one.
     mutating func put(_ cookie: Cookie, now: Date) {
         insert(cookie, now: now)
         dropOldest()
@@ -62,14 +63,14 @@ public struct Cookies: Sendable, Hashable {
     private mutating func insert(_ cookie: Cookie, now: Date) {
         var cookie = cookie
         if let known = vouched(cookie) {
-            // RFC 6265bis §5.7: what was set over TLS is not for others to change.
+            // A cookie that is not `Secure` must not replace one that is (RFC 6265bis §5.7).
             if known.isSecure, !cookie.isSecure { return }
             cookie.place = known.place
         }
         let key = cookie.key
         var list = entries[cookie.place] ?? []
         count -= list.count
-        // One that is set again keeps its turn (RFC 6265 §5.3, step 11.3).
+        // A cookie that is set again keeps its position (RFC 6265 §5.3, step 11.3).
         let turn = list.first { $0.cookie.key == key }?.number
         list.removeAll { $0.cookie.key == key || $0.cookie.hasExpired(at: now) }
         if !cookie.hasExpired(at: now) {
@@ -82,7 +83,8 @@ public struct Cookies: Sendable, Hashable {
         entries[cookie.place] = list.isEmpty ? nil : list
     }
 
-    /// The cookie of a file that a server sets again: whom it goes to is as the file says.
+    /// Returns the cookie of a file that a server's `cookie` replaces. The replacement goes to the hosts that the file
+    /// names.
     private func vouched(_ cookie: Cookie) -> Cookie? {
         guard case .origin(let origin) = cookie.place else { return nil }
         for case .host(let host, let withSubdomains) in places(for: origin)
@@ -105,10 +107,10 @@ public struct Cookies: Sendable, Hashable {
         count = Self.most
     }
 
-    /// The value of the `Cookie` field of a request (RFC 6265 §5.4); nil for none.
+    /// Returns the value of the `Cookie` field of a request (RFC 6265 §5.4); `nil` for none.
     ///
-    /// - Parameter own: what the user says to this origin. It stays as it is, and what a server calls by the same name does not
-    ///   stand beside it.
+    /// - Parameter own: the user's `Cookie` fields for this origin. They are sent unchanged, and a server's cookie of
+    ///   the same name is not sent.
     func field(for url: URL, own: [String] = [], now: Date) -> String? {
         if isEmpty, own.isEmpty { return nil }
         var pairs = own.flatMap { $0.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) } }
@@ -117,7 +119,7 @@ public struct Cookies: Sendable, Hashable {
         var bytes = 0
         let matching = places(for: Origin(url)).flatMap { entries[$0] ?? [] }
             .filter { $0.cookie.isFor(url, now: now) && !names.contains($0.cookie.name[...]) }
-        // Longer paths first, then the older.
+        // Longer paths first, then older cookies.
         for cookie in matching.sorted(by: {
             ($1.cookie.path.utf8.count, $0.number) < ($0.cookie.path.utf8.count, $1.number)
         }).map(\.cookie) {

@@ -1,5 +1,5 @@
-/// A character encoding that names in header fields come in: UTF-8, the families ISO-8859 and Windows-125x, and those of Japan and
-/// Korea.
+/// A character encoding of names in header fields and of Metalinks: UTF-8, ASCII, the ISO-8859 and Windows-125x
+/// families, and encodings of Japanese and Korean.
 struct Charset: Sendable, Hashable {
     private enum Form: Sendable, Hashable {
         case utf8, ascii
@@ -14,10 +14,10 @@ struct Charset: Sendable, Hashable {
 
     private init(form: Form) { self.form = form }
 
-    /// - Parameter label: as servers write it, in any letter case: `utf8`, `latin1` and `cp1252` too. What is called
-    ///   ISO-8859-1 is read as Windows-1252 and ISO-8859-9 as Windows-1254, as browsers do
+    /// - Parameter label: as servers write it, in any letter case, also `utf8`, `latin1` and `cp1252`. ISO-8859-1 is
+    ///   read as Windows-1252 and ISO-8859-9 as Windows-1254, as browsers do
     ///   (https://encoding.spec.whatwg.org/#names-and-labels).
-    /// - Returns: nil for an encoding that Haul does not know.
+    /// - Returns: `nil` for an encoding that Haul does not know.
     init?(label: String) {
         let name = label.lowercased().filter { !$0.isWhitespace }
         switch name {
@@ -70,7 +70,7 @@ struct Charset: Sendable, Hashable {
         "arabic": "iso-8859-6", "hebrew": "iso-8859-8",
     ]
 
-    /// - Returns: nil where the bytes are none of this encoding.
+    /// - Returns: `nil` if the bytes are not valid in this encoding.
     func text(_ bytes: some Collection<UInt8>) -> String? {
         switch form {
         case .utf8: return String(validating: bytes, as: UTF8.self)

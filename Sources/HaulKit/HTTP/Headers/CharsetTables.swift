@@ -1,7 +1,7 @@
-/// The upper halves of the encodings with one byte a character, as https://encoding.spec.whatwg.org/#indexes has them: the last
-/// entry is that of the byte 0xFF. 0xFFFD stands for a byte that means nothing.
+/// The upper halves of the single-byte encodings, from https://encoding.spec.whatwg.org/#indexes. The last entry stands
+/// for the byte 0xFF. 0xFFFD marks a byte without a meaning.
 enum CharsetTables {
-    /// - Parameter name: as ``Charset`` has it.
+    /// - Parameter name: the name that ``Charset`` uses, such as `windows-1252`.
     static func upperHalf(_ name: String) -> [UInt16]? { tables[name] }
 
     private static let tables: [String: [UInt16]] = [

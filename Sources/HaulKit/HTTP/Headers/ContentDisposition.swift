@@ -1,9 +1,9 @@
 import Foundation
 
-/// The file name a server suggests: `Content-Disposition`, RFC 6266, with the encoding of RFC 8187.
+/// Reads the file name that a server suggests in `Content-Disposition` (RFC 6266, with the encoding of RFC 8187).
 enum ContentDisposition {
-    /// - Returns: the last path segment of the suggested name, not made safe yet (``FileName`` does that), or nil.
-    ///   `filename*` goes before `filename`; the disposition type does not matter.
+    /// - Returns: the last path segment of the suggested name, or `nil`. ``FileName`` has to make the segment safe.
+    ///   `filename*` takes precedence over `filename`; the disposition type is ignored.
     static func fileName(_ text: String) -> String? {
         let parameters = parameters(of: Array(text.utf8))
         for parameter in parameters where parameter.name == "filename*" {
@@ -30,8 +30,8 @@ extension ContentDisposition {
     private static let semicolon = UInt8(ascii: ";")
     private static let quote = UInt8(ascii: "\"")
 
-    /// Every `name=value` between semicolons, names in lower case. An unquoted value reaches to the next semicolon,
-    /// because servers leave the quotes out around names with spaces too.
+    /// Returns every `name=value` between semicolons, with names in lower case. An unquoted value reaches to the next
+    /// semicolon, because servers omit the quotes even around names with spaces.
     private static func parameters(of text: [UInt8]) -> [Parameter] {
         var found: [Parameter] = []
         var rest = text[...]
@@ -50,7 +50,7 @@ extension ContentDisposition {
         return found
     }
 
-    /// Takes a quoted string off the front of `rest`. One that is not closed reaches to the end.
+    /// Takes a quoted string off the front of `rest`. An unclosed string reaches to the end.
     private static func quotedString(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
         var value: [UInt8] = []
         rest = rest.dropFirst()
@@ -76,15 +76,15 @@ extension ContentDisposition {
 // MARK: - Encodings
 
 extension ContentDisposition {
-    /// `UTF-8'en'na%C3%AFve.txt`: RFC 8187, 3.2. Raw bytes beyond ASCII are invalid there.
+    /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2). Raw bytes above 0x7F are invalid there.
     private static func extendedValue(_ value: [UInt8]) -> String? {
         let parts = value.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, value.allSatisfy({ $0 < 0x80 }) else { return nil }
         return FileName.percentDecoded(parts[2]).flatMap { text($0, charset: parts[0]) }
     }
 
-    /// Decodes every `=?utf-8?B?…?=` in `value` (RFC 2047): no part of RFC 6266, but servers that build the field as
-    /// in a mail send it. What cannot be decoded stays.
+    /// Decodes every `=?utf-8?B?…?=` in `value` (RFC 2047). RFC 6266 has no such words, but servers that build the
+    /// field as in a mail send them. Undecodable words stay.
     private static func decodingEncodedWords(_ value: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var rest = value[...]
@@ -95,7 +95,7 @@ extension ContentDisposition {
                 rest = rest.dropFirst()
                 continue
             }
-            // Blanks between two encoded words only keep the words apart: RFC 2047, 6.2.
+            // Blanks between two encoded words are only separators (RFC 2047 §6.2).
             if let end = endOfLastWord, result[end...].allSatisfy(isBlank) { result.removeSubrange(end...) }
             result += Array(word.text.utf8)
             rest = word.rest

@@ -1,15 +1,15 @@
-/// An encoding of Japanese or Korean with one or two bytes a character, read as browsers read it
+/// A Japanese or Korean encoding with one or two bytes per character, decoded as browsers do
 /// (https://encoding.spec.whatwg.org).
 ///
-/// JIS X 0212, which EUC-JP has in three bytes a character, is left out: few names have one of its characters, and its table would
-/// have 18 KB more.
+/// The three-byte characters of EUC-JP (JIS X 0212) are left out: few names have one, and their table would take 18 KB
+/// more.
 enum EastAsianCharset: Sendable, Hashable {
     case eucJP
     case shiftJIS
-    /// Windows code page 949: EUC-KR, and all syllables that it lacks.
+    /// Windows code page 949: EUC-KR and the syllables that EUC-KR lacks.
     case eucKR
 
-    /// - Returns: nil where the bytes are none of this encoding.
+    /// - Returns: `nil` if the bytes are not valid in this encoding.
     func text(_ bytes: some Collection<UInt8>) -> String? {
         var text = String.UnicodeScalarView()
         var rest = bytes.makeIterator()
@@ -20,7 +20,7 @@ enum EastAsianCharset: Sendable, Hashable {
         return String(text)
     }
 
-    /// - Parameter rest: the bytes behind the first one of the character.
+    /// - Parameter rest: the bytes behind the first byte of the character.
     private func scalar(_ first: UInt8, _ rest: inout some IteratorProtocol<UInt8>) -> Unicode.Scalar? {
         switch self {
         case .eucJP:
@@ -45,13 +45,13 @@ enum EastAsianCharset: Sendable, Hashable {
         }
     }
 
-    /// Katakana of half width, from 0xA1 on as in JIS X 0201.
+    /// Half-width katakana, from 0xA1 on as in JIS X 0201.
     private static func katakana(_ byte: UInt8) -> Unicode.Scalar? {
         (0xA1...0xDF).contains(byte) ? Unicode.Scalar(0xFEC0 + UInt32(byte)) : nil
     }
 
-    /// The syllables that KS X 1001 lacks fill the space around its rows in their own order: 178 for each first byte up to 0xA0, and
-    /// from there 84.
+    /// Returns a syllable that KS X 1001 lacks. These syllables fill the space around the rows of KS X 1001: 178 for
+    /// each first byte up to 0xA0, then 84.
     private static func addedSyllable(_ first: UInt8, _ second: UInt8) -> Unicode.Scalar? {
         let place: Int
         switch second {
@@ -81,7 +81,7 @@ enum EastAsianCharset: Sendable, Hashable {
             rows = text.split(separator: "\n", omittingEmptySubsequences: false).map { Array($0.utf16) }
         }
 
-        /// Row and cell count from 0.
+        /// Returns the character at `row` and `cell`, which count from 0.
         func scalar(row: Int, cell: Int) -> Unicode.Scalar? {
             guard rows.indices.contains(row), rows[row].indices.contains(cell), rows[row][cell] != 0xFFFD else {
                 return nil

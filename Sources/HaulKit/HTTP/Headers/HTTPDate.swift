@@ -1,17 +1,18 @@
 import Foundation
 
-/// Reads and writes the timestamps of header fields: RFC 9110, 5.6.7.
+/// Reads and writes the dates of header fields (RFC 9110 §5.6.7).
 ///
-/// Civil-date arithmetic of its own, because a formatter answers to locales and calendars, and a header does not.
+/// Has its own date arithmetic, because a formatter depends on locales and calendars, and a header does not.
 enum HTTPDate {
     /// Reads an IMF-fixdate, an RFC 850 date or an asctime date.
     ///
-    /// - Returns: nil unless `text` is exactly one of the three. The weekday has to be a weekday, not the right one.
+    /// - Returns: `nil` unless `text` has exactly one of the three forms. The weekday must exist, but need not fit the
+    ///   date.
     static func parse(_ text: String) -> Date? {
         parse(text, now: Date())
     }
 
-    /// As ``parse(_:)``, with the clock that decides which century an RFC 850 date means.
+    /// Parses as ``parse(_:)``. `now` decides which century an RFC 850 date means.
     static func parse(_ text: String, now: Date) -> Date? {
         let bytes = Array(text.utf8)
         return fixdate(bytes) ?? rfc850(bytes, now: now) ?? asctime(bytes)
@@ -112,7 +113,7 @@ private struct Cursor {
         return number
     }
 
-    /// Seconds since midnight. The only 60th second is the one behind 23:59:59, a leap second.
+    /// Reads a time as seconds since midnight. Second 60 is accepted only as a leap second after 23:59:59.
     mutating func time() -> Int? {
         guard let hour = number(digits: 2), take(":"), let minute = number(digits: 2), take(":"),
             let second = number(digits: 2), hour < 24, minute < 60,
@@ -137,15 +138,15 @@ extension HTTPDate {
         return Date(timeIntervalSince1970: Double(days(year: year, month: month, day: day) * secondsPerDay + time))
     }
 
-    /// Seconds since 1970, between the first of year 0000 and the last of year 9999: what four digits can say.
+    /// Returns whole seconds since 1970, limited to the years 0000 to 9999, which four digits can express.
     private static func wholeSeconds(_ date: Date) -> Int {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard !seconds.isNaN else { return 0 }
         return Int(min(max(seconds, -62_167_219_200), 253_402_300_799))
     }
 
-    /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar, counted in years that begin in March and
-    /// eras of 400 years, so that the leap day is the last of its year.
+    /// Returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar. Counts years from March and eras
+    /// of 400 years, so that the leap day is the last day of its year.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = floorDivision(year, 400)

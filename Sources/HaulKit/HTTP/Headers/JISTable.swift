@@ -1,7 +1,8 @@
 /// The characters of JIS X 0208 with the rows that NEC and IBM added
 /// (https://encoding.spec.whatwg.org/#index-jis0208).
 enum JISTable {
-    /// The rows from 1, one a line. U+FFFD stands for a cell without a character; the ends of rows without any are left out.
+    /// The rows from 1 on, one per line. U+FFFD marks a cell without a character. Such cells at the end of a row are
+    /// left out.
     static let rows = """
         \u{3000}、。，．・：；？！゛゜´｀¨＾￣＿ヽヾゝゞ〃仝々〆〇ー―‐／＼～∥｜…‥‘’“”（）〔〕［］｛｝〈〉《》「」『』【】＋－±×÷＝≠＜＞≦≧∞∴♂♀°′″℃￥＄￠￡％＃＆＊＠§☆★○●◎◇
         ◆□■△▲▽▼※〒→←↑↓〓�����������∈∋⊆⊇⊂⊃∪∩��������∧∨￢⇒⇔∀∃�����������∠⊥⌒∂∇≡≒≪≫√∽∝∵∫∬�������Å‰♯♭♪†‡¶����◯

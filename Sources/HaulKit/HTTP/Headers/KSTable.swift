@@ -1,6 +1,7 @@
 /// The characters of KS X 1001 (the rows from 0xA1 of https://encoding.spec.whatwg.org/#index-euc-kr).
 enum KSTable {
-    /// The rows from 1, one a line. U+FFFD stands for a cell without a character; the ends of rows without any are left out.
+    /// The rows from 1 on, one per line. U+FFFD marks a cell without a character. Such cells at the end of a row are
+    /// left out.
     static let rows = """
         \u{3000}、。·‥…¨〃\u{AD}―∥＼∼‘’“”〔〕〈〉《》「」『』【】±×÷≠≤≥∞∴°′″℃Å￠￡￥♂♀∠⊥⌒∂∇≡≒§※☆★○●◎◇◆□■△▲▽▼→←↑↓↔〓≪≫√∽∝∵∫∬∈∋⊆⊇⊂⊃∪∩∧∨￢
         ⇒⇔∀∃´～ˇ˘˝˚˙¸˛¡¿ː∮∑∏¤℉‰◁◀▷▶♤♠♡♥♧♣⊙◈▣◐◑▒▤▥▨▧▦▩♨☏☎☜☞¶†‡↕↗↙↖↘♭♩♪♬㉿㈜№㏇™㏂㏘℡€®

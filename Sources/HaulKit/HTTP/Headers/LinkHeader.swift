@@ -1,26 +1,26 @@
-/// A link to another resource, from a `Link` field: RFC 8288, 3.
+/// A link to another resource, from a `Link` field (RFC 8288 §3).
 struct LinkHeader: Sendable, Hashable {
     struct Parameter: Sendable, Hashable {
         /// In lower case.
         let name: String
-        /// Empty when there is none.
+        /// Empty if the parameter has no value.
         let value: String
     }
 
-    /// The reference as it stands between `<` and `>`; it may be relative, empty or no URL at all.
+    /// The text between `<` and `>`. It may be relative, empty or no URL at all.
     let target: String
-    /// In order, some perhaps more than once. Those in an extended notation (`title*=UTF-8''…`) are left out.
+    /// In order, perhaps with repeated names. Parameters in an extended notation (`title*=UTF-8''…`) are left out.
     let parameters: [Parameter]
 
     /// The value of the first parameter of that name.
     subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The relation types, in lower case. Those of a second `rel` do not count: RFC 8288, 3.3.
+    /// The relation types, in lower case. A second `rel` does not count (RFC 8288 §3.3).
     var relations: [String] {
         (self["rel"] ?? "").split { $0 == " " || $0 == "\t" }.map { $0.lowercased() }
     }
 
-    /// All links of the field's lines, in order. A line that is malformed counts up to there: RFC 8288, B.2.
+    /// Returns all links of the field's lines, in order. A malformed line is read up to the fault (RFC 8288 §B.2).
     static func parse(_ lines: [String]) -> [LinkHeader] {
         lines.flatMap { line in
             var scanner = Scanner(rest: Array(line.utf8)[...])
@@ -48,12 +48,12 @@ extension LinkHeader {
                 if let parameter = parameter() { parameters.append(parameter) }
                 skipBlanks()
             }
-            // Something else than a parameter: what follows cannot be told apart any more.
+            // Drops the rest of the line, in which links cannot be told apart any more.
             if !rest.isEmpty, rest.first != UInt8(ascii: ",") { rest = [] }
             return LinkHeader(target: target, parameters: parameters)
         }
 
-        /// - Returns: nil for an empty one, and for one in an extended notation.
+        /// - Returns: `nil` for an empty parameter, and for one in an extended notation.
         private mutating func parameter() -> Parameter? {
             skipBlanks()
             let name = String(
@@ -71,7 +71,7 @@ extension LinkHeader {
                 return String(decoding: takeWhile { !Self.isBlank($0) && !Self.isDelimiter($0) }, as: UTF8.self)
             }
             var bytes: [UInt8] = []
-            // One that is not closed reaches to the end.
+            // An unclosed string reaches to the end.
             while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
                 if byte != UInt8(ascii: "\\") {
                     bytes.append(byte)

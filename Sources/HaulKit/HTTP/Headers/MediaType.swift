@@ -1,18 +1,19 @@
-/// Which extension a media type stands for.
+/// Maps media types to file name extensions.
 enum MediaType {
-    /// A name with the extension of its type, where it has none and the type has only one.
+    /// Adds the extension of the type to a name without a dot. Adds none for a type with several extensions.
     static func completing(_ name: String, _ type: String?) -> String {
         guard !name.utf8.contains(UInt8(ascii: ".")), let type, let ending = extensions[type] else { return name }
         return FileName.safe(name + "." + ending) ?? name
     }
 
-    /// The same for a title, in which a dot need not begin an extension: `Lesson 1.2 Waves`.
+    /// Adds the extension of the type to a title. In a title a dot need not begin an extension: `Lesson 1.2 Waves`.
     static func completing(title: String, _ type: String?) -> String {
         guard let type, let ending = extensions[type], !hasExtension(title) else { return title }
         return FileName.safe(title + "." + ending) ?? title
     }
 
-    /// Whether the last dot is followed by up to eight letters and digits, with a letter among them, or by the number of a part.
+    /// Whether the last dot is followed by up to eight letters and digits with at least one letter, or by three digits,
+    /// the number of a part.
     private static func hasExtension(_ title: String) -> Bool {
         guard let dot = title.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let ending = title.utf8[title.utf8.index(after: dot)...]
@@ -22,8 +23,8 @@ enum MediaType {
         return ending.contains(where: isLetter) || ending.count == 3
     }
 
-    /// Types that say what the file is. None of those that servers send for whatever they do not know (`text/plain`,
-    /// `application/octet-stream`, `application/x-gzip`), and none of programs.
+    /// Types that determine what the file is. Types that servers send for unknown files (`text/plain`,
+    /// `application/octet-stream`, `application/x-gzip`) and types of programs are left out.
     private static let extensions = [
         "application/pdf": "pdf", "application/zip": "zip", "application/epub+zip": "epub", "application/json": "json",
         "application/x-7z-compressed": "7z", "application/x-tar": "tar", "application/vnd.rar": "rar",

@@ -1,14 +1,14 @@
 import Foundation
 import RawStructuredFieldValues
 
-/// The checksum of the whole file that a response promises: `Repr-Digest`, RFC 9530, 3, or the `Digest` of the obsolete
-/// RFC 3230.
+/// Reads the checksum of the whole file that a response promises in `Repr-Digest` (RFC 9530 §3) or in the `Digest` of
+/// the obsolete RFC 3230.
 enum ReprDigest {
-    /// The strongest digest Haul can compute, from the lines of each field.
+    /// Returns the strongest digest that Haul can compute, from the lines of each field.
     ///
-    /// `Repr-Digest` goes before `Digest`, and counts only with SHA-512 or SHA-256; SHA-1 and MD5 count only from a
-    /// `Digest` that has nothing better. Digests of unknown algorithms, of the wrong length or in bad base64 are
-    /// ignored.
+    /// `Repr-Digest` takes precedence over `Digest`, and counts only with SHA-512 or SHA-256. SHA-1 and MD5 count only
+    /// in a `Digest` without anything better. Digests of unknown algorithms, of the wrong length or in invalid base64
+    /// are ignored.
     static func checksum(reprDigest: [String], digest: [String]) -> DownloadRequest.Checksum? {
         if reprDigest.isEmpty, digest.isEmpty { return nil }
         return strongest(dictionary(reprDigest), of: [("sha-512", .sha512), ("sha-256", .sha256)])
@@ -36,11 +36,11 @@ enum ReprDigest {
         return nil
     }
 
-    /// `sha-256=:4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=:`. A field that is not a dictionary is ignored as a whole:
-    /// RFC 9651, 4.2.
+    /// Parses `sha-256=:4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=:`. A field that is not a dictionary is ignored as
+    /// a whole (RFC 9651 §4.2).
     private static func dictionary(_ lines: [String]) -> [Entry] {
         let text = Array(lines.joined(separator: ", ").utf8)
-        // The parser looks a key up among all before it. No honest field is longer.
+        // Bounds the time: the parser compares each key with all keys before it. No honest field is longer.
         guard text.count <= 4096 else { return [] }
         var parser = StructuredFieldValueParser(text)
         guard let members = try? parser.parseDictionaryFieldValue() else { return [] }
@@ -52,7 +52,7 @@ enum ReprDigest {
         }
     }
 
-    /// `SHA-256=4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=,MD5=…`, names in any case: RFC 3230, 4.3.2.
+    /// Parses `SHA-256=4REjxQ4yrqUVicfSKYNO/cF9zNj5ANbzgDZt3/h3Qxo=,MD5=…`, with names in any case (RFC 3230 §4.3.2).
     private static func list(_ lines: [String]) -> [Entry] {
         lines.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { member in
             let parts = member.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -69,7 +69,7 @@ enum ReprDigest {
     }
 
     private static func bytes(base64: String) -> [UInt8]? {
-        // Missing padding SHOULD be taken: RFC 9651, 4.2.7.
+        // Parsers SHOULD accept missing padding (RFC 9651 §4.2.7).
         let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         return Data(base64Encoded: base64 + padding).map { Array($0) }
     }

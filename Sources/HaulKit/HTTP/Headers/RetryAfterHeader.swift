@@ -3,18 +3,18 @@ import NIOHTTP1
 
 /// Parses `Retry-After`, the delay that a server asks for before the next request (RFC 9110 §10.2.3).
 ///
-/// It is obeyed elsewhere: before the next attempt of a download, a Metalink or a webhook by
-/// `Task/RetryPolicy+RetryAfter.swift`; before further additional connections to a host by `Connections/RetryAfterPause.swift`.
+/// Other files apply the delay: `Task/RetryPolicy+RetryAfter.swift` before the next attempt of a download, a Metalink
+/// or a webhook, `Connections/RetryAfterPause.swift` before further additional connections to a host.
 enum RetryAfterHeader {
-    /// No delay is longer than this, whatever the server says. Policy may cap it further.
+    /// Upper bound of every delay, whatever the server says. Policy may cap delays further.
     static let maximum: Duration = .seconds(maximumSeconds)
 
     private static let maximumSeconds: Int64 = 365 * 86_400
 
-    /// - Returns: the delay from `now`, zero for a date in the past, nil for neither seconds nor an HTTP-date.
+    /// - Returns: the delay from `now`; zero for a date in the past, `nil` for neither seconds nor an HTTP-date.
     static func delay(_ text: String, now: Date) -> Duration? {
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // Digits that do not fit are a very long time, not garbage.
+            // A number beyond `Int64` is a very long time, not an error.
             return .seconds(min(Int64(text) ?? maximumSeconds, maximumSeconds))
         }
         guard let date = HTTPDate.parse(text, now: now) else { return nil }
@@ -25,7 +25,7 @@ enum RetryAfterHeader {
 }
 
 extension HTTPHeaders {
-    /// The delay from `now` that the first `Retry-After` field asks for; nil where there is none, or none that can be read.
+    /// Returns the delay from `now` that the first `Retry-After` field asks for; `nil` if it is missing or unreadable.
     func retryAfter(now: Date) -> Duration? {
         first(name: "Retry-After").flatMap { RetryAfterHeader.delay($0, now: now) }
     }

@@ -1,21 +1,22 @@
-/// Text from outside without what cannot be seen: control characters, marks that reorder or hide text, code points that mean
-/// nothing or only to one program. With these, two names look the same, or one looks like another.
+/// Removes or replaces invisible characters in text from outside: control characters, marks that reorder or hide text,
+/// and code points that mean nothing or only something to one program. With these, two names look the same, or one
+/// looks like another.
 ///
-/// What a script needs stays: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892, A.1 and A.2,
-/// allows them in host names), and selectors behind an emoji or a Han character.
+/// Characters that a script needs stay: the joiners of Arabic, Persian, the scripts of India and of emoji (as RFC 5892
+/// A.1 and A.2 allow them in host names), and selectors behind an emoji or a Han character.
 package enum VisibleText {
     static func cleaned(_ text: some StringProtocol) -> String {
         var scalars = Array(text.unicodeScalars)
         while true {
-            // What a joiner joins may have gone itself.
+            // Repeats because the characters that a joiner joins may have been removed.
             let kept = visible(scalars, inPlaceOfOthers: nil)
             if kept.count == scalars.count { return String(String.UnicodeScalarView(kept)) }
             scalars = kept
         }
     }
 
-    /// A text from outside, or with a name in it, as one line of a message: a line break or a tab is a blank, and in place of
-    /// anything else that cannot be seen, or that a terminal would obey, stands a question mark.
+    /// Returns a text from outside, or with a name from outside, as one line of a message. A line break or a tab
+    /// becomes a blank. Any other character that is invisible or that a terminal would obey becomes a question mark.
     package static func line(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         let scalars = text.unicodeScalars.map { $0.properties.isWhitespace && !isVisible($0) ? " " : $0 }
@@ -41,7 +42,7 @@ package enum VisibleText {
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
         switch scalar.properties.generalCategory {
-        // Of the marks that Unicode calls formats some are seen: the signs before a number in Arabic, for example.
+        // Some characters of Unicode's category Format are visible, for example the signs before a number in Arabic.
         case .format: return visibleFormats.contains(scalar.value)
         case .control, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: return false
         default: return !scalar.properties.isDefaultIgnorableCodePoint
@@ -82,7 +83,7 @@ package enum VisibleText {
         scalar == "\u{FE0F}" || scalar.properties.isEmojiModifier || scalar.properties.isEmojiPresentationOrSymbol
     }
 
-    /// Letters of scripts in which the shape of a letter depends on its neighbours, and marks on them.
+    /// Whether the shape of this letter depends on its neighbours in its script. Includes marks on such letters.
     private static func isJoining(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x610...0x61A, 0x620...0x65F, 0x66E...0x6D3, 0x6D5, 0x6D6...0x6DC, 0x6DF...0x6E8, 0x6EA...0x6EF,
@@ -97,7 +98,7 @@ package enum VisibleText {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Digits and the signs # and * count as emoji too, but are none by themselves.
+    /// Whether this is an emoji by itself. Unicode counts digits and the signs # and * as emoji too.
     fileprivate var isEmojiPresentationOrSymbol: Bool {
         isEmoji && !isASCIIHexDigit && generalCategory != .otherPunctuation
     }

@@ -1,15 +1,16 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Which address of a host answers first, where the one that a request was sent to is slow to accept it (RFC 8305).
+/// Finds the address of a host that accepts a connection first, if the address of a request is slow to do so (RFC
+/// 8305).
 ///
-/// The client is given one address. So that a network on which IPv6 leads nowhere costs no more than a moment, bare connections
-/// are made to all of them when the request has no connection after ``delay``; they are closed as soon as one is made.
+/// The HTTP client gets one address. If a request has no connection after ``delay``, bare connections are made to all
+/// addresses of the host and closed as soon as one of them is made. So a network with broken IPv6 costs only a moment.
 enum AddressRace {
     /// The Connection Attempt Delay of RFC 8305 §5.
     static let delay: Duration = .milliseconds(250)
 
-    /// - Returns: nil where no address accepts a connection in time.
+    /// - Returns: `nil` if no address accepts a connection in time.
     static func winner(
         of addresses: [ResolvedAddress],
         port: Int,
@@ -31,7 +32,7 @@ enum AddressRace {
         } catch { return loop.makeSucceededFuture(nil) }
     }
 
-    /// Answers with addresses that are known already.
+    /// A SwiftNIO resolver that returns known addresses, except those with a zone.
     private final class KnownAddresses: Resolver, Sendable {
         private let addresses: [ResolvedAddress]
         private let loop: any EventLoop

@@ -1,36 +1,37 @@
-/// Which names are looked up at the same time. A value: it knows neither threads nor time.
+/// Decides which names are looked up at the same time. A value without threads and time.
 ///
-/// A lookup cannot be cancelled, and takes a thread until the servers of names have answered or the system gives up on them. So the
-/// number of threads is bounded, one name takes no more than one of them, and one download no more than a few.
+/// A lookup cannot be cancelled. It takes a thread until the name servers have answered or the system gives up on them.
+/// Therefore the number of threads is bounded, one name takes at most one thread, and one download only a few.
 struct LookupQueue: Sendable {
     struct Limits: Sendable {
-        /// Threads, which are also the lookups that run at the same time.
+        /// Largest number of threads, and so of lookups at the same time.
         var threads = 64
-        /// Lookups of one download that run at the same time: a server that names many mirrors leaves threads to other downloads.
+        /// Largest number of lookups of one download at the same time. A server that names many mirrors leaves threads
+        /// to other downloads.
         var perDownload = 8
 
-        /// Where there are few descriptors: each lookup takes one or two.
+        /// Limits for few file descriptors: each lookup takes one or two.
         static let tight = Limits(threads: 4, perDownload: 2)
     }
 
     typealias WaiterID = Int
 
-    /// A name that a thread is to look up, and the waiters that it has so far.
+    /// A name for a thread to look up, with the waiters so far.
     struct Job: Sendable, Equatable {
         let name: String
         let waiters: [WaiterID]
     }
 
-    /// What follows from another waiter.
+    /// The result of adding a waiter.
     struct Addition: Sendable, Equatable {
-        /// Its name is being looked up already.
+        /// Whether the name is already being looked up.
         var isRunning = false
-        /// A thread is to be started, which counts from now on.
+        /// Whether the caller has to start a thread. The thread counts from now on.
         var startsThread = false
     }
 
     private struct Waiter: Sendable {
-        /// Nil for one that waits for nothing: a known name is looked up again.
+        /// `nil` if nothing waits: a known name is looked up again.
         let id: WaiterID?
         let download: DownloadID?
     }
@@ -51,12 +52,12 @@ struct LookupQueue: Sendable {
 
     init(_ limits: Limits = .init()) { self.limits = limits }
 
-    /// Whether a name is being looked up, or waits for it.
+    /// Whether a name is being looked up or waits for a thread.
     func contains(_ name: String) -> Bool { lookups[name] != nil }
 
     /// - Parameters:
-    ///   - waiter: nil to look a name up although nothing waits for it.
-    ///   - download: the one that wants to know; nil for one without a limit of its own.
+    ///   - waiter: `nil` to look up a name that nothing waits for.
+    ///   - download: the download that needs the name; `nil` for no limit per download.
     mutating func add(_ name: String, for waiter: WaiterID?, of download: DownloadID?) -> Addition {
         if lookups[name] == nil { line.append(name) }
         lookups[name, default: Lookup(waiters: [])].waiters.append(Waiter(id: waiter, download: download))
@@ -66,10 +67,10 @@ struct LookupQueue: Sendable {
         return Addition(startsThread: true)
     }
 
-    /// The next name for a thread that has nothing to do: of the download that has fewest lookups, and of those the one that has
-    /// waited longest.
+    /// Returns the next name for an idle thread: of the download with the fewest lookups the name that has waited
+    /// longest.
     ///
-    /// - Returns: nil when the thread is to end, and counts no longer.
+    /// - Returns: `nil` if the thread has to end. It no longer counts.
     mutating func next() -> Job? {
         let candidates = line.indices.compactMap { place in load(line[place]).map { (place: place, load: $0) } }
         guard let best = candidates.min(by: { ($0.load.count, $0.place) < ($1.load.count, $1.place) }) else {
@@ -83,9 +84,9 @@ struct LookupQueue: Sendable {
         return Job(name: name, waiters: lookups[name]?.waiters.compactMap(\.id) ?? [])
     }
 
-    /// The name has been looked up.
+    /// Ends the lookup of a name.
     ///
-    /// - Returns: whatever waits for the result.
+    /// - Returns: the waiters for the result.
     mutating func finish(_ name: String) -> [WaiterID] {
         guard let lookup = lookups.removeValue(forKey: name) else { return [] }
         if let download = lookup.download {
@@ -95,7 +96,7 @@ struct LookupQueue: Sendable {
         return lookup.waiters.compactMap(\.id)
     }
 
-    /// The waiter waits no longer. A lookup that runs goes on, one that has not begun is dropped with its last waiter.
+    /// Removes a waiter. A running lookup goes on; a waiting one is dropped with its last waiter.
     mutating func remove(_ waiter: WaiterID, of name: String) {
         guard var lookup = lookups[name] else { return }
         lookup.waiters.removeAll { $0.id == waiter }
@@ -107,7 +108,7 @@ struct LookupQueue: Sendable {
         }
     }
 
-    /// The system has refused a thread.
+    /// Records that the system has refused a thread.
     ///
     /// - Returns: the waiters that no other thread will serve.
     mutating func threadFailed() -> [WaiterID] {
@@ -119,8 +120,8 @@ struct LookupQueue: Sendable {
         return left
     }
 
-    /// The download that a waiting name would count for, and the lookups that it has; nil while all that want the name have as many
-    /// as they may.
+    /// Returns the download that a waiting name would count for, and its number of lookups. `nil` if all downloads that
+    /// need the name have reached their limit.
     private func load(_ name: String) -> (download: DownloadID?, count: Int)? {
         let loads = lookups[name]?.waiters.map { waiter in
             (download: waiter.download, count: waiter.download.map { running[$0, default: 0] } ?? 0)

@@ -2,25 +2,25 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Looks names of hosts up, each on a thread of its own, so that a name whose servers are silent delays no other.
+/// Looks up host names, each on its own thread, so that a name with silent name servers delays no other name.
 ///
-/// SwiftNIO looks the names of one event loop up one after another, and the time that a name waits for its turn counts as connecting.
-/// Here a caller's time begins when the lookup of its name does.
+/// SwiftNIO looks up the names of one event loop one after another, and the wait for a name's turn counts as
+/// connecting. Here the time limit of a caller begins when the lookup of its name begins.
 final class NameResolver: Sendable {
     typealias WaiterID = LookupQueue.WaiterID
     /// Blocks until the name is looked up.
     typealias Lookup = @Sendable (_ name: String) -> Result<[ResolvedAddress], TransportError>
     /// Called once, on any thread.
     typealias Receiver = @Sendable (Result<Answer, TransportError>) -> Void
-    /// Calls a closure after a time, unless what it returns is called before.
+    /// Calls `body` after `time`, unless the returned function is called first.
     typealias Timer = @Sendable (_ time: Duration, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 
     struct Answer: Sendable, Equatable {
         /// Never empty.
         let addresses: [ResolvedAddress]
-        /// The first address has served a connection.
+        /// Whether the first address has served a connection.
         var isProven = false
-        /// How long the lookup took, of what the caller has for connecting.
+        /// Duration of the lookup. It counts towards the caller's time for connecting.
         var took: Duration = .zero
     }
 
@@ -65,10 +65,10 @@ final class NameResolver: Sendable {
         return { task.cancel() }
     }
 
-    /// `localhost` is never asked about (RFC 6761 §6.3).
+    /// The addresses of `localhost`, which is never looked up (RFC 6761 §6.3).
     private static let loopback = ["::1", "127.0.0.1"].map(ResolvedAddress.init)
 
-    /// The addresses of a name, where they are known without looking it up.
+    /// Returns the addresses of a name if they are known. Starts another lookup in the background if they are stale.
     func known(_ name: String) -> Answer? {
         let (found, addition) = state.withLock { state -> (Answer?, LookupQueue.Addition) in
             let now = now()
@@ -87,9 +87,9 @@ final class NameResolver: Sendable {
     /// Looks a name up.
     ///
     /// - Parameters:
-    ///   - download: the one that wants to know. It has no more than a few lookups at the same time.
-    ///   - limit: how long the lookup may take before the caller is told that it timed out. The time that it waits for a thread
-    ///     does not count.
+    ///   - download: the download that needs the name. It has only a few lookups at the same time.
+    ///   - limit: time limit of the lookup, after which `receiver` gets a time-out. The wait for a thread does not
+    ///     count.
     @discardableResult
     func resolve(
         _ name: String,
@@ -108,20 +108,20 @@ final class NameResolver: Sendable {
         return id
     }
 
-    /// A waiter wants no answer any more: it is told so at once. A lookup that runs goes on, and its thread with it.
+    /// Ends a wait at once with an error. A running lookup and its thread go on.
     func cancel(_ id: WaiterID) { end([id], .failure(TransportError(.connectionLost, "cancelled"))) }
 
-    /// The same for all of them.
+    /// Ends all waits at once with an error.
     func cancelAll() {
         end(state.withLock { Array($0.waiters.keys) }, .failure(TransportError(.connectionLost, "cancelled")))
     }
 
-    /// A connection to an address of the name has been made: it is tried first from now on.
+    /// Records a connection to an address of the name. That address is tried first from now on.
     func connected(_ name: String, to address: ResolvedAddress) {
         state.withLock { $0.cache.prove(address, of: name) }
     }
 
-    /// No connection could be made to any address of the name: it is looked up again before the next request.
+    /// Records that no address of the name accepted a connection. The name is looked up again before the next request.
     func failed(_ name: String) { state.withLock { $0.cache.forget(name) } }
 
     // MARK: Threads
@@ -129,7 +129,7 @@ final class NameResolver: Sendable {
     private func start() {
         let code = startThread { self.work() }
         guard code != 0 else { return }
-        // Other threads look up what waits; without any, it would wait for ever.
+        // Other threads serve the waiting names. Without any thread these would wait for ever.
         let left = state.withLock { $0.queue.threadFailed() }
         let reason = "there is no thread to look its name up: " + SystemCalls.describe(errno: code)
         end(left, .failure(TransportError(.connectionFailed, reason)))

@@ -1,4 +1,4 @@
-/// An address that a name stands for, in digits: an IPv6 one of a link has its zone (`fe80::1%eth0`).
+/// An address of a name, in digits. A link-local IPv6 address has its zone (`fe80::1%eth0`).
 struct ResolvedAddress: Sendable, Hashable {
     let text: String
 
@@ -7,7 +7,7 @@ struct ResolvedAddress: Sendable, Hashable {
     var isVersion4: Bool { !text.utf8.contains(UInt8(ascii: ":")) }
     var hasZone: Bool { text.utf8.contains(UInt8(ascii: "%")) }
 
-    /// Addresses of one name that are worth trying: no more than four of each version, in the order in which they came.
+    /// Returns the addresses of a name that are worth trying: at most four of each version, in the given order.
     static func tried(_ all: [Self]) -> [Self] {
         var (seen, left) = (Set<Self>(), [true: mostOfVersion, false: mostOfVersion])
         return all.filter { address in

@@ -1,8 +1,8 @@
 internal import CHaulSystem
 
 extension SystemCalls {
-    /// The addresses of a host, in the order in which the system would have them tried (RFC 6724). Blocks for as long as the
-    /// servers of names need, or until the system gives up on them.
+    /// Returns the addresses of a host in the order in which the system recommends them (RFC 6724). Blocks until the
+    /// name servers have answered or the system gives up on them.
     @Sendable static func lookUp(_ name: String) -> Result<[ResolvedAddress], TransportError> {
         var found: [ResolvedAddress] = []
         let code = withUnsafeMutablePointer(to: &found) { list in
@@ -13,7 +13,7 @@ extension SystemCalls {
             }
         }
         guard code == 0, !found.isEmpty else {
-            // The system's resolver does not say that it lacked a socket.
+            // The system's resolver does not report that it lacked a socket.
             return .failure(TransportError(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved))
         }
         return .success(found)

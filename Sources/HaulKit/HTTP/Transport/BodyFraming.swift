@@ -1,20 +1,21 @@
 internal import NIOHTTP1
 
-/// How the end of a response's body is found (RFC 9112 §6.3).
+/// How a response marks the end of its body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Equatable {
     case length(Int64)
     case chunked
-    /// The connection's end is the body's: nothing proves that it is whole.
+    /// The body ends with the connection, so nothing proves that the body is complete.
     case untilClose
-    /// The fields contradict each other, or name a coding that Haul does not read; the text says which.
+    /// The fields contradict each other, or name a coding that Haul does not read. The text describes the fault.
     case malformed(String)
 
     init(_ headers: HTTPHeaders) {
         let codings = headers["Transfer-Encoding"].flatMap(Self.members).map { $0.lowercased() }
         switch codings {
-        // `identity` names no coding and was once a legal way to say so (RFC 2616 §3.6): a length beside it counts.
+        // `identity` was once a legal name for no coding (RFC 2616 §3.6), so a length beside it counts.
         case [], ["identity"]: self = Self.length(headers["Content-Length"])
-        // A length beside it is overridden. Two layers of it, or another coding below it, would be bytes of no file.
+        // Overrides a length. Two chunked layers, or another coding below `chunked`, would not give the bytes of a
+        // file.
         case ["chunked"]: self = .chunked
         default: self = .malformed("a transfer coding that Haul does not read: \(Self.quoted(codings))")
         }
@@ -32,7 +33,7 @@ enum BodyFraming: Sendable, Equatable {
                         : "a length that is no number: \(quoted([text]))"
                 )
             }
-            // Repeated by careless layers in between, it may be taken for one (RFC 9112 §6.3).
+            // Careless intermediaries repeat the length. Equal lengths may be taken for one (RFC 9112 §6.3).
             guard numbers.allSatisfy({ $0 == length ?? value }) else {
                 return .malformed("two lengths that differ: \(quoted(values))")
             }
@@ -41,12 +42,12 @@ enum BodyFraming: Sendable, Equatable {
         return length.map { .length($0) } ?? .untilClose
     }
 
-    /// Digits that name no 64-bit number.
+    /// Whether the text has digits only, but exceeds 64 bits.
     private static func isTooLong(_ text: String) -> Bool {
         text.utf8.allSatisfy { (48...57).contains($0) } && Int64(text) == nil
     }
 
-    /// The elements of a comma-separated list; empty ones do not count (RFC 9110 §5.6.1.2).
+    /// Returns the elements of a comma-separated list, without empty ones (RFC 9110 §5.6.1.2).
     private static func members(_ value: String) -> [String] {
         value.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
             let front = part.drop { $0 == 0x20 || $0 == 0x09 }
@@ -55,7 +56,7 @@ enum BodyFraming: Sendable, Equatable {
         }
     }
 
-    /// Of foreign text as much as a line of a message can hold.
+    /// Cuts foreign text to the length that a line of a message can hold.
     private static func quoted(_ members: [String]) -> String {
         let text = members.joined(separator: ", ").unicodeScalars.filter { $0.properties.generalCategory != .control }
         return String(String.UnicodeScalarView(text.prefix(60)))

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Takes the chunked coding off a body (RFC 9112 §7.1). Extensions and trailers are read over.
+/// Decodes the chunked coding of a body (RFC 9112 §7.1). Skips extensions and trailers.
 struct ChunkedDecoder {
     enum Part: Equatable {
         case data(ByteBuffer)
@@ -10,11 +10,11 @@ struct ChunkedDecoder {
     private enum Place {
         /// Before the first digit of a chunk's size, or among them.
         case size
-        /// Behind the size: blanks that some servers fill it up with, or an extension.
+        /// Behind the size: in blanks that some servers pad it with, or in an extension.
         case sizeLineRest(isExtension: Bool)
         case data
         case dataEnd
-        /// In the trailer section; `isEmpty` while the line has nothing but its end.
+        /// In the trailer section. `isEmpty` is `true` while the line has no content.
         case trailer(isEmpty: Bool)
         case done
     }
@@ -28,7 +28,7 @@ struct ChunkedDecoder {
     private static let mostLineBytes = 4096
     private static let mostTrailerBytes = 64 * 1024
 
-    /// - Returns: nil when more bytes are needed.
+    /// - Returns: `nil` if more bytes are needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(TransportError) -> Part? {
         while buffer.readableBytes > 0 {
             if case .data = place {

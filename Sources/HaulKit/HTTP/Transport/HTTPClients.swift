@@ -2,16 +2,19 @@ internal import AsyncHTTPClient
 internal import NIOPosix
 internal import Synchronization
 
-/// The client of each way out. The library takes the address of a host, as a proxy, at a client's birth only, so a list of many hosts
-/// has many clients; those that have not been used for longest are closed, with their kept connections.
+/// Keeps one HTTP client for each ``Way``. AsyncHTTPClient takes the address of a host, like a proxy, only when a
+/// client is made, so a list of many hosts has many clients. The least recently used clients without requests are
+/// closed, with their kept connections.
 final class HTTPClients: Sendable {
-    /// Clients without a request that are kept. One for https takes about 1 MB, most of it the system's certificates.
+    /// Number of clients without a request that are kept. A client for https takes about 1 MB, mostly for the system's
+    /// certificates.
     private static let mostIdle = 16
 
     private struct Entry {
         let client: HTTPClient
         var requests = 0
-        /// Attempts to connect that were given up, or may be under way. The library does not end them before their time is over.
+        /// Connection attempts that were given up, or may be under way. AsyncHTTPClient does not end them before their
+        /// time limit.
         var attempts = 0
         var lastUse = 0
     }
@@ -20,7 +23,7 @@ final class HTTPClients: Sendable {
         var uses = 0
         var isShutDown = false
 
-        /// Removes the client without a request that has not been used for longest, where there are too many of them.
+        /// Removes the least recently used client without a request, if there are too many of them.
         mutating func takeSurplus(over most: Int) -> HTTPClient? {
             guard clients.count > most else { return nil }
             let idle = clients.filter { $0.value.requests == 0 }
@@ -37,11 +40,11 @@ final class HTTPClients: Sendable {
     init(_ configuration: @escaping @Sendable (Way) -> HTTPClient.Configuration) { self.configuration = configuration }
 
     deinit {
-        // A client that is not shut down traps; the callback form keeps it alive until it has ended.
+        // A client that is not shut down traps. The callback form keeps the client alive until it has shut down.
         for client in state.withLock({ $0.clients.values.map(\.client) }) { client.shutdown { _ in } }
     }
 
-    /// The client for a request, which ends with ``release(_:)``.
+    /// Returns the client for a request. The caller ends its use with ``release(_:isSettled:)``.
     func take(_ way: Way) -> HTTPClient {
         let (client, surplus) = state.withLock { state -> (HTTPClient, HTTPClient?) in
             state.uses += 1
@@ -55,7 +58,7 @@ final class HTTPClients: Sendable {
                 eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
                 configuration: configuration(way)
             )
-            // A redirect that is answered at this moment: its request fails at once.
+            // A redirect may arrive after the shut-down. Its request fails at once.
             if state.isShutDown { return (client, client) }
             state.clients[way] = Entry(client: client, requests: 1, attempts: 1, lastUse: state.uses)
             return (client, state.takeSurplus(over: Self.mostIdle))
@@ -64,9 +67,9 @@ final class HTTPClients: Sendable {
         return client
     }
 
-    /// A request has ended.
+    /// Ends the use of a client by a request.
     ///
-    /// - Parameter isSettled: it had a connection, or the attempt to make one has ended.
+    /// - Parameter isSettled: whether the request had a connection, or its attempt to connect has ended.
     func release(_ way: Way, isSettled: Bool) {
         state.withLock { state in
             state.clients[way]?.requests -= 1

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// One request with its redirects.
+/// Performs one request and follows its redirects.
 final class HTTPExchange: Exchange {
     private let request: TransportRequest
     private let options: HTTPTransport.Options
@@ -34,8 +34,8 @@ final class HTTPExchange: Exchange {
         task?.cancel()
     }
 
-    /// Asks, and follows where that leads; the receiver's `ended` is the last word. Everything after this call happens on the
-    /// event loop of the connection: no task has to be woken for it.
+    /// Sends the request and follows redirects. The receiver's `ended` is the last call. After this call returns,
+    /// everything happens on the event loop of the connection, so that no task has to be woken.
     func start(_ clients: HTTPClients) {
         guard request.url.isAskable else { return receiver.ended(TransportError(.invalidURL)) }
         let redirects = RedirectPolicy(
@@ -47,11 +47,11 @@ final class HTTPExchange: Exchange {
         admit(Step(redirects: redirects), clients)
     }
 
-    /// Asks when the request may be sent.
+    /// Sends the request of a step once the ``RequestAdmission`` admits it.
     private func admit(_ step: Step, _ clients: HTTPClients) {
         guard let admission = options.admission else { return ask(step, clients) }
         let wait = admission.admit(step.redirects.url) { [self] isAdmitted in
-            // Receivers are told everything on an event loop.
+            // Receivers expect every call on an event loop.
             MultiThreadedEventLoopGroup.singleton.next().execute { [self] in
                 if isAdmitted, !state.withLock(\.isCancelled) {
                     ask(step, clients)
@@ -68,22 +68,22 @@ final class HTTPExchange: Exchange {
         if isCancelled { wait.cancel() }
     }
 
-    /// One question on the way to the answer.
+    /// One request on the way to the final response.
     private struct Step {
         var redirects: RedirectPolicy
-        /// The ways to the server that are left to try; nil to find them out.
+        /// The ways to the server that are left to try; `nil` until they are known.
         var ways: ArraySlice<Way>?
-        /// The address of the first way has served a connection.
+        /// Whether the address of the first way has served a connection.
         var isProven = true
-        /// What the lookup of the name has taken of the time for connecting.
+        /// Duration of the name lookup, which counts towards the time for connecting.
         var lookupTime: Duration = .zero
-        /// Why no connection could be made in the ways before.
+        /// Errors of the previous ways, over which no connection could be made.
         var failures: [TransportError] = []
-        /// All addresses have been tried at once, and the first way is to the one that was fastest.
+        /// Whether all addresses have been tried at once. The first way then has the fastest address.
         var isRaced = false
-        /// How often it was asked in vain over connections that had been kept.
+        /// Number of repetitions of a request that the server did not receive.
         var repeats = 0
-        /// How often it was asked again since the server wants to be told in another way who asks.
+        /// Number of repetitions that answered an authentication challenge.
         var challenges = 0
     }
 
@@ -107,7 +107,7 @@ final class HTTPExchange: Exchange {
         let found: @Sendable (NameResolver.Answer) -> Void = { [self] answer in
             let addresses: [ResolvedAddress]
             do throws(TransportError) {
-                // A proxy's own address is the user's setting.
+                // The user has set the proxy, so its own address is not checked.
                 addresses =
                     route == .direct ? try options.deniedAddresses.allowed(answer.addresses) : answer.addresses
             } catch {
@@ -120,7 +120,7 @@ final class HTTPExchange: Exchange {
         }
         guard let name else { return found(.init(addresses: [], isProven: true)) }
         if let known = options.names.known(name) { return found(known) }
-        // Receivers are told everything on an event loop.
+        // Receivers expect every call on an event loop.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let id = options.names.resolve(name, for: request.download, within: options.connectTimeout) { [self] result in
             loop.execute { [self] in
@@ -139,7 +139,7 @@ final class HTTPExchange: Exchange {
         if isCancelled { options.names.cancel(id) }
     }
 
-    /// Whether redirects led to this question.
+    /// Whether redirects led to this request.
     private func isElsewhere(_ step: Step) -> Bool { step.redirects.url != request.url }
 
     private func send(_ step: Step, to address: HTTPURL, _ ways: ArraySlice<Way>, _ clients: HTTPClients) {
@@ -241,14 +241,14 @@ final class HTTPExchange: Exchange {
         }
     }
 
-    /// What to say of a question that failed: where no way led to a connection, of all of them.
+    /// Returns the error of a failed request. If no way led to a connection, the errors of all ways count.
     private func failure(_ error: any Error, over way: Way, _ step: Step, isConnected: Bool) -> TransportError {
         let last = TransportError(error, over: way, isConnected: isConnected)
         guard last.isOfConnecting || TransportError.isOfOtherVersion(error) else { return last }
         return TransportError.told(of: step.failures + [last])
     }
 
-    /// What to ask next where a question was not heard; nil where it failed.
+    /// Returns the step that repeats a request which the server did not receive; `nil` if the request has failed.
     private func next(after error: any Error, _ delegate: ResponseDelegate, _ step: Step, _ ways: ArraySlice<Way>)
         -> Step?
     {
@@ -261,7 +261,7 @@ final class HTTPExchange: Exchange {
             next.isRaced = true
             return next
         }
-        // Each one costs a kept connection, of which there are as many as connections were open at once.
+        // Each repetition uses up a kept connection. There are as many of these as connections were open at once.
         if step.repeats < Self.mostRepeats(after: error) {
             next.repeats += 1
             return next
@@ -278,8 +278,8 @@ final class HTTPExchange: Exchange {
 
     // MARK: Connecting
 
-    /// Ends a request that has no connection in time, of which the lookup of the name took some, and one to an address that is slow
-    /// to accept it while another one is not.
+    /// Ends a request without a connection when the time for connecting is up, less the time of the lookup. Also ends a
+    /// request to an address that is slow to accept the connection while another address accepts.
     private func watchConnecting(
         _ task: HTTPClient.Task<ResponseDelegate.Outcome>,
         _ delegate: ResponseDelegate,
@@ -308,7 +308,7 @@ final class HTTPExchange: Exchange {
         task.futureResult.whenComplete { _ in start.cancel() }
     }
 
-    /// Whether a request without a connection ended before the attempt to make one did.
+    /// Whether a request without a connection ended before its attempt to connect did.
     private static func leavesAttempt<Success>(_ result: Result<Success, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return error is FasterAddress || (error as? HTTPClientError) == .cancelled
@@ -319,10 +319,11 @@ final class HTTPExchange: Exchange {
 
     private static let mostChallenges = 3
 
-    /// How often a question is repeated that a server did not hear, since it had closed the connection before.
+    /// Returns how often a request is repeated that the server did not receive because the connection was closed.
     private static func mostRepeats(after error: any Error) -> Int {
         if error is KeptConnectionClosed { return 16 }
-        // Gone before the question was written: a new connection as well as a kept one may be.
+        // The connection was closed before the request was written. That happens to new connections as well as to kept
+        // ones.
         if case ChannelError.ioOnClosedChannel = error { return 1 }
         return 0
     }
@@ -352,7 +353,7 @@ final class HTTPExchange: Exchange {
         }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: options.userAgent) }
         if !headers.contains(name: "Accept") { headers.add(name: "Accept", value: "*/*") }
-        // Ranges count bytes after content coding: only uncoded ones can be resumed and verified.
+        // Ranges count bytes after content coding, so only uncoded bytes can be resumed and verified.
         headers.add(name: "Accept-Encoding", value: "identity")
         if request.isForRange {
             headers.add(name: "Range", value: "bytes=\(request.firstByte)-\(request.end.map { "\($0 - 1)" } ?? "")")
@@ -361,7 +362,8 @@ final class HTTPExchange: Exchange {
         return headers
     }
 
-    /// Who asks, and whom: from the URL first, then from `.netrc`; both are for the first origin only.
+    /// Returns the origin and its credentials, from the URL first, then from `.netrc`. Both are only for the first
+    /// origin.
     private func key(for redirects: RedirectPolicy, _ headers: HTTPHeaders) -> Authenticator.Key? {
         guard redirects.carriesUserHeaders, !headers.contains(name: "Authorization") else { return nil }
         let credentials =
@@ -371,7 +373,7 @@ final class HTTPExchange: Exchange {
         return credentials.map { .init(origin: Origin(redirects.url), credentials: $0) }
     }
 
-    /// Fields that a user cannot set, since the engine's promises hang on them.
+    /// Fields that a user cannot set, because the engine's guarantees depend on them.
     private static let ours: Set = [
         "accept-encoding", "proxy-authorization", "range", "if-range", "if-match", "if-unmodified-since",
         "content-length",

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The host of a URL: what may be one, and how it stands in the `Host` field.
+/// Checks the hosts of URLs, and formats them for the `Host` field.
 enum HTTPHost {
-    /// A host as it stands in a URL, with what is escaped in it decoded and names of other scripts in Punycode (RFC 5891).
+    /// Decodes the escapes of a host in a URL, and converts names of other scripts to Punycode (RFC 5891).
     ///
-    /// - Returns: nil for what can be no host.
+    /// - Returns: `nil` if the bytes cannot be a host.
     static func text(_ bytes: ArraySlice<UInt8>) -> String? {
         if bytes.first == UInt8(ascii: "[") {
             guard bytes.last == UInt8(ascii: "]"), isAddress(bytes.dropFirst().dropLast()) else { return nil }
@@ -14,7 +14,7 @@ enum HTTPHost {
             return nil
         }
         guard decoded.allSatisfy({ $0 < 0x80 }) else {
-            // Foundation escapes what a host cannot contain; so it must not contain that.
+            // Foundation escapes forbidden characters, so the name must not contain any.
             guard decoded.allSatisfy(isPartOfName), let host = URL(string: "http://" + name + "/")?.host,
                 host.utf8.allSatisfy({ $0 < 0x80 && isPartOfName($0) }), !host.isEmpty
             else { return nil }
@@ -23,15 +23,17 @@ enum HTTPHost {
         return !decoded.isEmpty && decoded.allSatisfy(isPartOfName) ? name : nil
     }
 
-    /// Whether what Foundation says is the host of a URL can be one (https://url.spec.whatwg.org/#forbidden-domain-code-point):
-    /// a line break in it would end the `Host` field, and a null character the name that the resolver sees.
+    /// Whether the text that Foundation takes for the host of a URL can be a host
+    /// (https://url.spec.whatwg.org/#forbidden-domain-code-point). A line break would end the `Host` field, a null
+    /// character the name that the resolver sees.
     static func isPossible(_ host: String) -> Bool {
         let bytes = Array(host.utf8)[...]
         guard (1...253).contains(bytes.count) else { return false }
         return bytes.contains(UInt8(ascii: ":")) ? isAddress(bytes) : bytes.allSatisfy(isPartOfName)
     }
 
-    /// The `Host` field of a request (RFC 9110 §7.2): no port where it is the scheme's own, no zone of an address.
+    /// Returns the `Host` field of a request (RFC 9110 §7.2), without the scheme's default port and the zone of an
+    /// address.
     static func field(_ url: URL) -> String {
         let host = url.host ?? ""
         let isAddress = host.utf8.contains(UInt8(ascii: ":"))

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// Requests that tell rather than ask.
+/// Sends the POST requests of webhooks.
 extension HTTPTransport: WebhookPoster {
     func post(_ body: [UInt8], to url: URL, _ fields: [HeaderField], within limit: Duration, now: Date) async
         -> WebhookAnswer
@@ -37,7 +37,7 @@ extension HTTPTransport: WebhookPoster {
                 }
             }
         } catch {
-            // The head of the answer says all there is to know, whatever becomes of its body.
+            // The head of the answer decides, even if the body fails.
             guard receipt.head.withLock({ $0 == nil }) else { return receipt.answer(now: now) }
             return .failed(TransportError(error))
         }
@@ -48,7 +48,7 @@ extension HTTPTransport: WebhookPoster {
         async throws
     {
         let task = clients.take(way).execute(request: request, delegate: receipt, deadline: deadline)
-        // It may have run out of time while it was connecting.
+        // The request may have run out of time while its connection was being made.
         defer { clients.release(way, isSettled: receipt.isSent) }
         try await withTaskCancellationHandler {
             try await task.futureResult.get()
@@ -58,7 +58,7 @@ extension HTTPTransport: WebhookPoster {
         if let peer = way.peer { options.names.connected(peer.name, to: peer.address) }
     }
 
-    /// The ways to a host, the fastest of its addresses first.
+    /// Returns the ways to a host, with its fastest address first.
     private func ways(_ route: Route, to url: URL, before deadline: NIODeadline) async throws -> [Way] {
         guard let name = route.nameToResolve(for: url) else {
             return [Way(route: route, connectTimeout: options.connectTimeout)]
@@ -86,7 +86,7 @@ extension HTTPTransport: WebhookPoster {
         }
     }
 
-    /// The head of an answer. Of the body only as much is read as keeps the connection.
+    /// Keeps the head of an answer. Reads at most 64 KiB of the body, to keep the connection.
     private final class Receipt: HTTPClientResponseDelegate {
         typealias Response = Void
 

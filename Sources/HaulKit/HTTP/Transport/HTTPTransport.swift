@@ -11,19 +11,20 @@ internal import Synchronization
 final class HTTPTransport: SourceReading {
     struct Options: Sendable {
         var connectTimeout: Duration
-        /// Longest silence, before the head and within the body. Time in which we hold the server back does not count.
+        /// Longest silence before the head and within the body. Time in which Haul holds the server back does not
+        /// count.
         var stallTimeout: Duration
         var proxies: ProxySettings
         var netrc: Netrc?
         var userAgent: String
-        /// Connections have a local address of its; see ``NetworkBinding``.
+        /// Provides the local addresses of connections; see ``NetworkBinding``.
         var binding: NetworkBinding?
-        /// Not those of proxies and webhooks, which the user has set.
+        /// Servers at these addresses are refused. Proxies and webhooks are exempt, because the user has set them.
         var deniedAddresses: [AddressBlock] = []
-        /// Decides beside us when a request may be sent.
+        /// Decides, beside the downloader's own limits, when a request may be sent.
         var admission: (any RequestAdmission)?
         var idleTimeout = Downloader.Configuration.Network().idleTimeout
-        /// There are so few descriptors that none may lie idle.
+        /// Whether file descriptors are so scarce that idle connections are closed soon.
         var isTight = false
         let authenticator = Authenticator()
         var names = NameResolver()
@@ -31,16 +32,17 @@ final class HTTPTransport: SourceReading {
 
     let schemes = HTTPURL.schemes
     private let present: Mutex<Options>
-    /// What requests to come are made with.
+    /// The options of future requests.
     var options: Options { present.withLock { $0 } }
-    /// One client a way out.
+    /// The clients, one for each ``Way``.
     let clients: HTTPClients
 
-    /// - Throws: when the file of certificates cannot be read.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/tlsFailed`` when the file of certificates cannot be
+    ///   read.
     init(_ options: Options, certificateAuthorities: String? = nil) throws(DownloadError) {
         present = Mutex(options)
         var tls = TLSConfiguration.makeClientConfiguration()
-        // RFC 8996 §2: older versions must not be used.
+        // RFC 8996 §2 forbids older versions.
         tls.minimumTLSVersion = .tlsv12
         if let certificateAuthorities {
             do {
@@ -90,18 +92,19 @@ final class HTTPTransport: SourceReading {
             timeout: .init(connect: TimeAmount(way.connectTimeout), read: nil),
             decompression: .disabled
         )
-        // One HTTP/2 connection would share one congestion window, and its streams cost several times the CPU.
+        // The streams of an HTTP/2 connection share one congestion window, and cost several times the CPU.
         configuration.httpVersion = .http1Only
-        // A span would say the URL, with whatever secret stands in its query; and each costs as much as a small header.
+        // A span would contain the URL, with any secret in its query. Each span costs as much as a small header.
         configuration.tracing.tracer = nil
-        // We count connections ourselves; the library's own limit of 8 a host would only get in the way.
+        // Haul counts connections itself. AsyncHTTPClient's limit of 8 per host would only interfere.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1 << 16
         configuration.connectionPool.idleTimeout = TimeAmount(
             options.isTight ? .milliseconds(500) : options.idleTimeout
         )
-        // We retry ourselves, and tell the user meanwhile.
+        // Haul retries itself, and tells the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Bound before connecting. The library has no hook there that would bind the socket to the interface itself.
+        // The address is bound before connecting. AsyncHTTPClient has no hook there to bind the socket to the interface
+        // itself.
         configuration.localAddress = way.source
         configuration.http1_1ConnectionDebugInitializer = { channel in
             ResponseDecoder.install(in: channel).flatMap { RequestTargetHandler.add(to: channel) }
@@ -109,7 +112,7 @@ final class HTTPTransport: SourceReading {
         }
         switch way.route {
         case .direct, .forward:
-            // The name stays what certificates and the `Host` field are about.
+            // Certificates are still checked against the name, and the `Host` field contains it.
             if let peer = way.peer { configuration.dnsOverride = [peer.name: peer.address.text] }
         case .tunnel(let proxy) where proxy.kind == .http:
             configuration.proxy = .server(

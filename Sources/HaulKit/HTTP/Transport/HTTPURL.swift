@@ -1,19 +1,19 @@
 package import Foundation
 
-/// An `http` or `https` URL, read as browsers read it (https://url.spec.whatwg.org) from whatever a person, a list, a header
-/// field or a Metalink spells: what is escaped stays escaped, and only bytes that a URL cannot have are escaped.
+/// An `http` or `https` URL, parsed as browsers do (https://url.spec.whatwg.org) from the spelling of a person, a list,
+/// a header field or a Metalink. Escapes stay, and only bytes that a URL cannot contain are escaped.
 ///
-/// There are two spellings, because Foundation's `URL` takes fewer characters than servers are sent: `url` is strict (RFC 3986)
-/// and names the download, and `target` is what the request line says.
+/// A URL has two spellings, because Foundation's `URL` accepts fewer characters than servers are sent. `url` is strict
+/// (RFC 3986) and names the download. `target` is sent in the request line.
 package struct HTTPURL: Sendable, Hashable {
     package let url: URL
     /// Path and query as they are sent (RFC 9112 §3.2.1), without dot segments, never empty.
     let target: String
 
     /// - Parameters:
-    ///   - text: blanks and control characters around it do not count, nor do tabs and line breaks within.
-    ///   - base: what a relative reference is relative to; without it there is none.
-    /// - Returns: nil for what is no `http` or `https` URL, or names a host or a port that cannot be.
+    ///   - text: surrounding blanks and control characters are ignored, as are tabs and line breaks within.
+    ///   - base: the URL that relative references are resolved against; `nil` to refuse them.
+    /// - Returns: `nil` unless the text is an `http` or `https` URL with a possible host and port.
     package init?(_ text: String, relativeTo base: HTTPURL? = nil) {
         if base == nil, let target = Self.plainTarget(text), let url = URL(string: text), url.isAskable {
             self.init(url: url, target: target)
@@ -22,7 +22,7 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
-    /// The same for a URL that an application made.
+    /// Parses a URL that an application made.
     package init?(_ url: URL) {
         let text = url.absoluteString
         if let target = Self.plainTarget(text), url.isAskable {
@@ -32,7 +32,7 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
-    /// - Parameter target: how the URL was spelled, where that is known.
+    /// - Parameter target: the original spelling of path and query, if it is known.
     init?(_ url: URL, target: String?) {
         guard let target, target.utf8.first == UInt8(ascii: "/"), target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else {
@@ -47,7 +47,7 @@ package struct HTTPURL: Sendable, Hashable {
         self.target = target
     }
 
-    /// The target, where `url` alone does not say it.
+    /// The target, or `nil` if it follows from `url`.
     package var spelling: String? { HTTPURL.target(url) == target ? nil : target }
 
     var withoutUserInfo: HTTPURL { HTTPURL(url: url.withoutUserInfo(), target: target) }
@@ -70,7 +70,7 @@ package struct HTTPURL: Sendable, Hashable {
         var isRelative = base != nil
         if let (name, after) = Self.scheme(rest) {
             guard Self.schemes.contains(name.lowercased()), !after.isEmpty else { return nil }
-            // `http:file` is a relative reference where the base has the same scheme: RFC 3986 §5.2.2.
+            // `http:file` is a relative reference if the base has the same scheme (RFC 3986 §5.2.2).
             isRelative = name.lowercased() == scheme?.lowercased()
             (scheme, rest) = (name, after)
         }
@@ -80,7 +80,7 @@ package struct HTTPURL: Sendable, Hashable {
             let end = after.firstIndex { Self.isSlash($0) || $0 == Self.question } ?? after.endIndex
             guard let authority = Authority(after[..<end]) else { return nil }
             let (path, query) = Self.split(after[end...])
-            // A fragment is never sent, and a redirect that differs in it leads to the same place.
+            // A fragment is never sent, and redirects that differ only in the fragment lead to the same URL.
             self.init(scheme + "://" + authority.text, path, query, base == nil ? fragment : nil)
             return
         }
@@ -95,7 +95,7 @@ package struct HTTPURL: Sendable, Hashable {
         self.init(scheme + "://" + authority.text, Self.withoutDotSegments(path), query, nil)
     }
 
-    /// - Parameter path: with slashes alone, no backslashes.
+    /// - Parameter path: with slashes only, no backslashes.
     private init?(
         _ front: String,
         _ path: ArraySlice<UInt8>,
@@ -119,9 +119,9 @@ package struct HTTPURL: Sendable, Hashable {
 // MARK: - Plain URLs
 
 extension HTTPURL {
-    /// Lists have a hundred thousand URLs, and in nearly all of them there is nothing to escape or to resolve.
+    /// Handles the URLs that need no escaping and no resolving: nearly all of the hundred thousand URLs of a list.
     ///
-    /// - Returns: the target of a URL in which each byte may stay as it is; nil where a closer look is needed.
+    /// - Returns: the target of a URL in which every byte may stay as it is; `nil` for a URL that has to be parsed.
     private static func plainTarget(_ text: String) -> String? {
         let bytes = text.utf8
         for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
@@ -136,7 +136,7 @@ extension HTTPURL {
             for byte in rest[end...] {
                 guard plainBytes[Int(byte)], !(before == slash && byte == dot) else { return nil }
                 if byte == question { isQuery = true }
-                // The query alone escapes it.
+                // Only the query escapes an apostrophe.
                 guard byte != apostrophe || !isQuery else { return nil }
                 before = byte
             }
@@ -168,7 +168,7 @@ extension HTTPURL {
         text.prefix(2).count == 2 && text.prefix(2).allSatisfy(isSlash)
     }
 
-    /// The scheme, and what follows its colon.
+    /// Returns the scheme and the text behind its colon.
     private static func scheme(_ text: ArraySlice<UInt8>) -> (name: String, after: ArraySlice<UInt8>)? {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, first.isLetter,
             text[..<colon].allSatisfy({ $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) })
@@ -176,7 +176,7 @@ extension HTTPURL {
         return (String(decoding: text[..<colon], as: UTF8.self), text[(colon + 1)...])
     }
 
-    /// Path and query. A backslash in the path counts as a slash.
+    /// Splits path and query. A backslash in the path counts as a slash.
     private static func split(_ text: ArraySlice<UInt8>) -> (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
         let end = text.firstIndex(of: question)
         let path = text[..<(end ?? text.endIndex)]
@@ -186,7 +186,7 @@ extension HTTPURL {
         )
     }
 
-    /// RFC 3986 §5.2.4. An escaped dot is a dot.
+    /// Removes dot segments (RFC 3986 §5.2.4). An escaped dot counts as a dot.
     ///
     /// - Returns: a path that begins with a slash.
     private static func withoutDotSegments(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -208,7 +208,7 @@ extension HTTPURL {
         return ([slash] + kept.joined(separator: [slash]))[...]
     }
 
-    /// 1 for `.`, 2 for `..`, however they are spelled; 0 for any other segment.
+    /// Returns 1 for `.` and 2 for `..`, however the dots are spelled; 0 for any other segment.
     private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
         var rest = segment
         var count = 0
@@ -226,7 +226,7 @@ extension HTTPURL {
         return count
     }
 
-    /// User info, host and port, escaped where they must be.
+    /// User info, host and port, escaped where necessary.
     private struct Authority {
         let text: String
 
@@ -254,7 +254,7 @@ extension HTTPURL {
             text = userInfo + name + port
         }
 
-        /// That of the URL that a relative reference is relative to.
+        /// Takes the authority of the URL that a relative reference is resolved against.
         init?(_ base: HTTPURL) {
             let text = base.url.absoluteString.utf8
             guard let start = text.firstIndex(of: HTTPURL.slash) else { return nil }
@@ -269,13 +269,13 @@ extension HTTPURL {
         }
     }
 
-    /// Which bytes of a part are escaped (https://url.spec.whatwg.org/#percent-encoded-bytes). Control characters, blanks and
-    /// bytes above 0x7E always are; a percent sign never is where an escape follows it.
+    /// The bytes that are escaped in a part of a URL (https://url.spec.whatwg.org/#percent-encoded-bytes). Control
+    /// characters, blanks and bytes above 0x7E are always escaped. A percent sign that begins an escape never is.
     private struct Escaping {
         static let path = Escaping("\"#<>?^`{}")
-        /// That of the special schemes, which these are.
+        /// The query set of the special schemes, to which `http` and `https` belong.
         static let query = Escaping("\"#<>'")
-        /// What Foundation takes nowhere but in some hosts: RFC 3986 has no place for it.
+        /// Characters that Foundation accepts only in some hosts, because RFC 3986 does not allow them.
         static let strict = Escaping("\"#<>^`{}|[]\\", escapesLonePercents: true)
         static let strictPath = Escaping("\"#<>^`{}|[]\\?", escapesLonePercents: true)
         static let userInfo = Escaping("\"#<>?^`{}/@[\\]|", escapesLonePercents: true)

@@ -1,17 +1,18 @@
 internal import NIOCore
 
-/// Puts the bytes of a head together.
+/// Collects the bytes of a head.
 struct HeadCollector {
     private var collected = ByteBuffer()
-    /// Where the next line end is looked for, and where the present line begins: offsets from the reader index.
+    /// Offsets from the reader index: where the search for the next line end continues, and where the present line
+    /// begins.
     private var scanned = 0
     private var lineStart = 0
     private var hasStatusLine = false
 
-    /// Fields are separated and ended by a few bytes more than are counted.
+    /// The separators and ends of fields take a few bytes that ``ReceivedHead`` does not count.
     private static let mostBytes = ReceivedHead.mostBytes + ReceivedHead.mostFields * 8
 
-    /// - Returns: nil when more bytes are needed; else the head, and what follows it stays in the buffer.
+    /// - Returns: the head, or `nil` if more bytes are needed. Bytes behind the head stay in the buffer.
     mutating func next(_ buffer: inout ByteBuffer) throws(TransportError) -> ReceivedHead? {
         if collected.readableBytes == 0 { swap(&collected, &buffer) } else { collected.writeBuffer(&buffer) }
         let end = collected.withUnsafeReadableBytes { bytes in
@@ -35,7 +36,7 @@ struct HeadCollector {
         return try head.get()
     }
 
-    /// Where the empty line ends that ends the head.
+    /// Returns the end of the empty line that ends the head.
     private mutating func scanForEnd(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         while let end = bytes[scanned...].firstIndex(of: 0x0A) {
             let isEmpty = bytes[lineStart..<end].allSatisfy { $0 == 0x0D }

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The user names and passwords of a `.netrc` file.
 ///
-/// They are sent to the host that an entry names. The `default` entry is sent only to the origin of a URL that the user
-/// named: never to one that a Metalink, a redirect, a `Link` field or a source provider chose.
+/// Haul sends them to the host that an entry names. The `default` entry is sent only to the origin of a URL that the
+/// user named, never to one that a Metalink, a redirect, a `Link` field or a source provider chose.
 public struct Netrc: Sendable {
     struct Entry: Sendable, Equatable {
         var login: String?
@@ -12,8 +12,8 @@ public struct Netrc: Sendable {
 
     private var machines: [String: Entry] = [:]
     private var fallback: Entry?
-    /// Whether other users of the machine may read or write the file that this was read from. Its passwords are used in
-    /// either case; the application should warn the user.
+    /// Whether other users of the machine may read or write the file. Haul uses its passwords in either case; the
+    /// application should warn the user.
     public private(set) var isReadableByOthers = false
 
     /// Reads a file.
@@ -37,7 +37,7 @@ public struct Netrc: Sendable {
             throw DownloadError(.diskFailed, "\(path) cannot be read: it is too large, or no text in UTF-8.")
         }
         self.init(text)
-        // Where the system does not say, there is nothing to warn of.
+        // If the system does not report the permissions, there is nothing to warn of.
         if let mode = try? SystemCalls.permissions(path) { isReadableByOthers = mode & 0o077 != 0 }
     }
 
@@ -63,7 +63,7 @@ public struct Netrc: Sendable {
                 continue
             }
             for word in Self.words(line) {
-                // Where a value is expected it is one: passwords may begin like a comment.
+                // A word in place of a value is never a comment: passwords may begin with `#`.
                 if key == nil, word.hasPrefix("#") { break }
                 switch key {
                 case "machine":
@@ -92,9 +92,9 @@ public struct Netrc: Sendable {
         store(&self)
     }
 
-    /// `user:password` for a host.
+    /// Returns `user:password` for a host.
     ///
-    /// - Parameter isNamed: only where the file names the host; else the `default` entry serves too.
+    /// - Parameter isNamed: whether only an entry that names the host counts. Otherwise the `default` entry counts too.
     func credentials(host: String, isNamed: Bool = false) -> String? {
         guard let entry = machines[host.lowercased()] ?? (isNamed ? nil : fallback), let login = entry.login else {
             return nil
@@ -102,7 +102,7 @@ public struct Netrc: Sendable {
         return "\(login):\(entry.password ?? "")"
     }
 
-    /// Splits at white space; words may stand in double quotes with backslash escapes.
+    /// Splits at white space. Words may be in double quotes with backslash escapes.
     private static func words(_ line: Substring) -> [String] {
         var words: [String] = []
         var rest = line.drop(while: \.isWhitespace)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Scheme, host and port: where secrets may go (RFC 6454).
+/// Scheme, host and port (RFC 6454): secrets are sent only within one origin.
 struct Origin: Sendable, Hashable, Codable {
     let scheme: String
     let host: String
@@ -12,7 +12,7 @@ struct Origin: Sendable, Hashable, Codable {
         port = url.port ?? Self.defaultPort(scheme)
     }
 
-    /// - Parameter scheme: in small letters.
+    /// - Parameter scheme: in lower case.
     static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
     /// `https://files.example:443`.

@@ -5,9 +5,10 @@ internal import NIOHTTP1
 /// How a request reaches its server.
 enum Route: Sendable, Hashable {
     case direct
-    /// Through a connection that the proxy makes and then only passes bytes over: https, and SOCKS.
+    /// Over a connection that the proxy makes and then only relays: for https, and with SOCKS.
     case tunnel(ProxySettings.Proxy)
-    /// The proxy is asked itself, in absolute form (RFC 9112 §3.2.2): http. Many proxies allow tunnels to port 443 only.
+    /// The proxy gets the request itself, in absolute form (RFC 9112 §3.2.2): for http. Many proxies allow tunnels to
+    /// port 443 only.
     case forward(ProxySettings.Proxy)
 
     init(to url: URL, _ settings: ProxySettings) {
@@ -18,7 +19,7 @@ enum Route: Sendable, Hashable {
         self = proxy.kind == .http && Origin(url).scheme == "http" ? .forward(proxy) : .tunnel(proxy)
     }
 
-    /// The proxy that is asked or that makes the connection; nil where there is none.
+    /// The proxy that gets the request or makes the connection; `nil` without a proxy.
     var proxy: ProxySettings.Proxy? {
         switch self {
         case .direct: nil
@@ -26,7 +27,7 @@ enum Route: Sendable, Hashable {
         }
     }
 
-    /// The URL that the client is given: the proxy's own where it is asked itself.
+    /// Returns the URL for the HTTP client: the proxy's own if the proxy gets the request itself.
     func address(of url: URL) -> URL {
         guard case .forward(let proxy) = self, var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return url
@@ -36,8 +37,8 @@ enum Route: Sendable, Hashable {
         return parts.url ?? url
     }
 
-    /// What the request line and the fields of a request say that depend on who is asked. The `Host` field names the server
-    /// that is meant, also where it is a proxy that is asked.
+    /// Adds the request target and the fields that depend on the recipient. The `Host` field names the server, also if
+    /// a proxy gets the request.
     func add(to headers: inout HTTPHeaders, for address: HTTPURL) {
         let host = HTTPHost.field(address.url)
         guard case .forward(let proxy) = self else {

@@ -1,10 +1,11 @@
 internal import NIOCore
 
-/// How much is read from a connection at once: what its last reads brought, and several times as much once it has shown
-/// that it is fast. Each read costs a walk through the layers above, and each connection keeps a buffer of this size.
+/// Decides how much is read from a connection at once: as much as its last reads returned, and several times as much
+/// from a fast connection. Each read costs a walk through the layers above, and each connection keeps a buffer of this
+/// size.
 ///
-/// Connections that are held back, by the speed limit or by a slow disk, have full reads too. They stay with small ones: what
-/// is read and not yet written is lost with the process.
+/// Connections that the speed limit or a slow disk holds back have full reads too. They keep small buffers, because
+/// bytes that are read but not written are lost with the process.
 struct ReadSizes: RecvByteBufferAllocator {
     private var usual = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16 << 10, maximum: usualMost)
     private var large = AdaptiveRecvByteBufferAllocator(minimum: usualMost, initial: usualMost, maximum: most)
@@ -20,7 +21,7 @@ struct ReadSizes: RecvByteBufferAllocator {
         var begin: NIODeadline
         var bytes = 0
         static let stretch = 2 << 20
-        /// 64 MiB/s: below it the walk through the layers costs a twentieth of a core at most.
+        /// Corresponds to 64 MiB/s. Below that speed the walk through the layers costs at most a twentieth of a core.
         static let mostOfFast = TimeAmount.milliseconds(32)
     }
 
@@ -46,9 +47,9 @@ struct ReadSizes: RecvByteBufferAllocator {
         return nextBufferSize() != before
     }
 
-    /// Sets up a connection.
+    /// Configures a connection.
     static func set(on channel: any Channel) -> EventLoopFuture<Void> {
-        // One read at a time: several would be passed on together, and need the memory of several.
+        // Several reads would be passed on together, and need the memory of several.
         channel.setOption(.maxMessagesPerRead, value: 1).flatMap {
             channel.setOption(.recvAllocator, value: ReadSizes())
         }

@@ -1,25 +1,25 @@
 internal import NIOHTTP1
 
-/// The head of a response as it came over the wire, read as leniently as RFC 9112 asks of a client and no further.
+/// The head of a response as received, parsed as leniently as RFC 9112 asks of a client and no further.
 ///
-/// What other clients take is taken: blanks around values, folded lines, lines that end with a bare LF, control characters
-/// within values. What would leave the answer's meaning or its end in doubt is refused.
+/// Accepts what other clients accept: blanks around values, folded lines, lines that end with a bare LF, control
+/// characters within values. Refuses a head that leaves the answer's meaning or its end in doubt.
 struct ReceivedHead: Sendable, Equatable {
     var version: HTTPVersion
     var status: Int
     var headers: HTTPHeaders
     var framing: BodyFraming
 
-    /// More header than this is an attack or an accident.
+    /// Limits of a head. A larger head is an attack or an accident.
     static let mostFields = 256
     static let mostBytes = 64 * 1024
 
-    /// An interim answer: the final one is still to come (RFC 9110 §15.2).
+    /// Whether this is an interim response, before the final one (RFC 9110 §15.2).
     var isInterim: Bool { status < 200 }
-    /// Whatever the fields say (RFC 9112 §6.3).
+    /// Whether the status rules out a body, whatever the fields say (RFC 9112 §6.3).
     var hasNoBody: Bool { status == 204 || status == 304 }
 
-    /// - Parameter bytes: from the status line up to the empty line.
+    /// - Parameter bytes: the head from the status line to the empty line.
     init(_ bytes: UnsafeBufferPointer<UInt8>) throws(TransportError) {
         var lines = HeadLines(bytes)
         guard let first = lines.next() else { throw Self.malformed("no status line") }
@@ -29,19 +29,19 @@ struct ReceivedHead: Sendable, Equatable {
         normaliseFraming()
     }
 
-    /// Leaves of the fields that frame the body only the one that counts, once.
+    /// Keeps only the field that frames the body, with a single value.
     private mutating func normaliseFraming() {
         let isContradictory = headers.contains(name: "Transfer-Encoding") && headers.contains(name: "Content-Length")
         switch framing {
         case .length(let length):
-            // Nearly always there is nothing to change, and a change copies all fields.
+            // Nearly always nothing has to change, and a change copies all fields.
             if !isContradictory, headers["Content-Length"] == ["\(length)"] { break }
             headers.remove(name: "Transfer-Encoding")
             headers.replaceOrAdd(name: "Content-Length", value: "\(length)")
         case .chunked:
             headers.remove(name: "Content-Length")
             headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
-            // RFC 9112 §6.1: what follows on such a connection is not to be relied on.
+            // Nothing that follows on such a connection is reliable (RFC 9112 §6.1).
             if isContradictory || version == .http1_0 { headers.replaceOrAdd(name: "Connection", value: "close") }
         case .untilClose:
             headers.remove(name: "Transfer-Encoding")
@@ -52,7 +52,7 @@ struct ReceivedHead: Sendable, Equatable {
 
     // MARK: Status line
 
-    /// Whether what has come so far can still become a status line.
+    /// Whether the bytes so far can still become a status line.
     static func canBegin(with bytes: some Sequence<UInt8>) -> Bool {
         zip(bytes, protocolName).allSatisfy { $0 & 0xDF == $1 & 0xDF }
     }
@@ -96,7 +96,8 @@ struct ReceivedHead: Sendable, Equatable {
         while let line = lines.next() {
             defer { isFirst = false }
             if let first = line.first, isBlank(first) {
-                // Before the first field such a line has no meaning (RFC 9112 §2.2); later it continues the value (§5.2).
+                // A folded line before the first field has no meaning (RFC 9112 §2.2). A later one continues the value
+                // (§5.2).
                 if !isFirst {
                     value.append(0x20)
                     value += trimmed(line)
@@ -107,7 +108,7 @@ struct ReceivedHead: Sendable, Equatable {
                 guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
                     throw malformed("a header line without a name")
                 }
-                // A blank before the colon is to be taken away (RFC 9112 §5.1); any other name that is none is passed over.
+                // Removes a blank before the colon (RFC 9112 §5.1). Skips a field with any other invalid name.
                 let text = trimmed(line[..<colon])
                 name = text.allSatisfy(isNameCharacter) ? String(decoding: text, as: UTF8.self) : ""
                 value = Array(trimmed(line[(colon + 1)...]))
@@ -126,12 +127,12 @@ struct ReceivedHead: Sendable, Equatable {
         let isPlain = value.allSatisfy { $0 == 0x09 || (0x20..<0x7F).contains($0) }
         if isPlain { return String(decoding: value, as: UTF8.self) }
         let value = value.map { $0 != 0x09 && isEmpty($0) ? 0x20 : $0 }
-        // A tag or a cookie in another encoding could not be sent back as it came: with U+FFFD in it, it is none.
+        // A tag or a cookie in another encoding could not be sent back unchanged. U+FFFD makes its value invalid.
         let comesBack = ["etag", "set-cookie"].contains(name.lowercased())
         return String(decoding: comesBack ? value : FieldText.utf8(value, of: name.utf8) ?? value, as: UTF8.self)
     }
 
-    /// Without blanks and control characters at either end (RFC 9110 §5.5).
+    /// Removes blanks and control characters at either end (RFC 9110 §5.5).
     private static func trimmed(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
         let front = bytes.drop(while: isEmpty)
         return front.lastIndex { !isEmpty($0) }.map { front[...$0] } ?? front.prefix(0)
@@ -141,7 +142,7 @@ struct ReceivedHead: Sendable, Equatable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// RFC 9110 §5.6.2.
+    /// Whether the byte may be in a field name (RFC 9110 §5.6.2).
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E, 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
@@ -154,7 +155,7 @@ struct ReceivedHead: Sendable, Equatable {
     static func malformed(_ detail: String) -> TransportError { TransportError(.malformedResponse, detail) }
 }
 
-/// The lines of a head, without their ends; empty ones before the first are passed over (RFC 9112 §2.2).
+/// The lines of a head, without their ends. Skips empty lines before the first line (RFC 9112 §2.2).
 private struct HeadLines {
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
     private var hasBegun = false

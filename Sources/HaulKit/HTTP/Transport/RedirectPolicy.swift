@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// Follows redirects by rule (RFC 9110 §15.4), one step at a time.
+/// Applies the rules for redirects (RFC 9110 §15.4), one redirect at a time.
 struct RedirectPolicy: Sendable, Equatable {
     static let most = 10
-    /// Times that one URL is asked: a server that sheds load or sets a cookie redirects to the same URL, and a second or third
-    /// request is served.
+    /// Largest number of requests for one URL. A server that sheds load or sets a cookie redirects to the same URL, and
+    /// serves a second or third request.
     static let mostVisits = 5
     private(set) var url: URL
-    /// What the request line says of it; nil where the URL says it.
+    /// Path and query of the request line; `nil` if they follow from `url`.
     private(set) var target: String?
-    /// The user's header fields still go to the present URL. Once the origin has changed they stay off for good.
+    /// Whether the user's header fields go to the present URL. After a change of the origin they are never sent again.
     private(set) var carriesUserHeaders = true
-    /// The request is still what it was; otherwise it has become a GET, for good.
+    /// Whether the request still has its method. Otherwise the request has become a GET, for good.
     private(set) var keepsMethod = true
     private let hasBody: Bool
     private let allowsInsecure: Bool
     private var visited: [URL]
 
-    /// - Parameter hasBody: the request is no GET.
+    /// - Parameter hasBody: whether the request is not a GET.
     init(_ url: URL, target: String? = nil, allowsInsecure: Bool, hasBody: Bool = false) {
         self.hasBody = hasBody
         self.url = url
@@ -41,7 +41,7 @@ struct RedirectPolicy: Sendable, Equatable {
         }
         if hasBody, keepsMethod {
             keepsMethod = status == 307 || status == 308
-            // What the user says to one origin is not for another to hear, and without it the request means nothing.
+            // The user's body is for one origin only, and without the body the request means nothing.
             if keepsMethod, Origin(target) != Origin(url) {
                 throw TransportError(reporting: .isRedirectedPost(to: Origin(target).text, status))
             }

@@ -1,21 +1,23 @@
 package import Foundation
 
-/// Decides when a request may be sent, beside the limits of the downloader itself: where several machines share the limits of a
-/// host. It is asked before each request that a server will count: the first, each redirect, each further range, each repetition.
+/// Decides when a request may be sent, beside the limits of the downloader, where several machines share the limits of
+/// a host. ``HTTPExchange`` asks before each request that a server counts: the first, each redirect, each further
+/// range, each repetition.
 package protocol RequestAdmission: AnyObject, Sendable {
-    /// Whether a request may be sent at once; otherwise calls `decided` exactly once, later, on any thread: with `true` when it may be
-    /// sent, with `false` when it was cancelled before.
+    /// Admits a request at once, or calls `decided` exactly once later, on any thread: with `true` when the request may
+    /// be sent, with `false` if the wait was cancelled before.
     ///
-    /// - Returns: what cancels the wait; nil where the request may be sent at once, and `decided` is not called.
+    /// - Returns: the wait; `nil` if the request may be sent at once. In that case `decided` is not called.
     func admit(_ url: URL, decided: @escaping @Sendable (Bool) -> Void) -> (any AdmissionWait)?
-    /// Whether a connection to the host of this URL is to be closed after each response: an idle connection counts against a limit.
+    /// Whether to close a connection to the host of `url` after each response, because an idle connection counts
+    /// against a limit.
     func closesConnection(to url: URL) -> Bool
-    /// Called with the status of each response, and the delay that its `Retry-After` asks for.
+    /// Called with the status of each response, and the delay of its `Retry-After`.
     func answered(_ url: URL, status: Int, retryAfter: Duration?)
 }
 
 /// A request that waits for admission.
 package protocol AdmissionWait: Sendable {
-    /// Ends the wait: `decided` is called with `false`, unless it was called before. From any thread.
+    /// Ends the wait. Calls `decided` with `false`, unless it was called before. May be called from any thread.
     func cancel()
 }

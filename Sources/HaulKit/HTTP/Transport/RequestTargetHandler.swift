@@ -1,16 +1,16 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// Puts the request target that Haul has chosen into the request line (RFC 9112 §3.2).
+/// Writes the request target that Haul has chosen into the request line (RFC 9112 §3.2).
 ///
-/// The client derives one of its own from a Foundation URL, by way of a decoded path: for escapes that are not UTF-8 that is
-/// empty, and some characters that servers are sent a URL cannot hold. So the target travels to the connection in a field
-/// of the request, which is taken out here.
+/// AsyncHTTPClient derives a target of its own from the decoded path of a Foundation URL. The decoded path is empty for
+/// escapes that are not UTF-8, and a URL cannot hold some characters that servers are sent. Therefore the target
+/// travels to the connection in a field of the request, which this handler removes.
 package final class RequestTargetHandler: ChannelOutboundHandler {
     package typealias OutboundIn = HTTPClientRequestPart
     package typealias OutboundOut = HTTPClientRequestPart
 
-    /// Never sent, and never taken from the user's fields.
+    /// The name of that field. The field is never sent, and never taken from the user's fields.
     static let field = "haul-request-target"
 
     package static func set(_ target: String, in headers: inout HTTPHeaders) {
@@ -27,7 +27,7 @@ package final class RequestTargetHandler: ChannelOutboundHandler {
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
-    /// Puts one between the client's own handlers and the encoder.
+    /// Adds a handler between AsyncHTTPClient's own handlers and the encoder.
     package static func add(to channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.submit {
             let pipeline = channel.pipeline.syncOperations

@@ -1,11 +1,11 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Receives one response into memory: its head, and its body up to a limit where it is wanted.
+/// Receives one response into memory: the head and, if it is wanted, the body up to a limit.
 final class ResponseCollector: ResponseReceiver {
     struct Response: Sendable {
         let head: ResponseHead
-        /// Nil where the body is not wanted, or is longer than the limit.
+        /// `nil` if the body is not wanted or is longer than the limit.
         let body: [UInt8]?
     }
 
@@ -23,14 +23,14 @@ final class ResponseCollector: ResponseReceiver {
     private let wantsBody: @Sendable (ResponseHead) -> Bool
 
     /// - Parameters:
-    ///   - mostBytes: no longer body is kept.
-    ///   - wantsBody: whether the body of this response is to be read at all.
+    ///   - mostBytes: length of the longest body that is kept.
+    ///   - wantsBody: whether to read the body of this response.
     init(mostBytes: Int = 0, wantsBody: @escaping @Sendable (ResponseHead) -> Bool = { _ in false }) {
         self.mostBytes = mostBytes
         self.wantsBody = wantsBody
     }
 
-    /// Returns when the exchange has ended.
+    /// Sends the request. Returns when the exchange has ended.
     func response(to request: TransportRequest, over readers: SourceReaders) async
         -> Result<Response, TransportError>
     {
@@ -38,7 +38,7 @@ final class ResponseCollector: ResponseReceiver {
             state.withLock { $0.continuation = continuation }
             let exchange = readers.open(request, receiver: self)
             let isCancelled = state.withLock { state in
-                // One that has ended already is not kept.
+                // An exchange that has already ended is not kept.
                 if state.continuation != nil { state.exchange = exchange }
                 return state.isCancelled
             }
@@ -46,7 +46,7 @@ final class ResponseCollector: ResponseReceiver {
         }
     }
 
-    /// Closes the connection, also of a request that is sent later.
+    /// Closes the connection. Also cancels a request that is sent later.
     func cancel() {
         let exchange = state.withLock { state in
             state.isCancelled = true
@@ -81,7 +81,7 @@ final class ResponseCollector: ResponseReceiver {
             defer { (state.continuation, state.exchange) = (nil, nil) }
             return (state.continuation, state.head, state.body)
         }
-        // Where no more is read, the exchange fails because of that.
+        // An exchange whose body is not read any further ends with a failure.
         if let head, failure == nil || body == nil {
             continuation?.resume(returning: .success(Response(head: head, body: body)))
         } else {

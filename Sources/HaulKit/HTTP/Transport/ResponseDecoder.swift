@@ -1,14 +1,15 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// A kept connection ended before a byte of the answer came. Servers close idle connections whenever they like, so this
-/// says nothing of the request: it is to be repeated on another connection (RFC 9112 §9.3.1).
+/// A kept connection ended before the first byte of the answer. Servers close idle connections at any time, so this
+/// says nothing about the request. The request has to be repeated on another connection (RFC 9112 §9.3.1).
 struct KeptConnectionClosed: Error {}
 
-/// Reads the responses of one connection, in place of the library's own decoder.
+/// Decodes the responses of one connection, in place of the decoder of SwiftNIO.
 ///
-/// The layers above trap on answers that they hold to be impossible: a status below 100, a body before its head, an answer
-/// without a request. What leaves here is one head, its body and one end for each request, or an error, and nothing else.
+/// The layers above trap on answers that they consider impossible: a status below 100, a body before its head, an
+/// answer without a request. This decoder passes on one head, its body and one end for each request, or an error, and
+/// nothing else.
 final class ResponseDecoder: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = HTTPClientResponsePart
@@ -22,7 +23,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
         case body(remaining: Int64)
         case chunks
         case untilClose
-        /// Something came that is not an answer: nothing more is read from this connection, and nothing is asked over it.
+        /// Something other than an answer arrived. Nothing more is read from this connection or requested over it.
         case refused
     }
 
@@ -32,7 +33,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
     private var requests = 0
     private var interim = 0
     private var hasBytes = false
-    /// A request was asked for after this connection had become useless.
+    /// Whether a request was written after this connection had become useless.
     private var hasTurnedAway = false
 
     private static let mostInterim = 100
@@ -67,12 +68,12 @@ final class ResponseDecoder: ChannelDuplexHandler {
         }
     }
 
-    /// - Returns: false when nothing more of these bytes is to be read.
+    /// - Returns: `false` if nothing more of these bytes is to be read.
     private func take(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) throws(TransportError) -> Bool {
         switch place {
         case .refused: return false
         case .idle:
-            // Some servers send a line end too many.
+            // Some servers send an extra line end.
             if buffer.readableBytesView.allSatisfy({ $0 == 0x0A || $0 == 0x0D }) { return false }
             guard requests > 0 else { throw ReceivedHead.malformed("an answer before the request") }
             place = .refused
@@ -135,8 +136,8 @@ final class ResponseDecoder: ChannelDuplexHandler {
         if isEmpty { end(before: rest, context) }
     }
 
-    /// The answer has ended. What follows it on its heels was not asked for: as an answer to the next request, which may be
-    /// written from within this call, it would be taken for another file.
+    /// Ends the answer. Refuses bytes behind it, because the next request may be written during this call: the surplus
+    /// bytes would be taken for its answer, and so for another file.
     private func end(before rest: ByteBuffer, _ context: ChannelHandlerContext) {
         let hasSurplus = !rest.readableBytesView.allSatisfy { $0 == 0x0A || $0 == 0x0D }
         place = hasSurplus ? .refused : .idle
@@ -167,7 +168,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// The connection has answered before, and this time not with one byte.
+    /// Whether the connection has answered before, but has sent no byte this time.
     private var isUnanswered: Bool {
         if case .head = place { return requests > 1 && !hasBytes }
         return false
@@ -177,7 +178,7 @@ final class ResponseDecoder: ChannelDuplexHandler {
 
     // MARK: Setting up
 
-    /// Puts one in the place of the library's decoder. To be called before anything can have come.
+    /// Puts a decoder in place of SwiftNIO's. Must be called before any byte can have arrived.
     static func install(in channel: any Channel) -> EventLoopFuture<Void> {
         if channel.eventLoop.inEventLoop {
             return channel.eventLoop.makeCompletedFuture { try replaceDecoder(of: channel) }

@@ -4,12 +4,13 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// Passes one response on to its receiver, keeps those to itself that lead to another question, and watches for silence.
+/// Passes one response to its receiver, keeps responses to itself that lead to another request, and watches for
+/// silence.
 final class ResponseDelegate: HTTPClientResponseDelegate {
     enum Outcome: Sendable {
         case delivered
         case redirected(location: String, status: Int)
-        /// The server wants to be told in another way who asks, and that is known now.
+        /// The server requires another authentication, which Haul can give now.
         case challenged
         /// The proxy does not let the request through.
         case refused(TransportError)
@@ -23,14 +24,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     private let detour: @Sendable (HTTPResponseHead) -> Outcome?
     private let onConnection: @Sendable () -> Void
     private struct State {
-        /// What the answer leads to, if it is not for the receiver.
+        /// The outcome of an answer that is not for the receiver.
         var detour: Outcome?
         var discarded = 0
         var lastActivity = NIODeadline.now()
-        /// We are the ones who hold back: silence says nothing about the server.
+        /// Whether the receiver holds the server back. Silence then says nothing about the server.
         var isHoldingBack = false
         var hasHead = false
-        /// There is a connection, and the request is on its way.
+        /// Whether there is a connection and the request is being sent.
         var isConnected = false
         var isAbandoned = false
         var watch: Scheduled<Void>?
@@ -40,14 +41,14 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
     private let state = Mutex(State())
 
-    /// The body of a redirect that is longer, or that takes longer, is not worth reading to keep the connection.
+    /// Limits of the body of a redirect. A longer or slower body is not worth reading to keep the connection.
     private static let mostDetourBody = 64 * 1024
     private static let mostDetourWait = TimeAmount.milliseconds(100)
 
     /// - Parameters:
-    ///   - credentials: where those of the request came from.
-    ///   - onConnection: called when there is a connection.
-    ///   - detour: what an answer with this head leads to; nil where it is for the receiver.
+    ///   - credentials: source of the request's credentials.
+    ///   - onConnection: called once there is a connection.
+    ///   - detour: returns the outcome of an answer that is not for the receiver; `nil` for any other.
     init(
         url: URL,
         requested: URL,
@@ -69,7 +70,9 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     /// Whether there has been a connection.
     var isConnected: Bool { state.withLock(\.isConnected) }
 
-    /// - Returns: whether there is no connection yet, so that the request may be sent in another way.
+    /// Marks the request as given up if it has no connection yet.
+    ///
+    /// - Returns: whether the request may be sent in another way.
     func abandon() -> Bool {
         state.withLock { state in
             guard !state.isConnected, !state.hasEnded, !state.isAbandoned else { return false }
@@ -107,7 +110,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
     }
 
     private func note(holdingBackFor future: EventLoopFuture<Void>) -> EventLoopFuture<Void> {
-        // A loop has one future that is fulfilled already, and to wait for that is to wait for nothing.
+        // An event loop shares one succeeded future, which needs no wait.
         if future === future.eventLoop.makeSucceededVoidFuture() { return future }
         state.withLock { $0.isHoldingBack = true }
         return future.always { _ in
@@ -146,7 +149,8 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         return note(holdingBackFor: receiver.headReceived(answer, on: task.eventLoop))
     }
 
-    /// The next question is asked as soon as the head is there; only a body that ends right away is worth its connection.
+    /// Discards the body of an answer that leads to another request. Reads only a body that ends soon, which keeps the
+    /// connection.
     private func discardBody(of head: HTTPResponseHead, _ task: HTTPClient.Task<Outcome>) -> EventLoopFuture<Void> {
         let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
         guard head.isKeepAlive, length <= Self.mostDetourBody else {
@@ -193,10 +197,10 @@ final class ResponseDelegate: HTTPClientResponseDelegate {
         return detour ?? .delivered
     }
 
-    /// What an answer led to although its body was broken off.
+    /// Returns the outcome of an answer whose body broke off; `nil` if the answer was for the receiver.
     func outcome(after error: any Error) -> Outcome? {
         if error is EnoughOfDetour { return end() }
-        // Where it leads is known however its body ends.
+        // The head determines the outcome, however the body ends.
         guard state.withLock({ $0.detour != nil }), (error as? HTTPClientError) != .cancelled else { return nil }
         return end()
     }

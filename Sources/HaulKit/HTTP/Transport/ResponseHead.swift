@@ -1,22 +1,22 @@
 package import Foundation
 internal import NIOHTTP1
 
-/// The head of a final response: what `RangeResponse` judges.
+/// The head of a final response, which `RangeResponse` judges.
 package struct ResponseHead: Sendable, Equatable {
     var status: Int
     var headers: HTTPHeaders
     /// The URL that answered, after redirects.
     var url: URL
-    /// The URL that was asked first.
+    /// The URL that was requested first.
     var requested: URL
-    /// Where the credentials came from that the request had; nil where it had none.
+    /// Source of the request's credentials; `nil` if the request had none.
     var credentials: CredentialSource?
 
     var isRedirected: Bool { url != requested }
-    /// Where redirects led to, without user info; nil when none did.
+    /// The URL that redirects led to, without user info; `nil` without redirects.
     var redirectedTo: URL? { isRedirected ? url.withoutUserInfo() : nil }
 
-    /// Content-Length, where it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
+    /// `Content-Length`, if it frames the body: digits only, one value, and no transfer coding (RFC 9112 §6.3).
     var contentLength: Int64? {
         guard !headers.contains(name: "Transfer-Encoding") else { return nil }
         let values = headers["Content-Length"]
@@ -40,7 +40,7 @@ package struct ResponseHead: Sendable, Equatable {
 
     var isWebPage: Bool { mediaType == "text/html" || mediaType == "application/xhtml+xml" }
 
-    /// The content coding, unless it is none at all.
+    /// The content codings; `nil` for none or `identity`.
     var contentCoding: String? {
         let codings = headers[canonicalForm: "Content-Encoding"].map { $0.lowercased() }.filter {
             !$0.isEmpty && $0 != "identity"
@@ -61,12 +61,12 @@ package struct ResponseHead: Sendable, Equatable {
 /// Where the credentials of a request came from.
 enum CredentialSource: String, Sendable, Codable {
     case url, netrc
-    /// An `Authorization` field of the user's.
+    /// An `Authorization` field of the user.
     case header
 }
 
 extension ResponseHead {
-    /// The head of an answer that no redirect led to.
+    /// Makes the head of an answer without redirects.
     package init(status: Int, fields: [(String, String)], url: URL) {
         self.init(status: status, headers: HTTPHeaders(fields), url: url, requested: url)
     }

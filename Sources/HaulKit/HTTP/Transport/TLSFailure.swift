@@ -1,14 +1,14 @@
 internal import NIOSSL
 
-/// Why TLS with a server failed, in words of our own: those of the library name its source files, with the folders of
-/// the one that built it.
+/// Reasons why TLS with a server failed, in Haul's own words. The texts of NIOSSL contain the paths of its source files
+/// on the machine that built it.
 package enum TLSFailure: Sendable, Hashable, CaseIterable {
     case untrustedCertificate, otherHost, refusedCertificate
     case notTLS, noCommonVersion, handshakeRefused, closedInHandshake, brokenOff, unknown
 
-    /// What the library calls its errors ends in one of these, after `OPENSSL_internal:`.
+    /// Maps a text of NIOSSL to a reason. The name of an error ends in one of these texts, after `OPENSSL_internal:`.
     ///
-    /// - Parameter text: what the library says of an error.
+    /// - Parameter text: NIOSSL's text of an error.
     init(_ text: String) {
         let reasons: [(String, Self)] = [
             ("CERTIFICATE_VERIFY_FAILED", .untrustedCertificate),
@@ -18,7 +18,7 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
             ("WRONG_SSL_VERSION", .noCommonVersion), ("INSUFFICIENT_SECURITY", .noCommonVersion),
             ("NO_SHARED_CIPHER", .noCommonVersion), ("ALERT_HANDSHAKE_FAILURE", .handshakeRefused),
             ("UNRECOGNIZED_NAME", .handshakeRefused), ("ACCESS_DENIED", .handshakeRefused),
-            // What the server says of a certificate that it wants of us.
+            // Alerts of the server about a certificate that it wants from Haul.
             ("CERTIFICATE", .refusedCertificate), ("ALERT_UNKNOWN_CA", .refusedCertificate),
             ("EOF during", .closedInHandshake), ("eofDuring", .closedInHandshake),
             ("ALERT", .brokenOff),
@@ -34,7 +34,7 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// - Returns: nil for an error that is not of TLS.
+    /// - Returns: `nil` for an error that is not about TLS.
     package init?(of error: any Error) {
         switch error {
         case let error as NIOSSLExtraError: self.init(error)
@@ -53,7 +53,7 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// A certificate stays as it is; whatever else broke off may go better the next time.
+    /// A certificate stays as it is. Any other failure may not happen again, so it counts as a lost connection.
     var kind: TransportError.Kind {
         switch self {
         case .untrustedCertificate, .otherHost, .refusedCertificate: .tlsRefused
@@ -79,7 +79,7 @@ package enum TLSFailure: Sendable, Hashable, CaseIterable {
 extension TransportError {
     init(_ failure: TLSFailure) { self.init(failure.kind, failure.reason) }
 
-    /// What is said of an error without a text in this table: never the place in somebody's source files.
+    /// Returns the text of an error that is not in this table, without paths of source files.
     static func plain(_ error: any Error) -> String {
         let text = "\(error)"
         return text.contains("/") || text.utf8.count > 200 ? "\(type(of: error))" : text

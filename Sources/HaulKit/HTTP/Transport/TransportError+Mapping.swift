@@ -6,7 +6,7 @@ internal import NIOPosix
 internal import NIOSSL
 
 extension TransportError {
-    /// Reads what the libraries below throw. Whatever is unknown counts as a broken connection, which is retried.
+    /// Converts errors of the libraries below. An unknown error counts as a broken connection, which is retried.
     init(_ error: any Error) {
         switch error {
         case let error as TransportError: self = error
@@ -29,7 +29,7 @@ extension TransportError {
         }
     }
 
-    /// The same for a connection that was to come from a local address.
+    /// Converts an error of a connection from a local address.
     init(_ error: any Error, from source: String?) {
         guard let source, Self.errnos(error).contains(EADDRNOTAVAIL) else {
             self.init(error)
@@ -38,25 +38,26 @@ extension TransportError {
         self = NetworkBinding.isNotHere(source)
     }
 
-    /// Whether no attempt came further than to a local address of the other version of IP than the server's.
+    /// Whether every attempt failed because the local address and the server's have different versions of IP.
     static func isOfOtherVersion(_ error: any Error) -> Bool {
         let errnos = errnos(error)
         return !errnos.isEmpty && errnos.allSatisfy { $0 == EINVAL || $0 == EAFNOSUPPORT }
     }
 
-    /// Whether another address of the same host may do better.
+    /// Whether another address of the same host may succeed.
     var isOfAddress: Bool { kind == .connectionRefused || kind == .connectionFailed }
 
     /// Whether no connection was made.
     var isOfConnecting: Bool { isOfAddress || kind == .connectTimeout }
 
-    /// What to say of failures at several addresses of a host: a refusal says more than the rest.
+    /// Returns the failure to report of several addresses of a host: a lack of descriptors first, then a refusal, then
+    /// the last one.
     static func told(of failures: [TransportError]) -> TransportError {
         failures.first { $0.kind == .tooManyOpenFiles } ?? failures.first { $0.kind == .connectionRefused }
             ?? failures.last ?? TransportError(.connectionFailed)
     }
 
-    /// What the attempts of a connection failed with; 0 for one that the system did not refuse.
+    /// Returns the errno of each attempt to connect; 0 for an attempt that the system did not refuse.
     private static func errnos(_ error: any Error) -> [Int32] {
         guard let error = error as? NIOConnectionError else { return (error as? IOError).map { [$0.errnoCode] } ?? [] }
         return error.connectionErrors.map { ($0.error as? IOError)?.errnoCode ?? 0 }
@@ -79,7 +80,7 @@ extension TransportError {
     private init(connection error: NIOConnectionError) {
         let failures = error.connectionErrors.map { TransportError($0.error) }
         if failures.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
-            // The system's resolver does not say that it lacked a socket.
+            // The system's resolver does not report that it lacked a socket.
             self.init(DescriptorLimit.isExhausted ? .tooManyOpenFiles : .nameNotResolved)
         } else {
             self = Self.told(of: failures)

@@ -2,11 +2,11 @@ internal import AsyncHTTPClient
 internal import NIOSOCKS
 internal import NIOSSL
 
-/// Failures of proxies, told apart from those of the servers behind them.
+/// Distinguishes failures of proxies from those of the servers behind them.
 extension TransportError {
-    /// Reads what the client throws for a request that goes this way.
+    /// Converts an error of the client for a request over `way`.
     ///
-    /// - Parameter isConnected: the connection was made.
+    /// - Parameter isConnected: whether the connection was made.
     init(_ error: any Error, over way: Way, isConnected: Bool) {
         self.init(error, from: way.source)
         guard let proxy = way.route.proxy else { return }
@@ -14,7 +14,7 @@ extension TransportError {
         if let failure { self = failure.of(proxy) }
     }
 
-    /// It wants credentials, or others (407).
+    /// The proxy wants credentials, or other ones (407).
     static func isNotLetIn(by proxy: ProxySettings.Proxy) -> TransportError {
         TransportError(
             .proxyRefused,
@@ -23,20 +23,20 @@ extension TransportError {
         ).of(proxy)
     }
 
-    /// What went wrong before the proxy had made its connection; nil where it was made, or where that cannot be known.
+    /// Returns a failure before the proxy had made its connection; `nil` if the connection was made or that is unknown.
     private func handshakeFailure(_ error: any Error, _ route: Route, _ isConnected: Bool) -> TransportError? {
         if let proxy = route.proxy, (error as? HTTPClientError) == .proxyAuthenticationRequired {
             return .isNotLetIn(by: proxy)
         }
-        // The server's own handshake, through the proxy.
+        // This is the TLS handshake with the server, through the proxy.
         if (error as? HTTPClientError) == .tlsHandshakeTimeout { return nil }
         switch (kind, route) {
         case (.nameNotResolved, _), (.connectionRefused, _), (.connectionFailed, _), (.connectTimeout, _),
             (.proxyRefused, _):
             return self
-        // All that a proxy answers that is asked itself is its own.
+        // The proxy got the request itself, so a malformed answer is the proxy's own.
         case (.malformedResponse, .forward): return self
-        // The library closes the connection to what does not answer CONNECT as HTTP does, and does not say so.
+        // AsyncHTTPClient closes the connection if CONNECT gets no HTTP answer, and does not report that reason.
         case (.connectionLost, .tunnel(let proxy)) where !isConnected && !Self.isOfTLS(error):
             return TransportError(
                 .proxyFailed,
@@ -46,7 +46,7 @@ extension TransportError {
         }
     }
 
-    /// The server's own handshake, through the proxy.
+    /// Whether the error belongs to the TLS handshake with the server, through the proxy.
     private static func isOfTLS(_ error: any Error) -> Bool {
         error is NIOSSLError || error is NIOSSLExtraError || error is BoringSSLError
     }
@@ -63,7 +63,8 @@ extension TransportError {
         }
     }
 
-    /// The replies of RFC 1928 §6. What has to do with the server may pass; what the proxy does not do or allow stays so.
+    /// Maps the replies of RFC 1928 §6. A failure to reach the server may pass. A refusal or missing feature of the
+    /// proxy stays.
     private static func socksReply(_ reply: SOCKSServerReply) -> TransportError {
         switch reply {
         case .serverFailure: TransportError(.proxyFailed, "it reports a general failure")

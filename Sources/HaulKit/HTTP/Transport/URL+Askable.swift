@@ -1,7 +1,7 @@
 package import Foundation
 
 extension HTTPURL {
-    /// What HTTP is asked by (RFC 9110 §4.2).
+    /// The schemes of HTTP (RFC 9110 §4.2).
     package static let schemes = ["http", "https"]
 
     /// Checks whether a URL of these schemes can be requested.
@@ -18,7 +18,7 @@ extension HTTPURL {
 }
 
 extension URL {
-    /// Whether an HTTP request can be made for the URL. The layers below trap on ports and host names that do not exist.
+    /// Whether an HTTP request can be made for the URL. The layers below trap on impossible ports and host names.
     var isAskable: Bool {
         guard let scheme, HTTPURL.schemes.contains(scheme.lowercased()), let host else { return false }
         return HTTPHost.isPossible(host) && (1...65535).contains(port ?? 80)

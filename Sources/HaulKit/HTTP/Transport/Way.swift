@@ -1,26 +1,28 @@
 internal import Foundation
 
-/// What the client library takes at birth: how a server is reached, from which address, and at which.
+/// How a connection is made: over which route, from which local address, to which address. Each way has its own client,
+/// because AsyncHTTPClient takes these settings only when a client is made.
 struct Way: Sendable, Hashable {
-    /// The host that a connection is made to, a proxy where there is one, and the address to use of those that its name stands for.
+    /// The host to connect to, which is the proxy if there is one, and the address to use among those of the host's
+    /// name.
     struct Peer: Sendable, Hashable {
         let name: String
         let address: ResolvedAddress
     }
 
     var route: Route
-    /// The address to connect from; nil for whichever the system takes.
+    /// The local address to connect from; `nil` if the system chooses it.
     var source: String?
-    /// Nil where no name has to be looked up.
+    /// `nil` if no name has to be looked up.
     var peer: Peer?
-    /// The longest that making a connection may take.
+    /// Time limit for making a connection.
     var connectTimeout: Duration
 
-    /// The ways to a host, in the order in which they are tried.
+    /// Returns the ways to a host, in the order in which they are tried.
     ///
     /// - Parameters:
-    ///   - sources: addresses to connect from; none for whichever the system takes.
-    ///   - name: nil where no name has to be looked up.
+    ///   - sources: local addresses to connect from; empty if the system chooses one.
+    ///   - name: `nil` if no name has to be looked up.
     static func all(
         _ route: Route,
         from sources: [String],
@@ -40,15 +42,15 @@ struct Way: Sendable, Hashable {
             guard let source = way.source, let peer = way.peer else { return true }
             return ResolvedAddress(source).isVersion4 == peer.address.isVersion4
         }
-        // One that cannot be: the system says why.
+        // No way is possible. The first one fails with the system's reason.
         return possible.isEmpty ? Array(all.prefix(1)) : possible
     }
 }
 
 extension Route {
-    /// The name that has to be looked up to connect; nil where an address stands in its place.
+    /// Returns the name to look up before connecting; `nil` for an address.
     ///
-    /// - Parameter url: what is asked for.
+    /// - Parameter url: the requested URL.
     func nameToResolve(for url: URL) -> String? {
         let host: String? =
             if case .tunnel(let proxy) = self { proxy.host } else { address(of: url).host }
@@ -58,7 +60,7 @@ extension Route {
         return host
     }
 
-    /// The port that is connected to.
+    /// Returns the port to connect to.
     func port(for url: URL) -> Int {
         switch self {
         case .direct: Origin(url).port
