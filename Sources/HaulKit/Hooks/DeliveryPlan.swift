@@ -1,10 +1,10 @@
-/// What came of one attempt to reach a webhook's receiver.
+/// The result of one attempt to reach a webhook's receiver.
 enum WebhookAnswer: Sendable, Equatable {
     case answered(status: Int, retryAfter: Duration?)
     case failed(TransportError)
 }
 
-/// Whether and when a delivery is tried again.
+/// Decides whether and when a delivery is repeated.
 struct DeliveryPlan: Sendable, Equatable {
     enum Step: Sendable, Equatable {
         case delivered
@@ -25,15 +25,16 @@ struct DeliveryPlan: Sendable, Equatable {
         var asked: Duration?
         switch answer {
         case .answered(200..<300, _): return .delivered
-        // The receiver cannot take it now: RFC 9110 §15.5.9 and §15.6, RFC 8470 §5.2, RFC 6585 §4.
+        // The receiver cannot take the delivery now: RFC 9110 §15.5.9 and §15.6, RFC 8470 §5.2, RFC 6585 §4.
         case .answered(408, let wait), .answered(425, let wait), .answered(429, let wait),
             .answered(500..<600, let wait):
             asked = wait
-        // A redirect is not followed: the body is for who was named. Any other answer would come again.
+        // A redirect is not followed, because the body is only for the named receiver. Any other answer would come
+        // again.
         case .answered: return .givenUp
-        // Others will be closed: nothing that the receiver did.
+        // Haul lacks descriptors, which will become free. The receiver did not cause that.
         case .failed(let error) where error.kind == .tooManyOpenFiles: return .retry(after: .seconds(1))
-        // Nor would these change.
+        // These failures would come again too.
         case .failed(let error) where error.kind == .invalidURL || error.kind == .tlsRefused: return .givenUp
         case .failed: break
         }

@@ -1,7 +1,7 @@
 internal import DequeModule
 internal import Synchronization
 
-/// A line of deliveries, of which a few are made at once, in order. Who puts one in never waits.
+/// A queue of deliveries, which runs a few of them at once, in order. The caller of ``add(_:)`` never waits.
 final class DeliveryQueue: Sendable {
     typealias Job = @Sendable () async -> Void
 
@@ -25,8 +25,8 @@ final class DeliveryQueue: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - width: deliveries at once.
-    ///   - mostWaiting: beyond that the oldest that waits is dropped.
+    ///   - width: largest number of deliveries at once.
+    ///   - mostWaiting: largest number of waiting deliveries. Beyond it the oldest is dropped.
     init(width: Int, mostWaiting: Int) {
         self.width = max(1, width)
         self.mostWaiting = max(1, mostWaiting)
@@ -34,7 +34,8 @@ final class DeliveryQueue: Sendable {
 
     var isIdle: Bool { state.withLock { $0.isIdle } }
 
-    /// - Returns: false when a delivery was dropped: the oldest because the lane is full, or this one since the lane is closed.
+    /// - Returns: `false` if a delivery was dropped: the oldest because the queue is full, or `job` because it is
+    ///   closed.
     func add(_ job: @escaping Job) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -46,7 +47,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Returns when nothing waits or runs, or the task is cancelled.
+    /// Returns when no delivery waits or runs, or when the task is cancelled.
     func idle() async {
         let number = state.withLock { $0.number() }
         await withTaskCancellationHandler {
@@ -63,7 +64,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Drops what waits, cancels what runs, and takes no more.
+    /// Drops the waiting deliveries, cancels the running ones and accepts no more.
     func close() {
         let (running, listeners) = state.withLock { state in
             state.isClosed = true
@@ -93,7 +94,7 @@ final class DeliveryQueue: Sendable {
         for listener in listeners { listener.resume() }
     }
 
-    /// Those who are to be told that nothing is left; none while something is.
+    /// Removes and returns the waiting callers of ``idle()`` if no delivery is left; none otherwise.
     private func takeListeners(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         guard state.isIdle else { return [] }
         defer { state.listeners = [:] }

@@ -1,31 +1,32 @@
 internal import Foundation
 
-/// Reporting the events of downloads to hooks.
+/// Reports the events of downloads to hooks.
 extension Downloader {
-    /// Delays ``HookEvent/allCompleted`` while `true`: more downloads of the same batch will be added. When it becomes
-    /// `false`, the event is reported if all downloads have ended by then. Without effect after ``shutDown()``.
+    /// Delays ``HookEvent/allCompleted`` while `true`, because the application will add more downloads. When it becomes
+    /// `false`, the event is reported if all downloads have ended by then. Has no effect after ``shutDown()``.
     public func expectMoreDownloads(_ expectsMore: Bool) {
         notifications.expectMore(expectsMore)
         idle.tellHooksWhenIdle()
     }
 
     /// Waits until every delivery to hooks is complete: programs have ended, receivers of webhooks have responded.
-    /// ``shutDown()`` does so itself, for at most ``HookLimits/shutDownTime``.
+    /// ``shutDown()`` also waits, for at most ``HookLimits/shutDownTime``.
     ///
     /// - Parameter limit: longest time to wait.
-    /// - Returns: `false` when the time was up first. After ``shutDown()`` there is nothing to wait for.
+    /// - Returns: `false` if the time was up first. After ``shutDown()`` nothing is left to wait for.
     @discardableResult
     public func waitForHooks(within limit: Duration) async -> Bool {
-        // Of groups that have just ended.
+        // Waits for the reports on groups that have just ended.
         await notifications.finish()
         return await notifications.hooks.settle(within: limit)
     }
 
-    /// Waits until every delivery to hooks is complete or given up, for a program that is about to end. Programs have their own time
-    /// limit. A webhook that fails is tried again for at most ``HookLimits/finalRetryTime`` from this call on, whatever its
-    /// receiver asks for; one that fails after that, or would have to wait for longer, is given up with all that wait behind it.
+    /// Waits until every delivery to hooks is complete or given up, for a program that is about to end. Programs of
+    /// hooks have their own time limit. A failed webhook is repeated for at most ``HookLimits/finalRetryTime`` from
+    /// this call on, whatever delay its receiver asks for. A message that fails later, or would have to wait for
+    /// longer, is given up with all messages that wait behind it.
     ///
-    /// - Returns: what was given up for want of time, by receiver.
+    /// - Returns: the messages that were given up for lack of time, by receiver.
     package func finishHooks() async -> [UndeliveredMessages] {
         await notifications.finish()
         return await notifications.hooks.settleAtLast()

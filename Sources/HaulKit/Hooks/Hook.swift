@@ -16,8 +16,8 @@ extension Downloader {
         /// Runs a program directly, without a shell.
         ///
         /// The program gets `arguments` and, for ``HookEvent/completed``, the path of the file as the last argument.
-        /// Everything else is in its environment: that of this process, with the variables below; a variable without a
-        /// value is not set.
+        /// The other values are in its environment, which is that of this process with the variables below. A variable
+        /// without a value is not set.
         ///
         /// | Variable | |
         /// |---|---|
@@ -25,18 +25,21 @@ extension Downloader {
         /// | `HAUL_ID` | id of the download |
         /// | `HAUL_URL` | the URL without user info and query, which may be secrets (`URL.masked`) |
         /// | `HAUL_PATH` | absolute path of the file; before it is complete, Haul has no file at this path |
-        /// | `HAUL_BYTES` | bytes of the file received; with `group-ended` of all files of the group |
+        /// | `HAUL_BYTES` | received bytes of the file |
         /// | `HAUL_KEY` `HAUL_GROUP` `HAUL_OWNER` | as in the request; with `group-ended` only the group's name |
         /// | `HAUL_METADATA` | the request's metadata, as JSON |
         /// | `HAUL_WAS_THERE` | `1` when the file already existed |
         /// | `HAUL_ERROR_CODE` | ``DownloadError/code`` |
         /// | `HAUL_ERROR` | ``DownloadError/message`` |
-        /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+        /// | `HAUL_COMPLETED` `HAUL_FAILED` | with `all-completed` and `group-ended`: downloads with that outcome |
         /// | `HAUL_PAUSED` | with `group-ended`: number of downloads of the group that are paused |
         ///
-        /// A value of more than 64 KiB, which a system may not accept, is not set either. Standard streams of the program
-        /// are `/dev/null`; it inherits no other open file. It is terminated with its child processes after
-        /// ``HookLimits/commandTime``.
+        /// With `group-ended`, `HAUL_BYTES`, `HAUL_COMPLETED` and `HAUL_FAILED` are sums over all downloads of the
+        /// group.
+        ///
+        /// A value of more than 64 KiB, which a system may not accept, is not set either. The standard streams of the
+        /// program are `/dev/null`, and the program inherits no other open file. After ``HookLimits/commandTime`` the
+        /// program is terminated with its child processes.
         ///
         /// - Parameter path: path of the program, absolute or relative to the working folder; `PATH` is not searched. A
         ///   script needs a first line that names its interpreter (`#!`).
@@ -49,29 +52,33 @@ extension Downloader {
         /// | `event` | as `HAUL_EVENT` above |
         /// | `time` | time of the event. Dates are ISO 8601 in UTC: `2026-01-31T12:00:00.000Z` |
         /// | `id` `url` `path` `key` `group` `owner` | as above |
-        /// | `bytes` `total` | bytes of the file received; length of the whole file. With `group-ended` sums over the group, `total` of the lengths that are known |
+        /// | `bytes` `total` | received bytes of the file; length of the whole file |
         /// | `metadata` | the request's metadata, as a JSON value |
         /// | `wasThere` | the file already existed |
         /// | `error` | an object: `code`, `message` and, for a response of the server, `status` |
         /// | `startedAt` `endedAt` | times of the download |
-        /// | `completed` `failed` | with `all-completed`: number of downloads with that outcome; with `group-ended` of all downloads of the group |
+        /// | `completed` `failed` | with `all-completed` and `group-ended`: number of downloads with that outcome |
         /// | `paused` | with `group-ended`: number of downloads of the group that are paused |
         ///
-        /// A key without a value is absent; keys may be added in later versions. The header fields are `Haul-Event`,
-        /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in seconds
-        /// since 1970) and, with a secret, `Haul-Signature`: `sha256=` and the HMAC-SHA256 (RFC 2104) of the timestamp, a
-        /// full stop and the body, in hexadecimal.
+        /// With `group-ended`, `bytes`, `completed` and `failed` are sums over all downloads of the group, and `total`
+        /// is the sum of the known lengths.
         ///
-        /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425, 429
-        /// or 5xx are retried (``HookLimits/webhookRetry``). Proxies and certificates are those of the downloader.
+        /// A key without a value is absent; later versions may add keys. The header fields are `Haul-Event`,
+        /// `Haul-Delivery` (an id, the same for each attempt of a delivery), `Haul-Timestamp` (of the attempt, in
+        /// seconds since 1970) and, with a secret, `Haul-Signature`: `sha256=` and the HMAC-SHA256 (RFC 2104) of the
+        /// timestamp, a full stop and the body, in hexadecimal.
+        ///
+        /// A response of 2xx is a success. Redirects are not followed. A failed connection and a response of 408, 425,
+        /// 429 or 5xx are retried (``HookLimits/webhookRetry``), a refused certificate is not. Proxies and certificates
+        /// are those of the downloader.
         ///
         /// - Parameters:
         ///   - url: `http` or `https`. User info in it is sent as Basic authentication.
         ///   - secret: key of the signature, which the receiver also has; `nil` for no signature.
         case webhook(URL, secret: String? = nil, on: Set<HookEvent>)
 
-        /// Shows a notification on the user's desktop, by ``Downloader/Configuration/Hooks/notifier``; does nothing without a notifier or a
-        /// desktop.
+        /// Shows a notification on the user's desktop with ``Downloader/Configuration/Hooks/notifier``. Does nothing
+        /// without a notifier or a desktop.
         case desktopNotification(on: Set<HookEvent>)
 
         /// The events that start the hook.
@@ -92,10 +99,10 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
     case completed
     /// A run has failed. Not reported for a download that was cancelled, or when the downloader shuts down.
     case failed
-    /// No download of a group waits, runs or is held any more, after at least one of it completed or failed: what
-    /// ``DownloadGroup/result()`` returns on. Reported once each time, with the sums of the whole group; not while a call adds to the
-    /// group or ``DownloadGroup/expectMore(isolation:_:)`` runs. It follows the last event of the group's downloads, and comes before
-    /// or after ``allCompleted``.
+    /// No download of a group waits, runs or is held any more, after at least one of them completed or failed.
+    /// ``DownloadGroup/result()`` returns on the same condition. Reported once each time, with the sums of the whole
+    /// group. Not reported while a call adds to the group or ``DownloadGroup/expectMore(isolation:_:)`` runs. The event
+    /// follows the last event of the group's downloads, and comes before or after ``allCompleted``.
     case groupEnded = "group-ended"
     /// No download waits, runs or is held any more, after at least one completed or failed.
     case allCompleted = "all-completed"
@@ -103,7 +110,7 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable {
 
 extension Downloader.Hook: CustomStringConvertible, CustomDebugStringConvertible {
     /// The kind of the hook with the program's path or the receiver's origin. Contains no secrets: the path of a
-    /// webhook's URL often is a secret.
+    /// webhook's URL is left out, because it is often a secret.
     public var description: String {
         switch self {
         case .command(let path, _, _): "command \(path)"

@@ -9,17 +9,17 @@ struct HookCommand: Sendable {
     let time: EngineClock
     let logger: Logger
 
-    /// Returns when the program has ended, by itself, by its time limit, or because the task was cancelled.
+    /// Returns when the program has ended by itself, by its time limit, or because the task was cancelled.
     func run(_ message: HookMessage) async {
         guard let program = await start(message) else { return }
         let sleep = time.sleep
         let limit = HookLimits.bounded(limits.commandTime)
-        // Cancelled to go on at once.
+        // Cancelling this task ends the wait for the time limit at once.
         let patience = Task { try? await sleep(limit) }
         let watchdog = Task {
             await patience.value
             program.send(SIGTERM)
-            // Cancelled when the program has ended: then the signal goes nowhere.
+            // This wait is cancelled when the program has ended. The signal then has no effect.
             try? await sleep(HookLimits.grace)
             program.send(SIGKILL)
         }
@@ -37,9 +37,10 @@ struct HookCommand: Sendable {
         }
     }
 
-    /// Starts the program; where it is open for writing, as when it is replaced at this moment, or too many files are open,
-    /// once that is over. Nothing
-    /// is returned when it cannot be run.
+    /// Starts the program. Waits while the program is open for writing, as when it is being replaced, or too many files
+    /// are open.
+    ///
+    /// - Returns: `nil` if the program cannot be run.
     private func start(_ message: HookMessage) async -> RunningProgram? {
         var wait = HookLimits.firstWaitForBusyProgram
         while true {
@@ -50,14 +51,14 @@ struct HookCommand: Sendable {
                     environment: message.environment(over: ProcessInfo.processInfo.environment)
                 )
             } catch {
-                // Others will be closed; who closes the hooks' lane ends the wait.
+                // Other files will be closed. Closing the hooks' delivery queue ends the wait.
                 let isForFiles = DiskError.Kind(errno: error.code) == .tooManyOpenFiles
                 guard isForFiles || error.code == ETXTBSY && wait <= HookLimits.lastWaitForBusyProgram else {
                     logger.debug("hook \(path): cannot be run: \(SystemCalls.describe(errno: error.code))")
                     return nil
                 }
             }
-            // Ends early only by cancellation, and then nothing is told any more.
+            // `sleep` fails only on cancellation, after which hooks are told nothing any more.
             guard (try? await time.sleep(min(wait, HookLimits.lastWaitForBusyProgram))) != nil else { return nil }
             wait *= 2
         }

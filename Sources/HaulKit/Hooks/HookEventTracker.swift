@@ -1,21 +1,22 @@
-/// What hooks are to be told, decided from the states that downloads pass through.
+/// Decides which events hooks are told, from the states that downloads pass through.
 struct HookEventTracker: Sendable, Equatable {
-    /// Neither waiting nor paused nor at an end.
+    /// Downloads that are neither waiting nor paused nor at an end.
     private var running: Set<DownloadID> = []
-    /// Of which a start was told, and no end yet. Paused ones too: resuming does not begin another run.
+    /// Downloads whose start was reported and whose end was not. Includes paused ones: resuming does not begin another
+    /// run.
     private var started: Set<DownloadID> = []
     private var counts = HookCounts()
-    /// Groups of which a download has ended since their own end was told.
+    /// Groups with a download that has ended since the group's own end was reported.
     private(set) var endedGroups: Set<String> = []
-    /// More downloads are about to be added: that nothing runs is not the end of all.
+    /// Whether the application will add more downloads. While `true`, the end of all downloads is not reported.
     var expectsMore = false
 
-    /// Takes in the state in which a download is now.
+    /// Records the present state of a download.
     ///
     /// - Parameters:
-    ///   - group: that of the download.
-    ///   - alreadyExisted: the file was there before this run.
-    /// - Returns: what to tell of it.
+    ///   - group: the group of the download.
+    ///   - alreadyExisted: whether the file existed before this run.
+    /// - Returns: the event to report, if any.
     mutating func note(
         _ id: DownloadID,
         _ state: DownloadMachine.State,
@@ -36,7 +37,7 @@ struct HookEventTracker: Sendable, Equatable {
             running.remove(id)
             counts.completed += 1
             if let group { endedGroups.insert(group) }
-            // Each start has its end; a file that was only there is not reported.
+            // Each reported start gets its end. A file that only existed before is not reported.
             return started.remove(id) != nil || !alreadyExisted ? .completed : nil
         case .failed:
             running.remove(id)
@@ -51,19 +52,19 @@ struct HookEventTracker: Sendable, Equatable {
         }
     }
 
-    /// How the downloads ended, when all have: told once.
+    /// Returns the numbers of outcomes once all downloads have ended, and resets them.
     ///
-    /// - Parameter othersWait: downloads wait for a slot.
+    /// - Parameter othersWait: whether downloads wait for a slot.
     mutating func allEnded(othersWait: Bool) -> HookCounts? {
         guard running.isEmpty, !othersWait, !expectsMore, counts != HookCounts() else { return nil }
         defer { counts = HookCounts() }
         return counts
     }
 
-    /// Whether the end of a group, which has ended, is to be told: once for the ends of its downloads.
+    /// Returns whether to report the end of a group that has ended: once after ends of its downloads.
     mutating func groupEnded(_ group: String) -> Bool { endedGroups.remove(group) != nil }
 
-    /// Ends that were before anybody wanted to know.
+    /// Forgets the ends that came before there was any hook.
     mutating func forgetEnds() {
         counts = HookCounts()
         endedGroups = []

@@ -15,7 +15,7 @@ public struct HookLimits: Sendable, Hashable {
     public var webhookRetry = RetryPolicy()
     /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
     public var shutDownTime = Duration.seconds(10)
-    /// Time for which a program that is done tries webhooks again before it ends; see ``Downloader/finishHooks()``.
+    /// Time for which ``Downloader/finishHooks()`` repeats failed webhooks before a program ends.
     package var finalRetryTime = Duration.seconds(60)
 
     /// The default limits.
@@ -27,10 +27,10 @@ public struct HookLimits: Sendable, Hashable {
     /// Time between SIGTERM and SIGKILL.
     static let grace = Duration.seconds(3)
 
-    /// Between attempts to start a program that is open for writing: doubled each time, a second in all.
+    /// Waits between attempts to start a program that is open for writing. The waits double, and take a second in all.
     static let firstWaitForBusyProgram = Duration.milliseconds(8)
     static let lastWaitForBusyProgram = Duration.milliseconds(512)
 
-    /// A time within the range of the layers below, which trap on overflow.
+    /// Limits a time to 30 days, because the layers below trap on overflow.
     static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), .seconds(30 * 86_400)) }
 }

@@ -1,21 +1,23 @@
-/// A message as a program is given it.
+/// The arguments and the environment of a hook's program.
 extension HookMessage {
-    /// A variable that is longer may keep a program from being started: Linux takes 128 KiB for one.
+    /// Largest size of a variable in bytes. Linux accepts 128 KiB; a longer variable may prevent the start of the
+    /// program.
     static let longestValue = 64 << 10
 
-    /// The path of the finished file, and nothing otherwise: where a download failed, something else may stand there.
+    /// The path of the finished file. Empty for other events: at the path of a failed download may be another file.
     var arguments: [String] {
         guard event == .completed, case .download(let download) = subject, let path = download.path else { return [] }
         return [path]
     }
 
-    /// The environment of the process with the variables of ``Downloader/Hook/command(path:arguments:on:)``.
+    /// Returns the environment of the process with the variables of ``Downloader/Hook/command(path:arguments:on:)``.
     ///
-    /// - Parameter base: the environment of this process. Haul's variables in it are another hook's, and are removed.
+    /// - Parameter base: the environment of this process. Haul's variables in it belong to another hook and are
+    ///   removed.
     func environment(over base: [String: String]) -> [String: String] {
         var environment = base
         for (name, value) in variables {
-            // Text with a zero byte in it would be cut there, and mean something else.
+            // A text with a zero byte would be cut there, and mean something else.
             environment[name] = value.flatMap {
                 $0.utf8.count <= Self.longestValue && !$0.utf8.contains(0) ? $0 : nil
             }
@@ -23,7 +25,7 @@ extension HookMessage {
         return environment
     }
 
-    /// Every variable of Haul; nil for those without a value.
+    /// All variables of Haul; `nil` for a variable without a value.
     private var variables: [(String, String?)] {
         var (download, counts) = (nil as HookedDownload?, nil as HookCounts?)
         var group: (name: String, sums: DownloadSummary)?

@@ -1,30 +1,33 @@
 internal import Foundation
 
-/// A message as a receiver on the network is sent it.
+/// The JSON body of a webhook's request.
 extension HookMessage {
-    /// The JSON object of ``Downloader/Hook/webhook(_:secret:on:)``, its keys in alphabetical order but for `metadata`, which is last.
+    /// The JSON object of ``Downloader/Hook/webhook(_:secret:on:)``. Its keys are in alphabetical order, except
+    /// `metadata`, which is last.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts, whole numbers and truth values only: there is nothing in it that could not be encoded.
+        // Encoding cannot fail, because there are only texts, whole numbers and truth values.
         guard var object = (try? encoder.encode(fields)).map(Array.init) else { return [] }
         guard case .download(let download) = subject, let metadata = download.metadata,
             let value = Self.value(metadata, encoder)
         else { return object }
-        // As it stands, since reading numbers and writing them again would change some. `event` is always before it.
+        // Appends the metadata unchanged, because reading and writing would change some numbers. `event` always
+        // precedes it.
         object.removeLast()
         return object + Array(#","metadata":"#.utf8) + value + [UInt8(ascii: "}")]
     }
 
-    /// JSON that may stand inside other JSON: text that is none becomes a string.
+    /// Returns the metadata as JSON that may be inside other JSON. Text that is not JSON becomes a string.
     private static func value(_ metadata: DownloadRequest.Metadata, _ encoder: JSONEncoder) -> [UInt8]? {
         let bytes = Array(metadata.json.utf8)
-        // A reader may allow a byte order mark and other codings than UTF-8, which other JSON cannot hold (RFC 8259 §8.1).
+        // A JSON reader may accept a byte order mark and encodings other than UTF-8. Other JSON cannot contain them
+        // (RFC 8259 §8.1).
         let isPlain = !bytes.starts(with: [0xEF, 0xBB, 0xBF]) && !bytes.contains(0)
-        // Text that is no JSON is told so by an error.
+        // Text that is not JSON causes an error.
         let read = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
         if read != nil, isPlain { return bytes }
-        // A string can always be encoded.
+        // Every string can be encoded.
         return (try? encoder.encode(metadata.json)).map(Array.init)
     }
 

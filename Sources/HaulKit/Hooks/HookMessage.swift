@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What hooks are told, whatever way it takes.
+/// A message to hooks of any kind.
 struct HookMessage: Sendable, Equatable {
     enum Subject: Sendable, Equatable {
         case download(HookedDownload)
@@ -17,11 +17,11 @@ struct HookMessage: Sendable, Equatable {
 struct HookedDownload: Sendable, Equatable {
     var id: DownloadID
     var url: URL
-    /// Where the file is or will be, once that is known.
+    /// Present or future path of the file, once it is known.
     var path: String?
-    /// Bytes of the file that are here.
+    /// Received bytes of the file.
     var bytes: Int64
-    /// Complete length in bytes.
+    /// Length of the whole file in bytes; `nil` if it is unknown.
     var total: Int64?
     var key: String?
     var group: String?
@@ -33,7 +33,7 @@ struct HookedDownload: Sendable, Equatable {
     var endedAt: Date?
 }
 
-/// How the downloads ended that ended since nothing ran the last time.
+/// Numbers of downloads that completed or failed since the end of all downloads was last reported.
 struct HookCounts: Sendable, Equatable {
     var completed = 0
     var failed = 0
@@ -42,7 +42,7 @@ struct HookCounts: Sendable, Equatable {
 // MARK: For people
 
 extension HookMessage {
-    /// What a notification says.
+    /// The texts of a notification.
     var notice: (title: String, body: String) {
         switch subject {
         case .all(let counts) where counts.failed == 0:

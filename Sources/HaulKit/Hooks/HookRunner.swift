@@ -2,11 +2,11 @@ internal import Foundation
 internal import Logging
 internal import Synchronization
 
-/// Tells hooks what happened, each in its own way and at its own pace. Who tells it never waits, and hears of no failure.
+/// Sends messages to hooks, with a queue for each kind. The caller of ``tell(_:)`` never waits, and gets no failure.
 final class HookRunner: Sendable {
     private struct State {
         var hooks: [Downloader.Hook]
-        /// One a webhook: each receiver gets its messages in order, and a slow one holds up no other.
+        /// One for each webhook: each receiver gets its messages in order, and a slow receiver delays no other.
         var webhooks: [Downloader.Hook: Receiver] = [:]
         var random: SplitMix64
     }
@@ -26,7 +26,7 @@ final class HookRunner: Sendable {
     private let notifications: DeliveryQueue
     private let state: Mutex<State>
 
-    /// - Parameter poster: nil: webhooks are told nothing.
+    /// - Parameter poster: sends the requests of webhooks; `nil` to send none.
     init(_ configuration: Downloader.Configuration, poster: (any WebhookPoster)?, time: EngineClock, seed: UInt64) {
         limits = configuration.hooks.limits
         notifier = configuration.hooks.notifier
@@ -38,13 +38,13 @@ final class HookRunner: Sendable {
         state = Mutex(State(hooks: configuration.hooks.actions, random: SplitMix64(seed: seed)))
     }
 
-    /// Whether there is anybody to be told anything.
+    /// Whether there is any hook.
     var isWanted: Bool { state.withLock { !$0.hooks.isEmpty } }
 
-    /// Whether anybody is to be told of an event.
+    /// Whether any hook wants `event`.
     func isWanted(_ event: HookEvent) -> Bool { state.withLock { $0.hooks.contains { $0.events.contains(event) } } }
 
-    /// From now on these are told; what was told to others still reaches them.
+    /// Replaces the hooks. Messages to the previous hooks are still delivered.
     func replace(with hooks: [Downloader.Hook]) {
         state.withLock { state in
             state.hooks = hooks
@@ -64,7 +64,7 @@ final class HookRunner: Sendable {
         }
     }
 
-    /// Waits for what is under way, and for what waits behind it.
+    /// Waits for the running and the waiting deliveries.
     ///
     /// - Returns: false when the time was up first.
     func settle(within limit: Duration) async -> Bool {
@@ -77,7 +77,7 @@ final class HookRunner: Sendable {
                 return true
             }
             group.addTask {
-                // Ends early only by cancellation, and then the result is not used.
+                // `sleep` fails only on cancellation, and then the result is not used.
                 try? await sleep(HookLimits.bounded(limit))
                 return false
             }
@@ -87,10 +87,11 @@ final class HookRunner: Sendable {
         }
     }
 
-    /// The same without a bound of its own: programs have theirs, and webhooks are tried again for ``HookLimits/finalRetryTime`` at most.
-    /// The first message that fails after that, or would have to wait for longer, is the last one of its receiver.
+    /// Waits for the running and the waiting deliveries without a limit of its own. Programs have their time limit, and
+    /// webhooks are repeated for at most ``HookLimits/finalRetryTime``. The first message that fails later, or would
+    /// have to wait for longer, is the last one of its receiver.
     ///
-    /// - Returns: what was given up.
+    /// - Returns: the messages that were given up.
     func settleAtLast() async -> [UndeliveredMessages] {
         let deadline = time.now() + HookLimits.bounded(limits.finalRetryTime)
         for receiver in state.withLock({ $0.webhooks.values.map(\.self) }) { receiver.retries.end(by: deadline) }
@@ -100,12 +101,13 @@ final class HookRunner: Sendable {
             .sorted { $0.receiver < $1.receiver }
     }
 
-    /// The same as ``settle(within:)``, and the end: what is not done by then is broken off, its programs are ended, and nothing more is told.
+    /// Waits as ``settle(within:)``, then closes all queues: drops what is left, ends running programs and accepts no
+    /// more messages.
     func finish(within limit: Duration) async {
         _ = await settle(within: limit)
         let lanes = lanes
         for lane in lanes { lane.close() }
-        // A program has its moment to put things in order.
+        // Gives programs time to put things in order.
         _ = await settle(within: HookLimits.grace + .seconds(1))
     }
 

@@ -2,6 +2,6 @@
 public protocol Notifier: Sendable {
     /// Shows a notification.
     ///
-    /// - Returns: whether it was shown; `false` when the system has nothing to show it with.
+    /// - Returns: whether the notification was shown; `false` when the system has nothing to show it with.
     func notify(title: String, body: String) async -> Bool
 }

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// What a program prints that names a link: its URL on the first line, header fields for it on those that follow.
+/// The output of a program that names a link: the URL on the first line, header fields for the URL on the next lines.
 package struct PrintedSource: Sendable, Hashable {
-    /// What is wrong with the text. None of it is shown, since it may hold a secret.
+    /// A fault of the output. No text of the output is shown, because it may hold a secret.
     package enum Fault: Error { case isEmpty, isNoURL, hasOddLine }
 
     package let url: URL

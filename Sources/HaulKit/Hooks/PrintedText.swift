@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Synchronization
 
-/// What a program prints on one of its streams, read as it comes and kept within a bound.
+/// The output of a program on one of its streams, read as it comes and kept up to a limit.
 final class PrintedText: Sendable {
-    /// Which of many bytes are kept.
+    /// The part of a long output that is kept.
     enum Kept: Sendable {
         case beginning(Int)
         case end(Int)
@@ -12,9 +12,9 @@ final class PrintedText: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isWhole = true
-        /// Of an end: whether the beginning is missing.
+        /// Whether the beginning is missing from a kept end.
         var isCut = false
-        /// Where the program finds it; closed on our side once it has.
+        /// The write end of the pipe for the program. Haul closes its own copy once the program has one.
         var writeEnd: Int32?
         var hasProgramEnded = false
         var isRead = false
@@ -24,7 +24,7 @@ final class PrintedText: Sendable {
     private let readEnd: Int32
     private let state: Mutex<State>
 
-    /// - Throws: ``DownloadError``, where no pipe can be had.
+    /// - Throws: ``DownloadError`` if no pipe can be made.
     init(keeping kept: Kept) throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -42,15 +42,15 @@ final class PrintedText: Sendable {
         if let end = state.withLock({ $0.writeEnd }) { SystemCalls.close(end) }
     }
 
-    /// What the program is to be given.
+    /// The descriptor to pass to the program.
     var writeEnd: Int32 { state.withLock { $0.writeEnd ?? -1 } }
 
-    /// Reads on a thread of its own from now on; the program has its end by now.
+    /// Starts reading on a thread of its own. The program must have its write end by now.
     ///
     /// - Parameters:
     ///   - startThread: starts that thread.
-    ///   - onTooMuch: called when more has come than is kept of a beginning.
-    /// - Returns: 0, or the errno for which there is no thread: nothing is read then.
+    ///   - onTooMuch: called when the output exceeds a kept beginning.
+    /// - Returns: 0, or the errno if no thread could be started. In that case nothing is read.
     func read(
         startThread: DetachedThread.Starter = DetachedThread.start,
         onTooMuch: @escaping @Sendable () -> Void
@@ -78,7 +78,7 @@ final class PrintedText: Sendable {
         return code
     }
 
-    /// All that was kept, once the program has ended; and whether that is all that it printed.
+    /// Returns the kept text once the program has ended. `isWhole` is `false` if the output exceeded a kept beginning.
     func text() async -> (text: String, isWhole: Bool) {
         await withCheckedContinuation { continuation in
             let isRead = state.withLock { state in
@@ -89,7 +89,7 @@ final class PrintedText: Sendable {
             if isRead { continuation.resume() }
         }
         return state.withLock { state in
-            // The rest of a word says nothing, and of a URL it could be the secret part.
+            // A part of a word says nothing, and a part of a URL could be its secret.
             let blanks = Set(" \t\r\n".utf8)
             let bytes = state.isCut ? state.bytes.drop { !blanks.contains($0) } : state.bytes[...]
             let text = String(decoding: bytes, as: UTF8.self)
@@ -97,8 +97,8 @@ final class PrintedText: Sendable {
         }
     }
 
-    /// - Returns: how many bytes came; nil when no more will, or none did after the program had ended: a program that it left running
-    ///   in the background is not waited for.
+    /// - Returns: the number of bytes read; `nil` if no more will come, or none came after the program had ended.
+    ///   Programs that it left running in the background are not waited for.
     private func next(_ buffer: inout [UInt8], _ rest: inout Int) -> Int? {
         while true {
             let hasEnded = state.withLock { $0.hasProgramEnded }
@@ -112,7 +112,7 @@ final class PrintedText: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
             if hasEnded {
-                // What the program itself printed is in the pipe, which holds no more.
+                // The program's own output is in the pipe, which holds no more than 64 KiB.
                 rest -= count
                 guard rest >= 0 else { return nil }
             }
@@ -120,7 +120,7 @@ final class PrintedText: Sendable {
         }
     }
 
-    /// - Returns: whether it has just become too much.
+    /// - Returns: whether the output has just exceeded the limit.
     private func keep(_ bytes: ArraySlice<UInt8>, _ state: inout State) -> Bool {
         switch kept {
         case .end(let most):

@@ -1,24 +1,24 @@
 internal import Foundation
 
-/// Runs a program for what it prints. No shell reads anything of it.
+/// Runs a program and collects its output. No shell is involved.
 package struct ProgramOutput: Sendable {
-    /// What it printed on standard output.
+    /// The text that the program printed on standard output.
     package let text: String
-    /// The end of what it printed on standard error, as it stands: at most ``most`` bytes, and no part of a word.
+    /// The end of the text on standard error, unmasked: at most ``most`` bytes, and no part of a word.
     package let complaint: String
-    /// Its exit status; 256 and the number of the signal that ended it.
+    /// The exit status, or 256 plus the number of the signal that ended the program.
     package let status: Int32
 
-    /// A program that prints more than this is ended.
+    /// Largest standard output in bytes. A program that prints more is ended.
     package static let most = 64 << 10
 
-    /// Runs it to its end. When the task is cancelled it is told to end, and with it what it started; a second later it is
-    /// killed.
+    /// Runs the program to its end. If the task is cancelled, the program and its child processes get SIGTERM, and
+    /// SIGKILL a second later.
     ///
     /// - Parameters:
-    ///   - environment: in place of that of this process.
-    ///   - startThread: starts each of the three threads that wait for it and read what it prints.
-    /// - Throws: ``DownloadError`` when it cannot be started or prints too much; `CancellationError`.
+    ///   - environment: the environment of the program, in place of that of this process.
+    ///   - startThread: starts each of the three threads that wait for the program and read its output.
+    /// - Throws: ``DownloadError`` when the program cannot be started or prints too much; `CancellationError`.
     package static func of(
         _ path: String,
         _ arguments: [String] = [],
@@ -37,7 +37,7 @@ package struct ProgramOutput: Sendable {
                 startThread: startThread
             )
         } catch { throw cannotRun(path, error.code) }
-        // What it prints beyond that is not waited for, nor a program that prints without end.
+        // Kills a program that prints too much, because it might print without end.
         let codes = [
             output.read(startThread: startThread) { program.send(SIGKILL) },
             complaint.read(startThread: startThread) {},
@@ -45,7 +45,7 @@ package struct ProgramOutput: Sendable {
         if let code = codes.first(where: { $0 != 0 }) {
             program.send(SIGKILL)
             _ = await program.ending()
-            // Ends the thread that there is.
+            // Waits until the thread that was started has ended.
             for printed in [output, complaint] { _ = await printed.text() }
             throw cannotRun(path, code)
         }
@@ -54,7 +54,7 @@ package struct ProgramOutput: Sendable {
         } onCancel: {
             program.send(SIGTERM)
             Task.detached {
-                // This is never cancelled; and a signal to a program that has ended goes nowhere.
+                // This task is never cancelled. A signal to a program that has ended has no effect.
                 try? await Task.sleep(for: .seconds(1))
                 program.send(SIGKILL)
             }

@@ -3,17 +3,17 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// A program that was started, until it has ended and been reaped. Nothing of it is left behind.
+/// A program from its start until it has ended and been reaped. Nothing of it is left behind.
 final class RunningProgram: Sendable {
     enum Ending: Sendable, Hashable {
         case exited(status: Int32)
         case killed(signal: Int32)
-        /// Somebody else in this process waits for every child, and was first.
+        /// Other code in this process waits for every child, and reaped the program first.
         case unknown
     }
 
     private struct State {
-        /// 0 until it has been started.
+        /// 0 until the program has been started.
         var process: Int32 = 0
         var ending: Ending?
         var wasSignalled = false
@@ -22,12 +22,12 @@ final class RunningProgram: Sendable {
 
     private let state = Mutex(State())
 
-    /// Starts it without a shell: no word of its arguments is read by anybody else.
+    /// Starts a program without a shell, so that nothing interprets its arguments.
     ///
     /// - Parameters:
-    ///   - outputs: descriptors for its standard output and standard error; what goes below 0 is lost.
-    ///   - startThread: starts the thread that waits for its end.
-    /// - Throws: why it cannot be started.
+    ///   - outputs: descriptors for standard output and standard error. Output to a negative descriptor is discarded.
+    ///   - startThread: starts the thread that waits for the end of the program.
+    /// - Throws: the errno if the program cannot be started.
     init(
         _ path: String,
         _ arguments: [String],
@@ -35,8 +35,8 @@ final class RunningProgram: Sendable {
         outputs: (Int32, Int32) = (-1, -1),
         startThread: DetachedThread.Starter = DetachedThread.start
     ) throws(SystemCalls.Errno) {
-        // A thread of its own for each, of which there are few: a wait for a process holds up whatever it shares a thread with. It is
-        // there before the program, which could not be waited for without it.
+        // Each program has a thread of its own, because waiting for a process blocks the thread. There are only a few
+        // programs. The thread is started first, because a program could not be waited for without it.
         let isSpawned = DispatchSemaphore(value: 0)
         let threadCode = startThread { [self] in
             isSpawned.wait()
@@ -56,7 +56,7 @@ final class RunningProgram: Sendable {
         guard code == 0 else { throw SystemCalls.Errno(code: code) }
     }
 
-    /// How it ended, once it has.
+    /// Returns how the program ended, once it has.
     func ending() async -> Ending {
         await withCheckedContinuation { continuation in
             let ending = state.withLock { state in
@@ -67,7 +67,7 @@ final class RunningProgram: Sendable {
         }
     }
 
-    /// Sends a signal to it and to what it started, unless it has ended.
+    /// Sends a signal to the program and its child processes, unless the program has ended.
     func send(_ signal: Int32) {
         state.withLock { state in
             guard state.ending == nil, state.process > 0 else { return }
@@ -81,7 +81,8 @@ final class RunningProgram: Sendable {
         guard process > 0 else { return }
         _ = haul_await_end(process)
         let (ending, waiting) = state.withLock { state in
-            // Told to end, it may have left others behind that do not. While it is not reaped the group's number is its own.
+            // A signalled program may leave children that ignore the signal. Until the program is reaped, the number of
+            // the group is its own.
             if state.wasSignalled { _ = haul_signal_group(process, SIGKILL) }
             let status = haul_reap(process)
             let ending: Ending =

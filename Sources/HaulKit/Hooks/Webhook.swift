@@ -3,12 +3,12 @@ internal import Logging
 
 /// Sends one POST request. Redirects are not followed.
 protocol WebhookPoster: Sendable {
-    /// - Parameter now: to which a `Retry-After` date is compared.
+    /// - Parameter now: the time that a `Retry-After` date is compared with.
     func post(_ body: [UInt8], to url: URL, _ headers: [HeaderField], within limit: Duration, now: Date) async
         -> WebhookAnswer
 }
 
-/// Brings messages to one receiver, each as often as its plan says.
+/// Delivers messages to one receiver. A ``DeliveryPlan`` decides how often each message is sent.
 struct Webhook: Sendable {
     let url: URL
     let secret: String?
@@ -18,9 +18,9 @@ struct Webhook: Sendable {
     let logger: Logger
     let retries: WebhookRetries
 
-    /// Returns when the receiver has it, when it is given up, or when the task is cancelled.
+    /// Returns when the receiver has taken the message, when the message is given up, or when the task is cancelled.
     func deliver(_ message: HookMessage, as delivery: UUID, seed: UInt64) async {
-        // One before it could not be delivered, and there is no time left to wait for the receiver.
+        // An earlier message could not be delivered, and no time is left to wait for the receiver.
         if retries.undelivered > 0 { return retries.giveUp() }
         let body = message.json
         var plan = DeliveryPlan(limits.webhookRetry, seed: seed)

@@ -1,11 +1,11 @@
 internal import Crypto
 internal import Foundation
 
-/// What goes with the body of a webhook's request.
+/// The header fields of a webhook's request.
 enum WebhookHeaders {
     /// - Parameters:
-    ///   - delivery: the same for each attempt, so that a receiver knows what it has had already.
-    ///   - time: of this attempt, so that a receiver may refuse what somebody recorded and sends again later.
+    ///   - delivery: the same for each attempt, so that a receiver recognises a repeated delivery.
+    ///   - time: of this attempt, so that a receiver may refuse a request that was recorded and is sent again later.
     static func fields(_ event: HookEvent, delivery: UUID, time: Date, body: [UInt8], secret: String?)
         -> [HeaderField]
     {

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Whether failed deliveries to one receiver are tried again, and how many were given up for want of time.
+/// Decides whether failed deliveries to one receiver are repeated, and counts those given up for lack of time.
 final class WebhookRetries: Sendable {
     private struct State {
         var isOver = false
-        /// No wait may end after it.
+        /// The time that no wait may exceed.
         var deadline: Instant?
-        /// Messages that did not reach the receiver since.
+        /// Messages that were given up since ``end(by:)``.
         var undelivered = 0
         var wait: (until: Instant, task: Task<Void, Never>)?
     }
@@ -17,12 +17,12 @@ final class WebhookRetries: Sendable {
 
     /// Waits before another attempt.
     ///
-    /// - Returns: false when there is to be none.
+    /// - Returns: `false` if there must be no further attempt.
     func wait(_ duration: Duration, _ time: EngineClock) async -> Bool {
         let (until, sleep) = (time.now() + duration, time.sleep)
         let wait: Task<Void, Never>? = state.withLock { state in
             guard !state.isOver, state.deadline.map({ until <= $0 }) ?? true else { return nil }
-            // Ends early only by cancellation, after which the state says how to go on.
+            // `sleep` fails only on cancellation, after which the state says how to go on.
             let wait = Task { _ = try? await sleep(duration) }
             state.wait = (until, wait)
             return wait
@@ -39,7 +39,7 @@ final class WebhookRetries: Sendable {
         }
     }
 
-    /// Deliveries are tried again until then; one that would have to wait for longer is given up at once.
+    /// Allows attempts until `deadline`. A delivery that would have to wait for longer is given up at once.
     func end(by deadline: Instant) {
         let wait: Task<Void, Never>? = state.withLock { state in
             state.deadline = deadline
@@ -50,7 +50,7 @@ final class WebhookRetries: Sendable {
         wait?.cancel()
     }
 
-    /// Counts a message that is given up for want of time.
+    /// Counts a message that is given up for lack of time.
     func giveUp() { state.withLock { $0.undelivered += 1 } }
 }
 
