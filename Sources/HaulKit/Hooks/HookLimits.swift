@@ -10,8 +10,8 @@ public struct HookLimits: Sendable, Hashable {
     public var mostWaiting = 1000
     /// Time limit for the response of a webhook's receiver. Default: 15 s.
     public var webhookTime = Duration.seconds(15)
-    /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` counts those
-    /// that may fail before the last one; 5 by default, with a ``RetryPolicy/base`` of 1 s.
+    /// Number of attempts of a webhook's delivery, and the delays between them. ``RetryPolicy/attempts`` is the
+    /// number of attempts that may fail before the last one: 5 by default, with a ``RetryPolicy/base`` of 1 s.
     public var webhookRetry = RetryPolicy()
     /// Time that ``Downloader/shutDown()`` gives to deliveries that run or wait. Default: 10 s.
     public var shutDownTime = Duration.seconds(10)

@@ -68,7 +68,7 @@ struct PieceVerifier: Sendable, Equatable {
         var culprit: Int?
         /// The source that alone sent a right piece; `nil` if several did or the piece is wrong.
         var proven: Int?
-        /// How often this piece has been wrong.
+        /// Number of times that this piece has been wrong.
         var times = 0
     }
 

@@ -6,7 +6,7 @@ public import Foundation
 public struct Metalink: Sendable, Hashable {
     /// One file, with at least one source.
     public struct File: Sendable, Hashable {
-        /// A relative path, perhaps with subfolders, each part of which is safe to create.
+        /// A relative path, perhaps with subfolders. Each part of the path is safe to create.
         public var name: String
         /// Length in bytes; `nil` when the document does not state it.
         public var size: Int64?

@@ -48,7 +48,7 @@ package struct BlockingExecutor: Sendable {
         self.makeFileQueue = makeFileQueue ?? { makeQueue("haul.write", .userInitiated) }
     }
 
-    /// Runs a blocking call and returns what it returned.
+    /// Runs a blocking call and returns its result.
     package func run<Value: Sendable, Failure: Error>(
         _ call: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

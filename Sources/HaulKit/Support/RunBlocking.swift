@@ -1,4 +1,4 @@
-/// Runs a blocking call on a thread that may block.
+/// Runs a blocking call on a thread of ``BlockingExecutor/system``.
 func runBlocking<Value: Sendable, Failure: Error>(
     _ call: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {

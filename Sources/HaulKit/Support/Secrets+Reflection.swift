@@ -123,7 +123,7 @@ extension Metalink.Source: CustomReflectable {
 extension ProxySettings.Proxy: CustomDebugStringConvertible, CustomReflectable {
     /// The same text as ``description``.
     public var debugDescription: String { description }
-    /// Kind, host and port.
+    /// Kind, host and port; credentials are `***`.
     public var customMirror: Mirror {
         Mirror(masked: self, ["kind": kind, "host": host, "port": port, "credentials": credentials.map { _ in "***" }])
     }

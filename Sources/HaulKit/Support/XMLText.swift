@@ -74,6 +74,6 @@ package struct XMLText: Sendable {
 }
 
 extension UInt8 {
-    /// Whether this is white space in XML, which is less than in Unicode.
+    /// Whether this byte is white space in XML. Unicode has more kinds of white space.
     var isXMLBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

@@ -5,7 +5,8 @@ struct AuthenticationChallenge: Sendable, Equatable {
     /// Values by name in lower case. The first of equal names counts.
     var parameters: [String: String] = [:]
 
-    /// Reads all challenges of an answer. A field may hold several, separated by the same commas as their parameters.
+    /// Reads all challenges of an answer. A field may have several challenges. Commas separate the challenges as well
+    /// as their parameters.
     static func read(_ fields: [String]) -> [AuthenticationChallenge] { fields.flatMap(read) }
 
     private static func read(_ field: String) -> [AuthenticationChallenge] {

@@ -3,7 +3,7 @@
 struct Charset: Sendable, Hashable {
     private enum Form: Sendable, Hashable {
         case utf8, ascii
-        /// ASCII below 0x80, and a table above.
+        /// A table for the upper bytes, ASCII for the others.
         case table(String)
         case eastAsian(EastAsianCharset)
     }

@@ -83,7 +83,7 @@ extension HTTPDate {
     }
 }
 
-/// The bytes, and how many of them have been read.
+/// A read position in the bytes of a date.
 private struct Cursor {
     let bytes: [UInt8]
     var position = 0

@@ -3,7 +3,7 @@ internal import Foundation
 /// The proxies for `http` and `https` URLs.
 ///
 /// ``environment(_:)`` reads the variables that curl and wget read: `http_proxy` (lower case only: a CGI server puts a
-/// request's `Proxy` header into the upper-case one), `https_proxy`, `all_proxy` and `no_proxy` in either case.
+/// request's `Proxy` header into `HTTP_PROXY`), `https_proxy`, `all_proxy` and `no_proxy` in either case.
 public struct ProxySettings: Sendable, Hashable {
     /// A proxy server: HTTP (with CONNECT for https, RFC 9110 §9.3.6) or SOCKS5 (RFC 1928).
     public struct Proxy: Sendable, Hashable, CustomStringConvertible {
