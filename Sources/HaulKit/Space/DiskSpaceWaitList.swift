@@ -1,33 +1,35 @@
-/// The downloads that wait for disk space, and which of them may resume. Asked once a second while there are any.
+/// Lists the downloads that wait for disk space or quota, and selects those that may resume. While the list is not
+/// empty, `SpaceMonitor` queries it once a second.
 struct DiskSpaceWaitList: Sendable {
     struct Waiter: Sendable, Equatable {
         let id: DownloadID
         var reason: HoldReason
-        /// Where its file lies, or is to lie.
+        /// Folder of the partial file; before the file exists, the folder where it will be created.
         var folder: String
-        /// Bytes that are missing; nil while the length is unknown.
+        /// Missing bytes; `nil` while the length is unknown.
         var needed: Int64?
         var priority: Int
         var position: Int64
         var since: Instant
-        /// It was seen that there is no space: once there is, that is news.
+        /// Whether a check found too little space for this download. If so, the download resumes as soon as there is
+        /// enough space, without `patience(_:)`.
         var isShort = false
     }
 
-    /// What is to be had now.
+    /// Free space of the disks and of the quota at one moment.
     struct Supply: Sendable {
         var rule: SpaceRule
-        /// By folder; one that does not say is missing.
+        /// Space by folder. A folder is missing if its file system does not report its space.
         var disks: [String: VolumeSpace]
-        /// Bytes of the quota that are left, and the whole of it; nil until it has been counted.
+        /// Remaining bytes of the quota, and the whole quota; `nil` until the usage has been counted.
         var quota: (left: Int64, whole: Int64)?
     }
 
     private var waiters: [DownloadID: Waiter] = [:]
     private var counts: [String: Int] = [:]
-    /// Times in a row that a download found no space where there seemed to be some.
+    /// Number of consecutive times that a download resumed because space was reported, and then found none.
     private var surprises: [DownloadID: Int] = [:]
-    /// The last that was seen of a disk.
+    /// Most recent reading of free space, of one folder.
     private var seen: (folder: String, available: Int64, at: Instant)?
 
     var isEmpty: Bool { waiters.isEmpty }
@@ -56,16 +58,18 @@ struct DiskSpaceWaitList: Sendable {
         for id in ids { forget(id) }
     }
 
-    /// The download has ended: what surprised it is past.
+    /// Forgets the failed resumes of a download that has ended.
     mutating func forgetSurprises(_ id: DownloadID) {
         if !surprises.isEmpty { surprises[id] = nil }
     }
 
     // MARK: Which may resume
 
-    /// Those for which there is space, in the order of the queue. They stay in the list until they are forgotten.
+    /// Returns the downloads for which there is space, in the order of the queue. They stay in the list until
+    /// `forget(_:)`.
     ///
-    /// What one takes the next does not get. A large file does not keep smaller ones behind it from what is too little for it.
+    /// Each returned download reduces the space for the next ones. A large file for which the space is too small does
+    /// not block smaller ones behind it.
     mutating func ready(_ supply: Supply, at now: Instant) -> [Waiter] {
         var candidates: [Waiter] = []
         for (id, waiter) in waiters {
@@ -99,7 +103,8 @@ struct DiskSpaceWaitList: Sendable {
 
     private enum Pot: Hashable { case volume(UInt64), quota }
 
-    /// What there is for a download, and what is worth an attempt where its need is unknown; nil when that is unknown.
+    /// Returns the space for a download, and the least space that is worth an attempt while its length is unknown.
+    /// Returns `nil` if the space is unknown.
     private func space(for waiter: Waiter, _ supply: Supply) -> (Pot, space: Int64, least: Int64)? {
         if waiter.reason == .quota {
             return supply.quota.map { (.quota, $0.left, SpaceRule.leastSpace(of: $0.whole)) }
@@ -109,8 +114,9 @@ struct DiskSpaceWaitList: Sendable {
         }
     }
 
-    /// Some disks are full in ways that they do not show: a user's quota, no more inodes. Those are tried again and again, at
-    /// growing distances: after 2, 4, 8 … 256 seconds.
+    /// Returns how long a download waits after `surprises` failed resumes: 2, 4, 8 … 256 seconds.
+    ///
+    /// A disk may be full without reporting it, because of a user's quota or because it has no inodes left.
     static func patience(_ surprises: Int) -> Duration {
         surprises == 0 ? .zero : .seconds(1 << min(surprises, 8))
     }
@@ -119,7 +125,7 @@ struct DiskSpaceWaitList: Sendable {
 
     mutating func note(_ available: Int64, in folder: String, at now: Instant) { seen = (folder, available, now) }
 
-    /// Whether so much space was seen a moment ago that small files need not ask.
+    /// Whether a reading of the last second showed at least `plenty` bytes, so that small files need not check.
     func hasPlenty(in folder: String, at now: Instant) -> Bool {
         guard let seen, seen.folder == folder else { return false }
         return seen.available >= Self.plenty && now - seen.at < .seconds(1)

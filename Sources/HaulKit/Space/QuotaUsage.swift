@@ -1,26 +1,27 @@
-/// How many bytes the files of a downloader take, kept up to date without asking the store each time.
+/// Counts the bytes that the files of a downloader take, without a query of the store each time.
 struct QuotaUsage: Sendable {
-    /// Bytes of the downloads that do nothing now; nil until the store has been asked.
+    /// Bytes of the downloads that do not run; `nil` until the store has been queried.
     private var settled: Int64?
-    /// What each that runs has, or has set aside for itself.
+    /// Bytes that each running download takes, including its reserved bytes.
     private(set) var running: [DownloadID: Int64] = [:]
     private var runningSum: Int128 = 0
-    /// Changes with every change of who runs: a sum of the store is good only for those who ran when it was made.
+    /// Counts the changes of the set of running downloads. A sum of the store is valid only for the generation in which
+    /// it was computed.
     private(set) var generation = 0
-    /// When it was last looked whether the finished files are still there.
+    /// Time of the last check whether the finished files still exist.
     var recountedAt: Instant?
 
     var isKnown: Bool { settled != nil }
 
-    /// All of them.
+    /// Bytes of all downloads.
     var used: Int64 { Int64(clamping: Int128(settled ?? 0) + runningSum) }
     func used(besides id: DownloadID) -> Int64 {
         Int64(clamping: Int128(settled ?? 0) + runningSum - Int128(running[id] ?? 0))
     }
 
-    /// A running download takes this number of bytes now.
+    /// Records that a running download takes `bytes` now.
     ///
-    /// - Parameter had: what it took while it did nothing.
+    /// - Parameter had: the bytes that it took before it ran.
     mutating func set(_ id: DownloadID, _ bytes: Int64, had: Int64) {
         if let before = running[id] {
             runningSum -= Int128(before)
@@ -32,9 +33,9 @@ struct QuotaUsage: Sendable {
         runningSum += Int128(bytes)
     }
 
-    /// A download does nothing any more, and leaves this number of bytes.
+    /// Records that a download no longer runs and leaves `bytes` on the disk.
     ///
-    /// - Parameter had: what it took before, where it did not run.
+    /// - Parameter had: the bytes that it took before; used only if it did not run.
     mutating func end(_ id: DownloadID, leaving bytes: Int64, had: Int64) {
         guard let before = running.removeValue(forKey: id) else {
             if bytes != had {
@@ -52,13 +53,13 @@ struct QuotaUsage: Sendable {
         if let settled { self.settled = max(0, Int64(clamping: Int128(settled) + change)) }
     }
 
-    /// Something has changed that was not counted.
+    /// Discards the sum of the store, after a change that was not counted.
     mutating func invalidate() {
         generation += 1
         settled = nil
     }
 
-    /// What the store says of all that did not run at this generation.
+    /// Takes the store's sum of the downloads that did not run at `generation`. Ignores a sum of an earlier generation.
     mutating func settle(_ bytes: Int64, at generation: Int) {
         if generation == self.generation { settled = max(0, bytes) }
     }

@@ -1,4 +1,4 @@
-/// The errors of disks and quotas without space.
+/// Errors for a full disk or quota.
 enum SpaceError {
     static func full(_ path: String) -> DownloadError {
         DownloadError(DiskError(.full, call: "statvfs", path: path))
@@ -18,7 +18,7 @@ enum SpaceError {
         )
     }
 
-    /// What a record says of a download that waits; nil where the reason is not one of the disk.
+    /// Returns the error for the record of a held download; `nil` if the hold reason is neither the disk nor the quota.
     static func held(_ hold: HoldReason, _ record: DownloadRecord) -> DownloadError? {
         switch hold {
         case .diskFull:
@@ -37,13 +37,13 @@ enum SpaceError {
 }
 
 extension DownloadRecord {
-    /// Where its file lies, or is to lie.
+    /// Folder of the file; before the file exists, the folder where it will be created.
     var folderOnDisk: String { (partPath ?? file).map(FilePaths.folder(of:)) ?? folder ?? "." }
 }
 
 extension DownloadTask {
-    /// What an unfinished download takes while it does nothing: its whole length, which is set aside; nothing before its first
-    /// byte. The store counts alike.
+    /// Bytes that an unfinished download takes while it does not run: its whole length, because that is reserved; 0
+    /// before its first byte. `DownloadStore.storedBytes(besides:)` uses the same rule.
     var bytesAtRest: Int64 {
         let received = machine.persisted.count
         return received == 0 ? 0 : max(record.total ?? 0, received)

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Carries out what the ``SpaceMonitor`` says: holds downloads for which there is no space, and queues them again.
+/// Acts on the decisions of ``SpaceMonitor``: holds downloads for which there is no space, and queues them again.
 ///
 /// Confined to the actor of its downloader.
 final class SpaceHolds {
@@ -17,13 +17,13 @@ final class SpaceHolds {
         self.files = files
     }
 
-    /// Looks for space from now on, until no download waits for any.
+    /// Checks for space periodically until no download waits for any.
     func startPolling() {
         let look = environment.spawner.receiver(self) { (holds, _: Void, _) in await holds.lookForSpace() }
         space.startPolling { await look(()) }
     }
 
-    /// Looks whether files that grow come too near to what is to stay free.
+    /// Checks, at most once a second, whether growing files exceed the quota or take bytes of the reserve.
     func watchGrowth() {
         guard space.isGrowthCheckDue() else { return }
         let growing = scheduler.running.filter {
@@ -45,7 +45,7 @@ final class SpaceHolds {
         for (task, event) in news where task.machine.state == .transferring { task.send(event) }
     }
 
-    /// - Returns: false when no download waits any more.
+    /// - Returns: `false` when no download waits any more.
     private func lookForSpace(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         guard !space.isEmpty, !environment.isShuttingDown else {
             space.stopPolling()
@@ -65,13 +65,13 @@ final class SpaceHolds {
         return true
     }
 
-    /// Queues again what this reason holds, of these downloads.
+    /// Ends the hold of these downloads and queues them.
     private func endHold(_ reason: HoldReason, of ids: [DownloadID], isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
         try await catalog.lock()
         defer { catalog.unlock() }
-        // The user may have paused some meanwhile.
+        // The user may have paused some of them in the meantime.
         let ids = ids.filter { space.holds($0) }
         let rest = ids.filter { catalog.tasks[$0] == nil }
         for task in ids.compactMap({ catalog.tasks[$0] }) {

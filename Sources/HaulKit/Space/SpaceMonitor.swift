@@ -1,16 +1,17 @@
 internal import Foundation
 internal import Logging
 
-/// Space on the disks: refuses what would take the bytes that are to stay free or exceed the quota, and keeps the downloads that wait
-/// for space.
+/// Checks the space on the disks and in the quota, and keeps the downloads that wait for space. Refuses a download that
+/// would take bytes of the reserve or exceed the quota.
 ///
-/// Confined to the actor of its downloader. It reads disk and store and decides; the downloader sends what it returns.
+/// Confined to the actor of its downloader. It reads the disk and the store and decides; the downloader sends the
+/// returned events.
 final class SpaceMonitor {
-    /// A download, and what its machine is to be told.
+    /// A download, and the event for its machine.
     typealias News = (task: DownloadTask, event: DownloadMachine.Event)
 
     static let interval = Duration.seconds(1)
-    /// Time between two looks whether finished files were removed by another program.
+    /// Interval of the checks for finished files that another program has removed.
     private static let recountInterval = Duration.seconds(30)
 
     private let services: EngineServices
@@ -34,9 +35,9 @@ final class SpaceMonitor {
         quota = configuration.storage.diskQuota.map { max(0, $0) }
     }
 
-    /// Changes the bytes that are to stay free, and those that files may take; nil for no quota.
+    /// Changes the reserve and the quota; `nil` for no quota.
     ///
-    /// - Parameter tasks: those in memory, of which the running ones are counted from now on if there was no quota.
+    /// - Parameter tasks: the tasks in memory. If the quota changes, the bytes of the running ones are counted again.
     func setLimits(reserve: Int64, quota: Int64?, _ tasks: some Collection<DownloadTask>) {
         rule = SpaceRule(reserve: reserve)
         let quota = quota.map { max(0, $0) }
@@ -55,14 +56,14 @@ final class SpaceMonitor {
     var heldIDs: some Sequence<DownloadID> { waitList.ids }
     func forget(_ id: DownloadID) { waitList.forget(id) }
     func forget(_ ids: [DownloadID]) { waitList.forget(ids) }
-    /// Rows were changed that were not counted one by one.
+    /// Discards the counted usage, after rows were changed that were not counted one by one.
     func invalidateUsage() { usage.invalidate() }
 
     // MARK: Before the body
 
-    /// Checks that the rest of a file will fit, and reserves it.
+    /// Checks that the rest of a file fits, and reserves it on the disk.
     ///
-    /// - Returns: what the machine is to be told in place of success; nil where there is enough.
+    /// - Returns: the event for the machine in place of success; `nil` if there is enough space.
     func reserveSpace(
         _ total: Int64?,
         _ part: PartFile,
@@ -71,7 +72,7 @@ final class SpaceMonitor {
     )
         async throws(DownloadError) -> DownloadMachine.Event?
     {
-        // What is in memory finds its space when it comes to the disk.
+        // A file in memory needs space only when it is written to the disk.
         guard !part.file.isInMemory else { return nil }
         let here = max(try await allocatedBytes(of: part.file), part.persisted.count)
         if let refusal = try await refusal(total, here: here, task) { return refusal }
@@ -85,7 +86,8 @@ final class SpaceMonitor {
         return nil
     }
 
-    /// What was reserved before the disk was full is of use to others.
+    /// Releases the bytes that a failed reservation allocated behind the end of the file, so that other files can use
+    /// them.
     private func giveBack(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async {
         do throws(DiskError) {
             try await part.onWriteThread { () throws(DiskError) in try part.file.truncate(part.file.status().size) }
@@ -100,9 +102,9 @@ final class SpaceMonitor {
         } catch { throw DownloadError(error) }
     }
 
-    /// Looks for space, as far as it is known how much is needed.
+    /// Checks whether the rest of a file fits into the quota and on the disk. Reserves nothing on the disk.
     ///
-    /// - Parameter here: bytes of the file that the disk has, or has set aside.
+    /// - Parameter here: bytes of the file that are on the disk or reserved there.
     /// - Returns: as ``reserveSpace(_:_:_:)``.
     func refusal(_ total: Int64?, here: Int64, _ task: DownloadTask, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
@@ -143,14 +145,14 @@ final class SpaceMonitor {
 
     // MARK: Small files
 
-    /// Whether a download that is new should look for space before it sends a request.
+    /// Whether a new download should check for space before it sends a request.
     func mayLackSpace(_ task: DownloadTask) -> Bool {
         let folder = task.record.folderOnDisk
         if waitList.isWaiting(in: folder) || (task.record.request.size ?? 0) > BufferedFile.mostBytes { return true }
         return rule.reserve > 0 && !waitList.hasPlenty(in: folder, at: time.now())
     }
 
-    /// Whether a small file may be buffered in memory without asking for space.
+    /// Whether a small file may be buffered in memory without a check for space.
     func hasPlentyOfSpace(_ task: DownloadTask) -> Bool {
         let folder = task.record.folderOnDisk
         if let quota, !usage.isKnown || usage.used > quota - DiskSpaceWaitList.plenty { return false }
@@ -160,7 +162,7 @@ final class SpaceMonitor {
 
     // MARK: While the body comes
 
-    /// Whether it is time to look, once a second, at files that grow.
+    /// Whether a second has passed since the last check of growing files. If so, the next second begins.
     func isGrowthCheckDue() -> Bool {
         let now = time.now()
         guard rule.reserve > 0 || quota != nil, now - lastGrowthCheck >= Self.interval else { return false }
@@ -168,7 +170,7 @@ final class SpaceMonitor {
         return true
     }
 
-    /// Files without a known length that have used up the quota.
+    /// Returns the growing downloads of unknown length if the quota is exceeded, with the event that holds them.
     ///
     /// - Parameter growing: the downloads that write to the disk now.
     func beyondQuota(_ growing: [DownloadTask], isolation: isolated (any Actor)? = #isolation)
@@ -186,7 +188,7 @@ final class SpaceMonitor {
         return growing.map { ($0, .spaceMissing(.quota, SpaceError.overQuota(quota))) }
     }
 
-    /// Files that take of what is to stay free.
+    /// Returns the downloads whose growing files take bytes of the reserve, with the event that holds them.
     func beyondReserve(_ growing: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async -> [News] {
         guard rule.reserve > 0, !growing.isEmpty else { return [] }
         var news: [News] = []
@@ -198,7 +200,7 @@ final class SpaceMonitor {
             let total = task.machine.resource?.total
             do throws(DownloadError) {
                 let allocated = try await allocatedBytes(of: part.file)
-                // What has its space takes no more.
+                // A file whose bytes are all allocated takes no more.
                 if let total, allocated >= total { continue }
             } catch { logger.debug("\(error)") }
             guard task.part === part, task.machine.state == .transferring else { continue }
@@ -207,7 +209,7 @@ final class SpaceMonitor {
         return news
     }
 
-    /// - Returns: by folder; those that say nothing are left out.
+    /// - Returns: the space by folder, without the folders whose file system does not report it.
     func freeSpace(near folders: [String], isolation: isolated (any Actor)? = #isolation) async -> [String: VolumeSpace]
     {
         let (disk, logger) = (services.disk, services.logger)
@@ -215,7 +217,7 @@ final class SpaceMonitor {
             var readings: [String: VolumeSpace] = [:]
             for folder in folders {
                 do throws(DiskError) { readings[folder] = try disk.freeSpace(near: folder) } catch {
-                    // Whatever makes the file will say it better.
+                    // The call that creates the file reports the error in more detail.
                     logger.debug("\(error.sentence)")
                 }
             }
@@ -225,7 +227,7 @@ final class SpaceMonitor {
 
     // MARK: Counting
 
-    /// Takes over what a change of state means for disk space.
+    /// Updates the wait list and the usage after a change of state.
     func stateChanged(_ task: DownloadTask) {
         switch task.machine.state {
         case .completed, .cancelled: waitList.forgetSurprises(task.id)
@@ -234,7 +236,7 @@ final class SpaceMonitor {
         count(task)
     }
 
-    /// Counts what a download takes of the quota, if there is one.
+    /// Counts the bytes of a download against the quota, if there is one.
     private func count(_ task: DownloadTask) {
         guard quota != nil else { return }
         let (received, before) = (task.machine.persisted.count, task.bytesAtRest)
@@ -252,9 +254,9 @@ final class SpaceMonitor {
         }
     }
 
-    /// Asks the store, where what it said last is not true any more.
+    /// Queries the store for the sum of the downloads that do not run, if it is unknown.
     private func countUsage(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        // Each change of what runs meanwhile makes the sum a wrong one; in the end any is better than none.
+        // A change of the running downloads during the query makes the sum invalid. The fifth attempt accepts any sum.
         for attempt in 1...5 where !usage.isKnown {
             let generation = usage.generation
             let sum = try await store.storedBytes(besides: Array(usage.running.keys)).all
@@ -262,13 +264,14 @@ final class SpaceMonitor {
         }
     }
 
-    /// Whether it is time to look which finished files another program has removed.
+    /// Whether the check for finished files that another program has removed is due.
     var isRecountDue: Bool {
         guard quota != nil, waitList.waitsForQuota else { return false }
         return usage.recountedAt.map { time.now() - $0 >= Self.recountInterval } ?? true
     }
 
-    /// Finished files that another program removed take no space, though the store remembers them.
+    /// Counts the usage again, without the finished files that another program has removed. The store still lists
+    /// those.
     private func recount(without missingBytes: Int64, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -283,7 +286,7 @@ final class SpaceMonitor {
     /// Adds a download that waits for space.
     func wait(_ task: DownloadTask, _ reason: HoldReason) {
         let record = task.record
-        // Of the quota it has its share already, once it has begun.
+        // The quota already counts the whole length of a download that has begun.
         let has = reason == .quota ? task.bytesAtRest : task.machine.persisted.count
         waitList.add(
             .init(
@@ -298,9 +301,9 @@ final class SpaceMonitor {
         )
     }
 
-    /// Looks once a second, until there is nothing to look for: no kernel tells when a disk has space.
+    /// Calls `look` once a second until it returns `false`, because no kernel reports when a disk has space again.
     ///
-    /// - Parameter look: false to end.
+    /// - Parameter look: returns `false` to end.
     func startPolling(_ look: @escaping @Sendable () async -> Bool) {
         if poll == nil { poll = Self.polling(time.sleep, look) }
     }
@@ -310,7 +313,7 @@ final class SpaceMonitor {
         _ look: @escaping @Sendable () async -> Bool
     ) -> Task<Void, Never> {
         Task {
-            // Ends early only by cancellation: the downloader shuts down.
+            // `sleep` throws only when the downloader shuts down and cancels the task.
             while (try? await sleep(interval)) != nil {
                 guard await look() else { return }
             }
@@ -322,9 +325,10 @@ final class SpaceMonitor {
         poll = nil
     }
 
-    /// The downloads for which there is space now.
+    /// Returns the downloads for which there is space now.
     ///
-    /// - Parameter missingBytes: the sizes of finished files that are not there any more; nil where ``isRecountDue`` was false.
+    /// - Parameter missingBytes: the sum of the sizes of removed finished files; `nil` where ``isRecountDue`` was
+    ///   `false`.
     func ready(missingBytes: Int64?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> [DiskSpaceWaitList.Waiter]
     {
@@ -334,7 +338,7 @@ final class SpaceMonitor {
             try await countUsage()
             supply.quota = (quota - usage.used, quota)
         } else if waitList.waitsForQuota {
-            // They wait for a quota that is lifted.
+            // The quota that these downloads wait for has been lifted.
             supply.quota = (.max, .max)
         }
         return waitList.ready(supply, at: time.now())
