@@ -1,27 +1,27 @@
-/// Some of the bytes of a file, as the stretches they lie in.
+/// A set of byte positions of a file, as sorted ranges.
 typealias ByteSet = RangeSet<Int64>
 
 extension ByteSet {
-    /// The first `count` bytes.
+    /// Creates the set of the first `count` bytes.
     init(prefix count: Int64) {
         self.init()
         if count > 0 { insert(contentsOf: 0..<count) }
     }
 
-    /// How many bytes these are.
+    /// Number of bytes in the set.
     var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-    /// How many bytes there are from the first byte of the file on before one is missing.
+    /// Length of the in-order prefix: the bytes from 0 to the first gap.
     var prefix: Int64 { end(from: 0) }
 
-    /// The first byte from `position` on that is not here.
+    /// Returns the first position from `position` on that is not in the set.
     func end(from position: Int64) -> Int64 {
         let stretch = firstStretch(endingAfter: position)
         guard stretch < ranges.count, ranges[stretch].lowerBound <= position else { return position }
         return ranges[stretch].upperBound
     }
 
-    /// The number of the first stretch that ends behind this position.
+    /// Returns the index of the first range that ends behind `position`; the number of ranges if there is none.
     private func firstStretch(endingAfter position: Int64) -> Int {
         let ranges = ranges
         var (low, high) = (0, ranges.count)
@@ -32,17 +32,18 @@ extension ByteSet {
         return low
     }
 
-    /// The first byte of the range that is not here; the range's end when all of it is.
+    /// Returns the first byte of `range` that is not in the set; the end of `range` if the set contains all of it.
     func firstMissing(in range: Range<Int64>) -> Int64 { Swift.min(end(from: range.lowerBound), range.upperBound) }
 
-    /// Whether any byte of the range is here.
+    /// Whether the set contains any byte of `range`.
     func intersects(_ range: Range<Int64>) -> Bool {
         guard !range.isEmpty else { return false }
         let stretch = firstStretch(endingAfter: range.lowerBound)
         return stretch < ranges.count && ranges[stretch].lowerBound < range.upperBound
     }
 
-    /// The first stretch before `total` that is not here; without a total it has no end. Nil when nothing is missing.
+    /// Returns the first gap before `total`; `nil` if there is none. The `upper` end is `nil` for an open gap without a
+    /// `total`.
     func firstGap(before total: Int64?) -> (lower: Int64, upper: Int64?)? {
         let lower = prefix
         if let total, lower >= total { return nil }
@@ -50,16 +51,16 @@ extension ByteSet {
         return (lower, next ?? total)
     }
 
-    /// Whether every byte of `range` is here.
+    /// Whether the set contains every byte of `range`.
     func containsAll(of range: Range<Int64>) -> Bool { end(from: range.lowerBound) >= range.upperBound }
 }
 
 extension ByteSet {
-    /// Written `0-100,250-300`: stretches in order, their ends not included.
+    /// The ranges in order as text, for example `0-100,250-300`, with exclusive ends.
     var text: String { ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",") }
 
-    /// Reads ``text``. Whatever is not a stretch is left out: a store that was edited by hand may say anything, and bytes that
-    /// are not claimed only have to be fetched again.
+    /// Parses ``text`` and ignores invalid ranges. Someone may have edited the store by hand, and bytes that are not
+    /// claimed are only fetched again.
     init(text: String) {
         self.init()
         for stretch in text.split(separator: ",") {

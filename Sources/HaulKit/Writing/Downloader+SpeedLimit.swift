@@ -1,6 +1,7 @@
-/// Limits of speed: of all downloads together, and of one.
+/// Speed limits of all downloads together and of one download.
 extension Downloader {
-    /// Limits the speed of all downloads together from now on: ``update(_:)`` of ``Configuration/Network/bytesPerSecond``.
+    /// Limits the speed of all downloads together from now on. Sets ``Configuration/Network/bytesPerSecond`` with
+    /// ``update(_:)``.
     ///
     /// - Parameter bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit.
     /// - Throws: as ``update(_:)``.
@@ -8,11 +9,11 @@ extension Downloader {
         try await update { $0.network.bytesPerSecond = bytesPerSecond }
     }
 
-    /// Limits the speed of one download from now on; the limit of all downloads applies as well. Stored with the
-    /// download.
+    /// Limits the speed of one download from now on. The limit of all downloads applies as well. The store keeps the
+    /// limit with the download.
     ///
     /// - Parameters:
-    ///   - bytesPerSecond: `nil`, 0 or a negative number for no limit of its own.
+    ///   - bytesPerSecond: bytes per second; `nil`, 0 or a negative number for no limit of its own.
     ///   - id: the download.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/notFound`` when the store has no such download,
     ///   ``DownloadError/Code/storeFailed`` or ``DownloadError/Code/shutDown``.

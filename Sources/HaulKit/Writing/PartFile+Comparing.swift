@@ -1,7 +1,8 @@
 internal import Foundation
 
 extension PartFile {
-    /// The blocks of a plan, chosen by what the disk holds.
+    /// Returns the blocks of a plan. Reads candidate blocks on the disk, because the plan prefers blocks with more than
+    /// one byte value.
     func blocks(of plan: ComparisonPlan) async throws(DiskError) -> [Range<Int64>] {
         try await onWriteThread { () throws(DiskError) in
             try plan.blocks { (block) throws(DiskError) in
@@ -12,7 +13,7 @@ extension PartFile {
 }
 
 extension [UInt8] {
-    /// Whether this is more than one repeated byte.
+    /// Whether the bytes are not all equal.
     var isVaried: Bool {
         withUnsafeBytes { bytes in
             guard bytes.count > 1, let start = bytes.baseAddress else { return false }

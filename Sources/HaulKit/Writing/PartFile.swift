@@ -2,38 +2,40 @@ internal import Dispatch
 internal import NIOCore
 internal import Synchronization
 
-/// A partial file while it is being written: the locked file, its write thread, and which bytes have come how far.
+/// A partial file during writing: the locked file, its write thread, and its written and synced ranges.
 ///
-/// Writes of all connections run one after another, on a thread that may block; a sync runs beside them, and vouches only
-/// for what was written before it began.
+/// The write thread runs the writes of all connections one after another and may block. A sync runs beside the writes
+/// and covers only bytes that were written before it began.
 final class PartFile: Sendable {
     let file: any DiskFile
     private let executor: BlockingExecutor
     private let writes: SerialQueue
     private struct State {
         var persisted: PersistedRanges
-        /// The file's digest, when one is wanted.
+        /// Digest of the whole file, if one is wanted.
         var digest: RunningDigest?
         var isCatchingUp = false
-        /// The digests of its pieces, when they are known beforehand.
+        /// Digests of the pieces, if they are known beforehand.
         var pieces: PieceDigests?
-        /// A sync failed: nothing written since the last good one may be claimed, and nothing more is taken.
+        /// Error of the first failed sync or length check. After it, no byte written since the last good sync may be
+        /// claimed, and writes fail.
         var syncFailure: DiskError?
-        /// Counts the times that something was forgotten: a sync from before vouches for nothing after.
+        /// Counts how often bytes were given up. A sync of an earlier generation covers no bytes of a later one.
         var generation = 0
-        /// Counts the times that everything was forgotten.
+        /// Counts how often the file was started over.
         var version = 0
-        /// Bytes written in this opening, and how many of them are worth the next mark of its own.
+        /// Bytes written since the file was opened, and the count at which `onMilestone` is called next.
         var written: Int64 = 0
         var milestone: Int64 = 0
     }
     private let state: Mutex<State>
-    /// Called when the first bytes of this opening are written, and each time `milestoneDistance` more are: the first mark
-    /// should not wait for the next tick, and on a fast line a tick is a lot of bytes.
+    /// Called after the first write since the file was opened, and after each further `milestoneDistance` bytes. The
+    /// first bytes should be noted before the next tick, and on a fast line many bytes arrive between two ticks.
     private let onMilestone: @Sendable () -> Void
     private static let milestoneDistance: Int64 = 16 << 20
 
-    /// The first pieces are checked as soon as they are here: a source that sends wrong ones is not to send many.
+    /// Returns a smaller distance for the first pieces. They are checked as soon as they are complete, so that a source
+    /// of wrong pieces cannot send many.
     private static func milestoneDistance(_ state: State) -> Int64 {
         guard let pieces = state.pieces, state.written / 4 < pieces.hashes.pieceLength else { return milestoneDistance }
         return min(milestoneDistance, pieces.hashes.pieceLength / 2)
@@ -53,13 +55,13 @@ final class PartFile: Sendable {
     }
 
     var path: String { file.path }
-    /// The first sync that failed, if one did.
+    /// Error of the first failed sync or length check since the last start-over.
     var syncFailure: DiskError? { state.withLock(\.syncFailure) }
     var persisted: PersistedRanges { state.withLock { $0.persisted } }
-    /// Another number after each start-over.
+    /// Number that changes with each start-over.
     var version: Int { state.withLock(\.version) }
 
-    /// Forgets every byte; the caller has made the store forget them first.
+    /// Truncates the file and forgets every byte. Before the call, the caller has made the store forget them.
     func startOver() async throws(DiskError) {
         try await onWriteThread { () throws(DiskError) in
             try self.file.truncate(0)
@@ -76,14 +78,14 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Forgets some bytes, which are to come again.
+    /// Forgets the bytes of `range`, which are fetched again.
     func forget(_ range: Range<Int64>) {
         state.withLock { state in
             state.persisted.written.remove(contentsOf: range)
             state.persisted.synced.remove(contentsOf: range)
             state.generation += 1
-            // What was hashed of it is wrong too; the digest is computed again from the disk.
-            // A block of it may just be on its way from the disk to the digest.
+            // A digest that covers bytes of `range` is wrong and is computed again from the disk. `catchUp()` may be
+            // hashing a block of `range` now.
             if let digest = state.digest, digest.position > range.lowerBound || state.isCatchingUp {
                 state.digest = RunningDigest(digest.algorithm)
             }
@@ -92,17 +94,18 @@ final class PartFile: Sendable {
 
     // MARK: Writing
 
-    /// Writes a batch at `offset` on the write thread, and takes it into the mark.
+    /// Writes a batch at `offset` on the write thread, and adds it to the written ranges.
     ///
-    /// What is claimed already stays as it is: another connection brought it, and it may have been compared with a digest
-    /// since. Two of them may send the same bytes for a moment, when one is cut short or is to outrun the other.
+    /// Does not write bytes that are already claimed. Another connection brought those, and they may have been compared
+    /// with a digest since. Two connections can send the same bytes for a moment, after one was shortened or during a
+    /// hedge.
     func write(_ batch: [ByteBuffer], at offset: Int64, done: @escaping @Sendable (DiskError?) -> Void) {
         writes.async { done(self.write(batch, at: offset)) }
     }
 
-    /// The same at once, where there is no disk to wait for.
+    /// Writes a batch immediately if the file is in memory.
     ///
-    /// - Returns: nil when there is one; nothing has been written then.
+    /// - Returns: `nil` if the file is on the disk; nothing has been written then.
     func writeInMemory(_ batch: [ByteBuffer], at offset: Int64) -> Result<Void, DiskError>? {
         guard file.isInMemory else { return nil }
         return write(batch, at: offset).map { .failure($0) } ?? .success(())
@@ -124,7 +127,7 @@ final class PartFile: Sendable {
             pieces?.update(batch, at: offset)
         }
         let isMilestone = state.withLock { state in
-            // Only what was written now: what was here may have been found wrong meanwhile.
+            // Adds only the bytes of this write. Earlier bytes may have been found wrong in the meantime.
             for (offset, batch) in fresh where state.syncFailure == nil {
                 let length = batch.reduce(0) { $0 + Int64($1.readableBytes) }
                 if length > 0 { state.persisted.written.insert(contentsOf: offset..<offset + length) }
@@ -138,9 +141,10 @@ final class PartFile: Sendable {
         return nil
     }
 
-    /// A write beyond the end of a file that another program has cut would leave a hole that could not be found again.
+    /// Checks that no other program has cut the file. A write beyond the end of a cut file would leave a hole that
+    /// could not be detected later.
     ///
-    /// - Throws: of the kind `cutShort`; nothing of the file may be relied on then, and nothing more is taken.
+    /// - Throws: an error of kind `cutShort`. After it, no byte of the file may be relied on, and writes fail.
     private func checkLength(_ here: ByteSet) throws(DiskError) {
         guard let end = here.ranges.last?.upperBound, !file.isInMemory, try file.size() < end else { return }
         throw fail(DiskError(.cutShort, call: "pwritev", path: path))
@@ -155,26 +159,30 @@ final class PartFile: Sendable {
         return failure
     }
 
-    /// Makes sure that a file of which all bytes are here has them all: a program that cut it may have done so after the
-    /// last write. Runs after the writes that were handed over before it.
+    /// Checks that a complete file has at least `length` bytes. Another program may have cut the file after the last
+    /// write. Runs after the writes that were handed over before the call.
     func checkLength(_ length: Int64) async throws(DiskError) {
         try await onWriteThread { () throws(DiskError) in
             if try self.file.size() < length { throw self.fail(DiskError(.cutShort, call: "fstat", path: self.path)) }
         }
     }
 
-    /// Waits until what was handed over before is written.
+    /// Waits until all writes that were handed over before the call have finished.
     func drain() async {
         await withCheckedContinuation { continuation in writes.async { continuation.resume() } }
     }
 
-    /// Gives the lock up once what was handed over is written. A sync or a digest may hold the file for longer.
+    /// Releases the lock after the writes that were handed over. A sync or a digest may keep the file open for longer.
     func unlockAfterWrites() {
         writes.async { [file] in file.unlock() }
     }
 
-    /// Makes everything written so far durable. On failure the mark falls back to what an earlier sync vouched for, and every
-    /// later sync fails too: the kernel reports a lost page once, and then knows nothing of it any more.
+    /// Syncs everything that was written before the call.
+    ///
+    /// On failure the written ranges fall back to the synced ranges, and every later sync fails too. The kernel reports
+    /// a lost page only once.
+    ///
+    /// - Returns: the ranges after the sync.
     func sync() async throws(DiskError) -> PersistedRanges {
         let (before, generation, earlier) = state.withLock { ($0.persisted.written, $0.generation, $0.syncFailure) }
         if let earlier { throw earlier }
@@ -188,18 +196,19 @@ final class PartFile: Sendable {
         }
         return try state.withLock { state throws(DiskError) in
             if let failure {
-                // Whatever was written meanwhile may be among what is lost.
+                // Bytes written during the failed sync may also be lost.
                 state.syncFailure = state.syncFailure ?? failure
                 state.persisted.written = state.persisted.synced
             }
-            // One that ran beside ours may have taken the kernel's only report.
+            // A concurrent sync may have received the kernel's only report of the failure.
             if let failure = state.syncFailure { throw failure }
             if state.generation == generation { state.persisted.synced.formUnion(before) }
             return state.persisted
         }
     }
 
-    /// Cuts off what no sync has vouched for. Claims of it that a store still has are refused then, since the file is too short.
+    /// Truncates the file to its synced in-order prefix. Claims beyond the prefix that the store still has are then
+    /// refused, because the file is too short.
     func cutToSynced() async throws(DiskError) {
         try await onWriteThread { () throws(DiskError) in
             try self.file.truncate(self.state.withLock { $0.persisted.synced.prefix })
@@ -212,7 +221,7 @@ final class PartFile: Sendable {
 
     // MARK: Digests
 
-    /// Keeps a digest from now on. What is already there is read back in the background.
+    /// Keeps a digest of the file from now on. The bytes already on the disk are read back in the background.
     func keepDigest(_ algorithm: DownloadRequest.Checksum.Algorithm) {
         state.withLock { state in
             if state.digest?.algorithm != algorithm { state.digest = RunningDigest(algorithm) }
@@ -220,8 +229,8 @@ final class PartFile: Sendable {
         catchUp()
     }
 
-    /// Reads back, in the background, what the digest has not seen of the bytes that are here without a gap: those of an
-    /// earlier run, and those that a later connection wrote before the ones in front of them had come.
+    /// Reads back, in the background, the bytes of the in-order prefix that the digest does not cover yet. Those are
+    /// bytes of an earlier run, and bytes that arrived before a gap in front of them was closed.
     func catchUp() {
         let digest: RunningDigest? = state.withLock { state in
             guard let digest = state.digest, !state.isCatchingUp, state.persisted.prefix > digest.position else {
@@ -233,7 +242,7 @@ final class PartFile: Sendable {
         guard let digest else { return }
         executor.async(.utility) { [weak self] in
             guard let file = self?.file else { return }
-            // An error will come again, and be reported, when the digest is finished.
+            // An error occurs again when the digest is finished, and is reported then.
             try? digest.catchUp(
                 with: file,
                 written: { [weak self] in self?.persisted.prefix ?? 0 },
@@ -243,9 +252,9 @@ final class PartFile: Sendable {
         }
     }
 
-    /// The digest of the whole file. Reads back whatever was not hashed while it was written.
+    /// Returns the digest of the whole file. Reads back the bytes that were not hashed while they were written.
     ///
-    /// - Returns: nil when `isCancelled` turned true first.
+    /// - Returns: `nil` if `isCancelled` returned `true` first.
     func digest(_ algorithm: DownloadRequest.Checksum.Algorithm, isCancelled: @escaping @Sendable () -> Bool)
         async throws(DiskError)
         -> DownloadRequest.Checksum?
@@ -271,13 +280,13 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Whether a piece that is here whole has its digest. Reads it back where it was not hashed while it was written.
+    /// Whether a complete piece matches its digest. Reads the piece back if it was not hashed while it was written.
     func isRight(piece: Int) async throws(DiskError) -> Bool {
         guard let pieces = state.withLock({ $0.pieces }) else { return false }
         return try await executor.run { () throws(DiskError) in try pieces.isRight(piece, in: self.file) }
     }
 
-    /// Runs a blocking step after the writes that were handed over before it.
+    /// Runs a blocking step on the write thread, after the writes that were handed over before the call.
     func onWriteThread<Value: Sendable>(_ step: @escaping @Sendable () throws(DiskError) -> Value)
         async throws(DiskError) -> Value
     {
@@ -291,7 +300,7 @@ final class PartFile: Sendable {
 }
 
 extension [ByteBuffer] {
-    /// What of these bytes, which belong at `offset`, is not here yet.
+    /// Returns the parts of these bytes that `here` does not contain; the first byte belongs at `offset`.
     fileprivate func parts(besides here: ByteSet, at offset: Int64) -> [(offset: Int64, batch: [ByteBuffer])] {
         var parts: [(Int64, [ByteBuffer])] = []
         var position = offset

@@ -1,12 +1,12 @@
-/// How far the bytes of a file have come.
+/// Written and synced byte ranges of a file.
 struct PersistedRanges: Sendable, Hashable {
-    /// The kernel has these: they survive the process, not the power.
+    /// Bytes that the kernel has. They survive the end of the process, but not a power loss.
     var written: ByteSet {
         didSet { count = written.count }
     }
-    /// Bytes that are written. Kept, as it is read with every report and adding up the ranges is slow.
+    /// Number of written bytes. Stored because every report reads it and adding up the ranges is slow.
     private(set) var count: Int64
-    /// The disk has these.
+    /// Bytes that the disk has. They survive a power loss.
     var synced: ByteSet
 
     static let zero = PersistedRanges(written: ByteSet(), synced: ByteSet())
@@ -17,11 +17,11 @@ struct PersistedRanges: Sendable, Hashable {
         count = written.count
     }
 
-    /// Of a file that was written from its first byte on without a gap.
+    /// Creates the ranges of a file that was written from its first byte on without a gap.
     init(written: Int64, synced: Int64) {
         self.init(written: ByteSet(prefix: written), synced: ByteSet(prefix: synced))
     }
 
-    /// Bytes that are written from the first one on, without a gap.
+    /// Length of the written in-order prefix.
     var prefix: Int64 { written.prefix }
 }

@@ -1,43 +1,46 @@
 internal import Synchronization
 
-/// A limit on speed that many connections share, under an optional wider one: a download's under that of the process.
+/// A speed limit that many connections share. It can have a wider limit as its `parent`: the limit of a download is
+/// under that of the process.
 ///
-/// A connection holds what has arrived, reads nothing more, and asks how much of it may go on. Connections take turns
-/// of few bytes in the order in which they ask, so that all of them move however small the rate is and however much a
-/// read of the socket brings at once.
+/// A connection holds the bytes that have arrived, stops reading, and asks how many of them may go on. Connections take
+/// short turns in the order in which they ask. All of them therefore progress, however low the rate is and however much
+/// one read of the socket brings.
 final class RateLimiter: Sendable {
-    /// What a connection has taken and not paid for yet.
+    /// Bytes that a connection has taken and not paid for yet.
     struct Turn: Sendable {
         fileprivate var bytes: Int
-        /// Its place in the line of each limit, from the narrowest to the widest; nil where there was none.
+        /// Place of the turn in the queue of each limit, from the narrowest to the widest; `nil` for a limit that was
+        /// not in force.
         fileprivate let places: [Int64?]
     }
 
-    /// What may be done with bytes that are held.
+    /// Answer to a connection that holds bytes.
     struct Admission: Sendable, Equatable {
-        /// This many of them, from the front, go on now.
+        /// Number of held bytes, from the front, that go on now.
         var bytes: Int
-        /// Time after which to ask for the rest; nil when there is none. Never more than ``longestWait``, so that a
-        /// change of the rate is felt that soon by all who wait.
+        /// Time until the next call of `admit(_:_:)`; `nil` if no bytes are left. At most ``longestWait``, so that all
+        /// waiting connections follow a change of the rate that soon.
         var wait: Duration?
     }
 
     static let longestWait = Duration.milliseconds(250)
-    /// A shorter wait is not worth a timer: the bytes go on, and what they owe delays the next ones.
+    /// Shortest wait that is worth a timer. Before a shorter wait the bytes go on at once, and their debt delays the
+    /// next bytes.
     static let shortestWait = Duration.milliseconds(5)
-    /// A turn takes what the rate allows in 20 ms, but not less than this.
+    /// Fewest bytes of a turn. Otherwise a turn takes the bytes that the rate allows in 20 ms.
     private static let shortestTurn: Int64 = 128
     private static let turnsPerSecond: Int64 = 50
 
     private let parent: RateLimiter?
     private let now: @Sendable () -> Instant
     private let bucket: Mutex<TokenBucket>
-    /// The bucket's rate, 0 for none: downloads at full speed pass without a lock.
+    /// Rate of the bucket; 0 for no limit. It is atomic so that unlimited downloads pass without a lock.
     private let rate: Atomic<Int64>
 
     /// - Parameters:
-    ///   - bytesPerSecond: nil, 0 and less: no limit.
-    ///   - parent: the wider limit; bytes taken here are taken there too.
+    ///   - bytesPerSecond: the limit; `nil`, 0 or a negative number for no limit.
+    ///   - parent: the wider limit. Bytes taken here are taken there too.
     init(_ bytesPerSecond: Int64? = nil, under parent: RateLimiter? = nil, now: @escaping @Sendable () -> Instant) {
         self.parent = parent
         self.now = now
@@ -46,8 +49,8 @@ final class RateLimiter: Sendable {
         self.bucket = Mutex(bucket)
     }
 
-    /// The limit, without the parent's. May be changed at any time; what is held then continues at the new rate. 0 and
-    /// less become nil: no limit.
+    /// The limit without the parent's; `nil` for no limit. Setting 0 or a negative number sets `nil`. A change applies
+    /// to held bytes too.
     var bytesPerSecond: Int64? {
         get {
             let rate = rate.load(ordering: .relaxed)
@@ -61,10 +64,10 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Says how many of `held` bytes may go on now.
+    /// Returns how many of `held` bytes may go on now.
     ///
-    /// - Parameter turn: what the connection has under way, nil at first. To be kept and passed again, with the bytes
-    ///   that are still held, when the wait is over. When the bytes are dropped, drop it too.
+    /// - Parameter turn: the current turn of the connection, `nil` at first. When the wait is over, the caller passes
+    ///   it again with the bytes that are still held. A caller that drops the bytes drops the turn too.
     func admit(_ held: Int, _ turn: inout Turn?) -> Admission {
         let held = max(held, 0)
         var admitted = 0
@@ -82,14 +85,14 @@ final class RateLimiter: Sendable {
         return Admission(bytes: held)
     }
 
-    /// Counts bytes that go on without waiting: the next ones wait for them.
+    /// Counts bytes that go on without waiting. Later bytes wait for them.
     func charge(_ bytes: Int) {
         for limit in chain where limit.isInForce {
             _ = limit.bucket.withLock { $0.take(Int64(bytes), at: limit.now()) }
         }
     }
 
-    /// Most bytes of a turn; nil when nothing limits.
+    /// Most bytes of a turn; `nil` if no limit is in force.
     private var turnLength: Int? {
         chain.compactMap(\.bytesPerSecond).min().map { Int(clamping: max($0 / Self.turnsPerSecond, Self.shortestTurn)) }
     }
@@ -105,7 +108,8 @@ final class RateLimiter: Sendable {
         return Turn(bytes: bytes, places: places)
     }
 
-    /// Gives back what is too much since a rate was lowered: the others would wait for it all that time.
+    /// Shortens a turn to `length` after a rate was lowered, and refunds the rest. Otherwise the other connections
+    /// would wait for the whole turn at the lower rate.
     private func shorten(_ turn: inout Turn, to length: Int) {
         guard turn.bytes > length else { return }
         for (limit, place) in zip(chain, turn.places) where place != nil {
@@ -114,8 +118,8 @@ final class RateLimiter: Sendable {
         turn.bytes = length
     }
 
-    /// What a turn owes, and for how long: the most that any of the limits says. No wait when almost all is paid
-    /// for.
+    /// Returns the unpaid bytes of a turn and the wait for them: the maximum over all limits. Returns no debt and no
+    /// wait if the wait is shorter than `shortestWait`.
     private func dues(of turn: Turn) -> (bytes: Int, wait: Duration?) {
         var (owed, longest) = (0 as Int64, Duration.zero)
         for (limit, place) in zip(chain, turn.places) {

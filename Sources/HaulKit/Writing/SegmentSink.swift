@@ -1,15 +1,17 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Where the body of one response goes: compares what comes again, batches the rest, hands the batches to the write
-/// thread, and holds the connection back while the disk is behind or bytes come faster than the speed limit admits.
+/// Receives the body of one response. Compares the overlap with the disk, gathers the other bytes in batches, and hands
+/// the batches to the write thread.
+///
+/// Holds the connection back while the disk is behind, or while bytes arrive faster than the speed limit admits.
 final class SegmentSink: Sendable {
-    /// What a piece of the body led to.
+    /// Result of taking a part of the body.
     enum Intake {
         case goOn
-        /// Read nothing more until the future completes.
+        /// The connection reads nothing more until the future completes.
         case wait(EventLoopFuture<Void>)
-        /// Every wanted byte is here; whatever else comes is not ours.
+        /// All wanted bytes have arrived, and more than those.
         case enough
         case overlapDiffers
         case failed
@@ -18,33 +20,35 @@ final class SegmentSink: Sendable {
     private struct State {
         var batch: [ByteBuffer] = []
         var batchBytes = 0
-        /// What follows the batch, once the speed limit admits it.
+        /// Bytes behind the batch that the speed limit has not admitted yet.
         var held = ByteBuffer()
         var turn: RateLimiter.Turn?
-        /// The speed limit is about to be asked again.
+        /// Whether a timer will ask the speed limit again.
         var asksAgain = false
-        /// Where the batch goes.
+        /// Offset of the batch in the file.
         var offset: Int64
-        /// More came than was wanted.
+        /// Whether more bytes came than were wanted.
         var hadEnough = false
-        /// Bytes still wanted; nil when the end is not known.
+        /// Number of bytes still wanted; `nil` if the end is unknown.
         var wanted: Int64?
-        /// What is on disk of the overlap and has not been compared yet.
+        /// Bytes of the overlap on the disk that have not been compared yet.
         var expected: ArraySlice<UInt8>
         var outstanding = 0
         var waiter: EventLoopPromise<Void>?
         var failure: DiskError?
-        /// Nothing more is handed to the write thread: the file may soon hold another version.
+        /// Whether the sink is shut: it hands nothing more to the write thread, because the file may soon hold another
+        /// version.
         var isShut = false
         var flushIsDue = false
-        /// A flush found the queue of writes full; the next write that ends frees a place.
+        /// Whether a flush found too many writes under way. The next write that ends makes up for it.
         var flushIsOwed = false
         var hasFlushed = false
         var onDrained: (@Sendable (DiskError?) -> Void)?
-        /// Nothing more comes, and what is held is written once the speed limit admits it.
+        /// Whether the body has ended and the held bytes still wait for the speed limit.
         var waitsForLimit = false
 
-        /// What is to be told of the end, once nothing is under way any more.
+        /// Removes and returns the callback for the end; `nil` while a write is under way or held bytes wait for the
+        /// speed limit.
         mutating func takeDrained() -> (@Sendable (DiskError?) -> Void)? {
             guard outstanding == 0, !waitsForLimit else { return nil }
             defer { onDrained = nil }
@@ -57,13 +61,15 @@ final class SegmentSink: Sendable {
     private let speedLimit: RateLimiter?
     private let state: Mutex<State>
 
-    /// Batches under way at once: one being written, one waiting.
+    /// Most batches handed over at once: one being written, one waiting.
     private static let mostOutstanding = 2
-    /// Small reads are copied together into buffers of about this size.
+    /// Approximate size of the buffers that small reads are copied into.
     private static let joinedSize = 65536
-    /// Where batches end while bytes come fast: blocks that are written whole need no other copy (`PosixFile`).
+    /// Batches end at a multiple of this size while bytes arrive fast, because `PosixFile` writes whole blocks without
+    /// another copy.
     private static let blockSize: Int64 = 4096
-    /// The first bytes are written soon, so that there is a first mark soon; later ones in time for the next tick.
+    /// The first bytes are written early, so that they can be claimed early. Later bytes are written in time for the
+    /// next tick.
     private static let firstFlush = TimeAmount.milliseconds(40)
     private static let laterFlush = TimeAmount.milliseconds(50)
 
@@ -83,7 +89,7 @@ final class SegmentSink: Sendable {
 
     func take(_ bytes: ByteBuffer, on eventLoop: any EventLoop) -> Intake {
         var bytes = bytes
-        // There a write waits for nothing, and the bytes are copied where they belong at once.
+        // A write to memory does not block, and copies the bytes to their final position at once.
         let isInMemory = part.file.isInMemory
         return state.withLock { state in
             guard state.failure == nil, !state.isShut else { return .failed }
@@ -98,7 +104,7 @@ final class SegmentSink: Sendable {
             }
             if isEnough {
                 state.hadEnough = true
-                // The connection is about to be closed: there is no use in holding it back.
+                // The connection is about to be closed, so holding it back is of no use.
                 speedLimit?.charge(bytes.readableBytes)
                 Self.passOnAll(&state)
                 Self.append(bytes, to: &state)
@@ -111,7 +117,8 @@ final class SegmentSink: Sendable {
             }
             if isEnough { return .enough }
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
-            // Also while the disk is behind: once it has caught up nothing more may come for a long time.
+            // Schedules a flush also while the disk is behind. After the disk has caught up, no more bytes may come for
+            // a long time.
             scheduleFlush(&state, on: eventLoop)
             guard isDiskBehind || state.held.readableBytes > 0 else { return .goOn }
             let waiter = state.waiter ?? eventLoop.makePromise(of: Void.self)
@@ -120,7 +127,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// More than one piece may come before anybody waits; they are copied together then.
+    /// Appends bytes to the held ones. Several reads may arrive before the connection stops reading.
     private func hold(_ bytes: ByteBuffer, _ state: inout State) {
         if state.held.readableBytes == 0 {
             state.held = bytes
@@ -129,7 +136,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Moves what the speed limit admits of the held bytes into the batch, and asks again for the rest when it says.
+    /// Moves the admitted part of the held bytes into the batch, and sets a timer for the rest.
     private func passOn(_ state: inout State, on eventLoop: any EventLoop) {
         guard !state.asksAgain else { return }
         let admission = speedLimit?.admit(state.held.readableBytes, &state.turn)
@@ -146,7 +153,7 @@ final class SegmentSink: Sendable {
         let (waiter, drained, failure) = state.withLock { state in
             state.asksAgain = false
             let nothing = (nil as EventLoopPromise<Void>?, nil as (@Sendable (DiskError?) -> Void)?, state.failure)
-            // What emptied it has seen to the waiter, too.
+            // The call that emptied `held` has released the waiter too.
             guard state.held.readableBytes > 0 else { return nothing }
             passOn(&state, on: eventLoop)
             let isDiskBehind = state.outstanding >= Self.mostOutstanding
@@ -181,8 +188,8 @@ final class SegmentSink: Sendable {
         eventLoop.scheduleTask(in: state.hasFlushed ? Self.laterFlush : Self.firstFlush) { self.flush() }
     }
 
-    /// Takes nothing from `end` on: what lies there is another connection's to bring. Or it is not any more, and `end` lies
-    /// farther on than it did. A body of which enough was taken already is not gone on with.
+    /// Moves the end of the wanted bytes to `end`, because another connection brings the bytes behind it. `end` moves
+    /// forward when that connection no longer does. Does nothing after more bytes came than were wanted.
     func shorten(to end: Int64) {
         state.withLock { state in
             guard !state.hadEnough else { return }
@@ -190,7 +197,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Compares the front of the body with what is on disk; false when they differ.
+    /// Compares the front of the body with the overlap on the disk. Returns `false` if they differ.
     private static func compare(_ bytes: inout ByteBuffer, _ state: inout State) -> Bool {
         guard !state.expected.isEmpty,
             let again = bytes.readBytes(length: min(bytes.readableBytes, state.expected.count))
@@ -200,9 +207,11 @@ final class SegmentSink: Sendable {
         return true
     }
 
-    /// Crumbs are copied together: a server that sends ten bytes at a time must not cost a vector each. So are bytes that
-    /// keep much more memory than they need: the TLS library hands out every read in a buffer of the largest size that it
-    /// ever needed.
+    /// Appends bytes to the batch. Copies small reads together, because a server that sends ten bytes at a time must
+    /// not cost an I/O vector each.
+    ///
+    /// Also copies buffers that keep much more memory than they need. The TLS library returns every read in a buffer of
+    /// the largest size that it ever needed.
     private static func append(_ bytes: ByteBuffer, to state: inout State) {
         guard bytes.readableBytes > 0 else { return }
         state.batchBytes += bytes.readableBytes
@@ -225,7 +234,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Writes what has gathered, however little it is.
+    /// Writes the batch, however small it is. If too many writes are under way, the next one that ends does so.
     func flush() {
         state.withLock { state in
             state.flushIsDue = false
@@ -234,7 +243,7 @@ final class SegmentSink: Sendable {
         }
     }
 
-    /// Hands over what has gathered, also where the disk is behind; after this call returns nothing more is handed over.
+    /// Hands over all gathered bytes, even if the disk is behind. The sink hands over nothing after this call.
     func shut() {
         let (waiter, drained, failure) = state.withLock { state in
             Self.passOnAll(&state)
@@ -250,9 +259,9 @@ final class SegmentSink: Sendable {
         drained?(failure)
     }
 
-    /// Writes the rest and calls back when nothing is under way any more, with the first failure there was.
+    /// Writes the rest, and calls `done` with the first failure when no write is under way any more.
     ///
-    /// - Parameter keepsLimit: whether what is held waits for the speed limit first, as it would if more came.
+    /// - Parameter keepsLimit: whether held bytes still wait for the speed limit.
     func finish(keepsLimit: Bool = false, _ done: @escaping @Sendable (DiskError?) -> Void) {
         let (waiter, drained, failure) = state.withLock { state in
             state.onDrained = done
@@ -268,10 +277,13 @@ final class SegmentSink: Sendable {
         drained?(failure)
     }
 
-    /// True when the overlap came whole, or none was expected.
+    /// Whether the whole overlap came, or none was expected.
     var hasComparedAll: Bool { state.withLock { $0.expected.isEmpty } }
 
-    /// - Parameter keepsPartOfBlock: more is to come at once, and the next batch may begin where a block of the file does.
+    /// Hands the batch to the write thread.
+    ///
+    /// - Parameter keepsPartOfBlock: whether the rest behind the last whole block stays in the batch. Set while more
+    ///   bytes arrive soon, so that the next batch begins at a block of the file.
     private func submit(_ state: inout State, keepingPartOfBlock keepsPartOfBlock: Bool = false) {
         guard !state.batch.isEmpty, !state.isShut else { return }
         let rest = keepsPartOfBlock ? Self.takePartOfBlock(&state) : nil
@@ -290,7 +302,8 @@ final class SegmentSink: Sendable {
         part.write(batch, at: offset) { failure in self.written(failure) }
     }
 
-    /// Removes what the batch has beyond the last whole block of the file, as a copy: a piece of a buffer would keep all of it.
+    /// Removes the bytes behind the last whole block from the batch and returns a copy. A slice would keep the whole
+    /// buffer in memory.
     private static func takePartOfBlock(_ state: inout State) -> ByteBuffer? {
         let count = Int((state.offset + Int64(state.batchBytes)) % blockSize)
         guard count > 0, var last = state.batch.popLast() else { return nil }

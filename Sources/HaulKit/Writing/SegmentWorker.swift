@@ -1,39 +1,40 @@
 internal import NIOCore
 internal import Synchronization
 
-/// One request of one download: brings the head to the machine, gathers the front of the body until it is admitted, then
-/// lets it flow into a sink.
+/// Runs one request of one download: sends the head to the machine, gathers the front of the body until the machine
+/// admits it, then passes the body to a sink.
 final class SegmentWorker: ResponseReceiver {
     typealias Event = DownloadMachine.Event
     typealias ConnectionID = DownloadMachine.ConnectionID
 
     private enum Stage {
         case requesting
-        /// The head is being judged, and the file made ready. What comes of the body meanwhile is kept: a connection that
-        /// fails while it is held back loses what had arrived, and a server that always ends soon would bring nothing.
+        /// The machine judges the head, and the file is prepared. The body that arrives in the meantime is kept,
+        /// because a held-back connection that fails loses the arrived bytes. A server whose connections always end
+        /// soon would bring nothing.
         case gathering(Gathered)
         case flowing(SegmentSink, PartFile)
-        /// The body has ended; the rest of it is being written.
+        /// The body has ended, and its last bytes are being written.
         case draining(SegmentSink)
         case closed
     }
     private struct State {
         var stage = Stage.requesting
         var exchange: (any Exchange)?
-        /// Why we broke the exchange off ourselves: takes the place of the transport's own account.
+        /// Reason why this worker ended the exchange. It takes precedence over the error of the transport.
         var ending: Ending?
-        /// Where to stop, if that was said before the body was let in.
+        /// Offset to stop at, if `shorten(to:)` was called before the body was admitted.
         var end: Int64?
     }
     private struct Gathered {
         let eventLoop: any EventLoop
         var body: [ByteBuffer] = []
         var bytes = 0
-        /// Holds the connection back once enough has gathered.
+        /// Promise that holds the connection back once `mostGathered` bytes have been gathered.
         var drained: EventLoopPromise<Void>?
         var end: BodyEnd?
 
-        /// Crumbs are copied together: each would keep a buffer of its own.
+        /// Appends bytes. Copies small reads together, because each would keep a buffer of its own.
         mutating func append(_ more: ByteBuffer) {
             bytes += more.readableBytes
             if more.readableBytes < 4096, let last = body.last, last.readableBytes < 65536 {
@@ -55,16 +56,16 @@ final class SegmentWorker: ResponseReceiver {
             return nil
         }
     }
-    /// Most bytes that gather before the connection is held back, give or take a read of the socket.
+    /// Bytes to gather before the connection is held back; one read of the socket may exceed them.
     private static let mostGathered = 256 << 10
     private enum Ending { case enough, overlapDiffers, diskFailed }
 
     let id: ConnectionID
     private let send: @Sendable (Event) -> Void
     private let state = Mutex(State())
-    /// Told when the exchange is over, however it ended: its connection counts for the host until then.
+    /// Called when the exchange is over, however it ended. Until then its connection counts for the host.
     private let onGone: @Sendable () -> Void
-    /// For the wall-clock part of judging: `Retry-After` may be a date.
+    /// Makes the event of a head. The date clock is needed, because `Retry-After` may be a date.
     private let headEvent: @Sendable (ConnectionID, ResponseHead) -> Event
 
     init(
@@ -84,7 +85,7 @@ final class SegmentWorker: ResponseReceiver {
         let isClosed = state.withLock { state in
             switch state.stage {
             case .closed: return true
-            // It has ended already: held on to, it and we would hold each other.
+            // The exchange has ended already. Storing it would create a reference cycle.
             case .draining: return false
             case .gathering(let gathered) where gathered.end != nil: return false
             case .requesting, .gathering, .flowing:
@@ -95,14 +96,14 @@ final class SegmentWorker: ResponseReceiver {
         if isClosed { exchange.cancel() }
     }
 
-    /// Lets the body flow.
+    /// Passes the gathered part of the body to `sink`, and then all that follows.
     func startBody(_ sink: SegmentSink, into part: PartFile) {
         let (gathered, held, ending): (Gathered?, EventLoopFuture<Void>?, Ending?) = state.withLock { state in
             guard case .gathering(let gathered) = state.stage else { return (nil, nil, nil) }
             if let end = state.end { sink.shorten(to: end) }
             state.stage = .flowing(sink, part)
             var held: EventLoopFuture<Void>?
-            // Under the lock, so that nothing that comes now overtakes it.
+            // The loop runs under the lock, so that bytes that arrive now do not overtake the gathered ones.
             for bytes in gathered.body {
                 let intake = sink.take(bytes, on: gathered.eventLoop)
                 if case .wait(let future) = intake { held = future }
@@ -128,7 +129,7 @@ final class SegmentWorker: ResponseReceiver {
         }
     }
 
-    /// What of the body ends the exchange, if anything does.
+    /// Returns why an intake ends the exchange; `nil` if it goes on.
     private static func ending(_ intake: SegmentSink.Intake) -> Ending? {
         switch intake {
         case .goOn, .wait: nil
@@ -138,7 +139,7 @@ final class SegmentWorker: ResponseReceiver {
         }
     }
 
-    /// Leaves what lies from `end` on to another connection; the last word counts.
+    /// Leaves the bytes from `end` on to another connection. The last call counts.
     func shorten(to end: Int64) {
         let sink: SegmentSink? = state.withLock { state in
             if case .flowing(let sink, _) = state.stage { return sink }
@@ -148,7 +149,8 @@ final class SegmentWorker: ResponseReceiver {
         sink?.shorten(to: end)
     }
 
-    /// Breaks the exchange off. Nothing of it reaches the machine afterwards; what has been taken in is still written.
+    /// Cancels the exchange. No event of it reaches the machine afterwards. The sink still writes the bytes that it has
+    /// taken.
     func close() {
         let (exchange, promise, sink) = state.withLock { state in
             let before = state.stage
@@ -209,7 +211,7 @@ final class SegmentWorker: ResponseReceiver {
     }
 
     func ended(_ failure: TransportError?) {
-        // First: a request that begins because this one has ended may need its connection.
+        // `onGone` comes first, because a request that begins after this end may need the connection.
         onGone()
         bodyEnded(failure)
     }
@@ -217,11 +219,11 @@ final class SegmentWorker: ResponseReceiver {
     private func bodyEnded(_ failure: TransportError?) {
         let (stage, ending) = state.withLock { state in
             let before = state.stage
-            // Nothing comes after this: the file is let go of, and the exchange, which holds us.
+            // Nothing follows, so the worker releases the file, and the exchange, which holds the worker.
             switch before {
             case .flowing(let sink, _): state.stage = .draining(sink)
             case .gathering(var gathered):
-                // What has come of the body waits to be let in; the end is told after it.
+                // The gathered body waits for `startBody(_:into:)`; the end is reported after it.
                 gathered.drained = nil
                 gathered.end = gathered.end ?? failure.map { .failed($0) } ?? .complete
                 state.stage = .gathering(gathered)
@@ -236,7 +238,7 @@ final class SegmentWorker: ResponseReceiver {
         case .requesting:
             send(.connectionEnded(id, .failed(failure ?? TransportError(.malformedResponse, "no answer"), nil)))
         case .flowing(let sink, let part):
-            // What has arrived is written whatever the end was; only then is its extent known.
+            // The arrived bytes are written however the body ended. Their extent is known only after that.
             sink.finish(keepsLimit: ending == nil) { [self] diskFailure in
                 let isClosed = state.withLock { state in
                     if case .closed = state.stage { return true }
@@ -264,7 +266,7 @@ final class SegmentWorker: ResponseReceiver {
         case .diskFailed, nil: break
         }
         if let failure { return .failed(failure, persisted) }
-        // The body ended within the bytes that were to come again: it is not the file that we know.
+        // The body ended within the overlap, so it is not the known version.
         return sink.hasComparedAll ? .finished(persisted) : .overlapDiffers
     }
 }

@@ -1,10 +1,10 @@
-/// The speed of all downloads together: what the application allows, and what the hours do.
+/// Keeps the speed limit of all downloads together: the lower one of the application's limit and the timetable's.
 ///
 /// Confined to the actor of its downloader.
 final class SpeedControl {
-    /// Each download has a limiter of its own below it.
+    /// The limiter of all downloads. The limiter of each download has it as parent.
     let limiter: RateLimiter
-    /// What the application allows, in bytes per second; nil for any speed.
+    /// Limit of the application in bytes per second; `nil` for no limit.
     var ownLimit: Int64?
 
     init(_ bytesPerSecond: Int64?, time: EngineClock) {
@@ -12,7 +12,7 @@ final class SpeedControl {
         limiter = RateLimiter(bytesPerSecond, now: time.now)
     }
 
-    /// Sets the lower of two limits: that of the application, and this one.
+    /// Sets the limiter to the lower one of `ownLimit` and `bytesPerSecond`.
     func limit(_ bytesPerSecond: Int64?) {
         limiter.bytesPerSecond = [ownLimit, bytesPerSecond].compactMap(\.self).filter { $0 > 0 }.min()
     }

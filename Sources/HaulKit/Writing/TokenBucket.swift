@@ -1,27 +1,27 @@
-/// A token bucket for bytes that have arrived already: what came too soon is owed, and paid for in the order of
-/// arrival.
+/// A token bucket for bytes that have already arrived. Bytes that arrive too soon are owed, and paid for in the order
+/// of arrival.
 struct TokenBucket: Sendable, Equatable {
-    /// Tokens that accrue in a second, one a byte. Nil: no limit, and nothing is counted.
+    /// Tokens that accrue in a second, one for each byte; `nil` for no limit, and no count.
     private(set) var bytesPerSecond: Int64?
-    /// Bytes taken in all, modulo 2⁶⁴: the place in the line of the byte taken last.
+    /// Bytes taken in all, modulo 2⁶⁴. This is the place in the queue of the byte that was taken last.
     private(set) var taken: Int64 = 0
-    /// The most time without traffic that is made up for afterwards.
+    /// Longest time without traffic for which tokens accumulate.
     private let burst: Duration
-    /// Tokens left at `since`; below zero, what is owed. It begins at zero, so that the first seconds are no faster.
+    /// Tokens left at `since`; negative while bytes are owed. Begins at 0, so that the first seconds are no faster.
     private var balance = 0.0
     private var since: Instant
 
-    /// A wait that is longer is said to be this long.
+    /// Longest wait that is returned.
     private static let longestWait = Duration.seconds(86_400)
 
-    /// - Parameter bytesPerSecond: nil, 0 and less: no limit.
+    /// - Parameter bytesPerSecond: the limit; `nil`, 0 or a negative number for no limit.
     init(bytesPerSecond: Int64?, burst: Duration = .milliseconds(200), at now: Instant) {
         self.bytesPerSecond = Self.rate(bytesPerSecond)
         self.burst = max(burst, .zero)
         since = now
     }
 
-    /// Takes the tokens for bytes that have arrived, whether they are there or not.
+    /// Takes the tokens for arrived bytes, even if there are too few.
     ///
     /// - Returns: the time until the balance is even again, if no more is taken.
     mutating func take(_ bytes: Int64, at now: Instant) -> Duration {
@@ -32,26 +32,27 @@ struct TokenBucket: Sendable, Equatable {
         return wait(upTo: taken, at: now)
     }
 
-    /// Takes back what was taken and will not be used after all. Places before it may find themselves paid for earlier.
+    /// Refunds tokens that were taken and will not be used. Earlier places may be paid for sooner because of the
+    /// refund.
     mutating func refund(_ bytes: Int64, at now: Instant) {
         guard bytesPerSecond != nil else { return }
         settle(at: now)
         balance = min(balance + Double(max(bytes, 0)), mostTokens)
     }
 
-    /// Changes the rate. What is owed stays owed in bytes, and is paid off at the new rate; no limit forgives it.
+    /// Changes the rate. Owed bytes stay owed, and are paid for at the new rate. No limit cancels the debt.
     mutating func setRate(_ bytesPerSecond: Int64?, at now: Instant) {
         settle(at: now)
         self.bytesPerSecond = Self.rate(bytesPerSecond)
         balance = self.bytesPerSecond == nil ? 0 : min(balance, mostTokens)
     }
 
-    /// Bytes that are not paid for yet, of those up to `place`, a value that `taken` once had. Later ones pay after it.
+    /// Returns the unpaid bytes up to `place`, which is an earlier value of `taken`. Bytes behind `place` do not count.
     func owed(upTo place: Int64, at now: Instant) -> Int64 {
         Int64(exactly: exactlyOwed(upTo: place, at: now).rounded(.up)) ?? .max
     }
 
-    /// The time until all is paid for up to `place`. A day at most.
+    /// Returns the time until all bytes up to `place` are paid for; at most a day.
     func wait(upTo place: Int64, at now: Instant) -> Duration {
         guard let bytesPerSecond else { return .zero }
         let seconds = exactlyOwed(upTo: place, at: now) / Double(bytesPerSecond)
@@ -61,7 +62,7 @@ struct TokenBucket: Sendable, Equatable {
 
     private func exactlyOwed(upTo place: Int64, at now: Instant) -> Double {
         let owed = -tokens(at: now) - Double(taken &- place)
-        // Less than a thousandth of a byte is rounding.
+        // Less than a thousandth of a byte is a rounding error.
         return owed < 0.001 ? 0 : owed
     }
 
@@ -72,7 +73,7 @@ struct TokenBucket: Sendable, Equatable {
 
     private mutating func settle(at now: Instant) {
         balance = tokens(at: now)
-        // A caller that read the clock a little earlier must not be paid the same time twice.
+        // `now` may be earlier than `since`. The time between the two must not earn tokens twice.
         since = max(since, now)
     }
 
