@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// From what is on the disk to a body that may flow: what an answer is worth.
+/// From the inspection of the disk to the start of a body: judges the answers to first requests.
 extension DownloadMachine {
     mutating func recovered(_ found: PersistedRanges?, at now: Instant) -> [Action] {
         guard state == .inspectingDisk else { return [] }
@@ -98,7 +98,8 @@ extension DownloadMachine {
         if link.isVouchedFor, sources.home == 0 {
             var known = resource
             known.place = head.requested.place
-            // From here on this place is asked, and by its own name for the version; but not before the bytes agree.
+            // Further requests go to this place and use its validator. If the overlap is compared, that begins only
+            // after the bytes agree.
             if !startsOver, compare > 0, isFromOtherPlace {
                 known.validator = Validator(head)
                 afterComparing = known
@@ -129,7 +130,7 @@ extension DownloadMachine {
     mutating func prepared(_ id: ConnectionID, at now: Instant) -> [Action] {
         guard case .preparing(id, let preparation, let ended) = state else { return [] }
         resource = preparation.resource
-        // The link was replaced meanwhile: it was the one before that led here.
+        // The link was replaced in the meantime, so the answer came over the previous one.
         if preparation.link != link.number, resource?.place == nil {
             resource?.place = preparation.nameSources.last?.place
         }
@@ -146,7 +147,8 @@ extension DownloadMachine {
         resource?.mirror = sources.mirror
         if preparation.startsOver, sources.mirror != nil, resource?.digest != nil { resource?.isDigestOfMirror = true }
         sources.note(preparation.resource.validator, of: sources.home)
-        // What anybody on the way may have changed needs a digest to prove it.
+        // An `https` file may come from an `http` mirror only if a digest can prove its bytes, because anybody on the
+        // path may change them.
         sources.add(preparation.mirrors, insecureToo: isProvable)
         patience.noteGoodAnswer()
         noteGoodLink(preparation.link)
@@ -155,7 +157,7 @@ extension DownloadMachine {
             machine.begin((id, preparation.offset, preparation.end, preparation.compare), at: now)
             machine.transfer.afterComparing = preparation.afterComparing
             if let ended { return machine.connectionEnded(id, machine.withoutBody(ended), at: now) }
-            // A range that ends within the overlap brings nothing.
+            // A range that ends within the overlap brings no new bytes.
             let limit = (preparation.end ?? machine.resource?.total).map { max(0, $0 - preparation.offset) }
             let startBody = Action.startBody(id, at: preparation.offset, compare: preparation.compare, limit: limit)
             if machine.transfer.isTooShortToShare { return [startBody, .report] }
@@ -164,8 +166,11 @@ extension DownloadMachine {
         }
     }
 
-    /// The end of a connection whose body was never let in: what it says of marks is older than what the file was
-    /// made ready for. Only a disk that took bytes back is to be believed.
+    /// Returns the end of a connection whose body was never admitted. Its ranges are dropped, because they are older
+    /// than the prepared file.
+    ///
+    /// Only a disk failure keeps ranges, because the disk may have lost bytes. The bytes in both `end` and `persisted`
+    /// remain.
     func withoutBody(_ end: ConnectionEnd) -> ConnectionEnd {
         switch end {
         case .finished: .failed(TransportError(.connectionLost, "the body ended before it was let in"), nil)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The next attempt: which request is sent, over which link, after which wait, and when there is none.
+/// The next attempt: chooses its request, link and wait, and ends the run when no attempt is left.
 extension DownloadMachine {
     // MARK: Requests
 
@@ -20,7 +20,8 @@ extension DownloadMachine {
                 isPlain: asksPlain,
                 joinTerms(resource)
             )
-            // The answer to a request for the whole would replace what another program has begun.
+            // Leaves out the first byte, so that the request carries a Range header. The answer to a request for the
+            // whole file would replace the bytes of the other program.
             if isUnproved, question.goesOn, !question.sendsRange { question.overlap -= 1 }
         }
         question.source = sources.home
@@ -32,45 +33,47 @@ extension DownloadMachine {
         return [.open(id, question), .report]
     }
 
-    /// Whether a part of the file may be asked for. The answer to a POST may be made for it: only a strong tag shows that the bytes
-    /// belong together.
+    /// Whether a part of the file may be requested. A server may create the answer to a POST for that request, so only
+    /// a strong tag shows that the bytes belong together.
     private func mayResume(_ resource: Resource) -> Bool {
         settings.method == .get || sources.home != 0
             || resource.validator.strongTag != nil && joinTerms(resource).source == .sameURL
     }
 
-    /// What decides whether the next answer may be joined to what is on disk.
+    /// Returns the conditions under which the next answer may be joined to the bytes on the disk.
     private func joinTerms(_ resource: Resource) -> JoinTerms {
-        // Nobody knows where the bytes of another program came from.
+        // The source of another program's bytes is unknown, so they never count as from another URL.
         let isElsewhere =
             !isUnproved && (isFromReplacedSource || resource.mirror != sources.mirror || isFromOtherPlace)
         return JoinTerms(
             source: !isElsewhere ? .sameURL : isVouchedFor ? .vouchedURL : .otherURL,
-            // Of wrong pieces only these are fetched again; a wrong digest would come to light after all bytes.
+            // For another program's bytes only the digests of pieces count, because then only wrong pieces are fetched
+            // again. A wrong digest of the whole file would show only after all bytes.
             hasDigest: isProvable && !(isUnproved && settings.pieces == nil),
             mayBeUnnamed: settings.resumesUnverified || isUnproved || isVouchedFor && resource.validator.isEmpty
         )
     }
 
-    /// What is on disk is another program's, and has not been compared with a server's yet.
+    /// Whether the bytes on the disk are another program's and have not been compared with a server's yet.
     var isUnproved: Bool { resource?.isUnproved == true }
 
-    /// The end of a file of which another program says that it is complete.
+    /// Returns the gap at the end of a file that another program has marked as complete.
     private func endToCompare(_ resource: Resource) -> (lower: Int64, upper: Int64?)? {
         isUnproved ? resource.total.map { ($0, nil) } : nil
     }
 
-    /// The application says that what is asked now is the file that is here in part.
+    /// Whether the application guarantees that the current URL leads to the file that is partly on the disk.
     private var isVouchedFor: Bool { link.isVouchedFor && sources.home == 0 && resource?.mirror == nil }
 
-    /// What is here came from another place than the link leads to now.
+    /// Whether the bytes on the disk came from another place than that of the current link.
     var isFromOtherPlace: Bool {
         guard let resource, resource.mirror == nil, let place = resource.place else { return false }
         return !place.isSamePlace(as: settings.url)
     }
 
-    /// A digest will show whether the result is right, wherever its bytes came from: one that the user gave, or one of the
-    /// first server's own that cannot be forged. A mirror's word on its own file proves nothing about another's.
+    /// Whether a digest will prove the result, whatever source the bytes come from. The digest is the user's, or a
+    /// collision-resistant one of the first server. A mirror's digest of its own file proves nothing about bytes of
+    /// another source.
     var isProvable: Bool {
         if settings.checksum != nil || pieces(for: resource?.total) != nil { return true }
         guard let resource, resource.isDigestOfMirror != true, let digest = resource.digest else { return false }
@@ -82,14 +85,14 @@ extension DownloadMachine {
         return total > 0 && persisted.prefix >= total
     }
 
-    /// False when what is known of the file has another length than it was to have.
+    /// Whether the known length of the file, if any, equals the requested one.
     var hasExpectedSize: Bool {
         guard let size = settings.size, let total = resource?.total else { return true }
         return size == total
     }
 
-    /// What is to be done before `question` may be asked; nil when that can be now. Marks the question as compared once all
-    /// blocks agree.
+    /// Returns the actions for the comparison before `question`; `nil` if `question` can be sent now. Marks the
+    /// question as compared once all blocks agree.
     mutating func compare(before question: inout RangeRequest) -> [Action]? {
         guard question.sendsRange, question.needsComparison || comparison.isWanted else { return nil }
         comparison.aim(at: sources.url)
@@ -108,7 +111,7 @@ extension DownloadMachine {
         return [.open(id, question)]
     }
 
-    /// No request can be made before there is a fresh link.
+    /// Asks the application for a fresh link before the next request.
     mutating func awaitLink(_ reason: SourceQuery.Reason, at now: Instant) -> [Action] {
         guard link.canAsk else { return retry(Self.nobodyToAsk, at: now) }
         let actions = link.ask(reason)
@@ -134,9 +137,9 @@ extension DownloadMachine {
     mutating func retry(_ decision: RetryClassifier.Decision, retryAfter: Duration? = nil, at now: Instant)
         -> [Action]
     {
-        // The fault of this computer: not counted, and no other source would help.
+        // Too many open files are a fault of this computer. The failure is not counted, and no other source would help.
         if decision.error.code == .tooManyOpenFiles { return rest(Self.waitForFiles, because: decision.error, at: now) }
-        // Another source of the same file, before any waiting.
+        // Tries another source of the same file before any wait.
         if sources.moveOn(droppingHome: !decision.isWorthRetrying) { return open(at: now) }
         guard decision.isWorthRetrying else { return fail(decision.error) }
         if resource != nil || decision.error.code == .refusedByServer { patience.noteAnswer() }
@@ -165,12 +168,13 @@ extension DownloadMachine {
         if reason == .changed, let error = noteChange() { return fail(error) }
         if reason == .noUsableRange { rangesAreBroken = true }
         comparison.finish(at: nil)
-        // What is on disk stays until the new answer is there to replace it.
+        // The bytes on the disk stay until a new answer replaces them.
         dropsWhatIsThere = true
         return open(at: now)
     }
 
-    /// Counts a change of the file at the server; returns the error once that is no longer to be followed.
+    /// Counts a change of the file at the server. Returns an error if the request forbids changes or the file changed
+    /// too often.
     mutating func noteChange() -> DownloadError? {
         let isOneTooMany = !patience.followsChange()
         if settings.failsOnChange {
@@ -186,12 +190,13 @@ extension DownloadMachine {
         )
     }
 
-    /// Whether going by this answer would throw away what only another source can give back, if any: a mirror's word that
-    /// the file is another one counts for nothing without a proof, and a file of another program is not emptied. The partial
-    /// file of a repair is a copy: an answer with the whole file may take its place.
+    /// Whether following `answer` would drop bytes that must be kept. A mirror's statement that the file is another one
+    /// does not count without a proof. The unfinished file of another program is never emptied.
+    ///
+    /// The partial file of a repair is a copy, so an answer with the whole file may replace it.
     func dropsMore(_ answer: RangeResponse, to question: RangeRequest? = nil) -> Bool {
         guard let resource, persisted.count > 0, isUsersFile || !dropsWhatIsThere else { return false }
-        // The URL that the user named speaks for itself.
+        // Only a mirror needs a proof. The statement of the user's URL always counts.
         let isForeign = sources.mirror != nil && resource.mirror != sources.mirror && !isProvable
         guard isUsersFile || isForeign else { return false }
         switch answer {
@@ -204,7 +209,7 @@ extension DownloadMachine {
     /// Whether the partial file is the unfinished file of another program.
     private var isUsersFile: Bool { settings.isRepair && settings.adopts != nil }
 
-    /// This source is not asked again, if there is another.
+    /// Decision for a source that has another file. The source is not used again if there is another source.
     var otherFile: RetryClassifier.Decision {
         .init(
             isWorthRetrying: false,

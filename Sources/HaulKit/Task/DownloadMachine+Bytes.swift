@@ -1,7 +1,7 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// While bytes arrive: what becomes of the whole when something happens to its connections.
+/// The transfer: handles arriving bytes and the ends of connections.
 extension DownloadMachine {
     mutating func bytesLanded(_ receivedRanges: PersistedRanges, at now: Instant) -> [Action] {
         switch state {
@@ -10,8 +10,8 @@ extension DownloadMachine {
             let (actions, outcome) = transfer.advance(persisted, &sources, at: now)
             return actions + follow(outcome, at: now) + askInGoodTime(at: now)
         case .paused, .failed, .queued, .inspectingDisk:
-            // The last bytes of a connection that was closed may land after it, and a sync that failed may take some
-            // back, even when the user has resumed already: the file is looked at only after that.
+            // Bytes of a closed connection may arrive after its end, and a failed sync may take bytes back, even after
+            // the user has resumed. The file is inspected only after these events.
             if resource != nil { updatePersisted(receivedRanges) }
             return []
         default: return []
@@ -23,7 +23,8 @@ extension DownloadMachine {
         persisted = receivedRanges
     }
 
-    /// The file will say so too, but the next question must not wait for that.
+    /// Removes the bytes from `persisted`. The partial file will report the change too, but the next request must not
+    /// wait for the report.
     mutating func forget(_ range: Range<Int64>) {
         persisted.written.remove(contentsOf: range)
         persisted.synced.remove(contentsOf: range)
@@ -60,7 +61,7 @@ extension DownloadMachine {
             kind = .finished
         case .failed(let error, let receivedRanges):
             if let receivedRanges { updatePersisted(receivedRanges) }
-            // That there is no socket for one more says nothing of the host.
+            // A lack of sockets for one more connection says nothing about the host.
             (kind, failure) = (error.kind == .tooManyOpenFiles ? .noConnectionSlot : .failed, error)
         case .noConnectionSlot: kind = .noConnectionSlot
         case .overlapDiffers:
@@ -70,12 +71,12 @@ extension DownloadMachine {
             return transfer.closeAll().filter { $0 != .close(id) } + fail(DownloadError(error))
         }
         if resource?.total == nil, failure == nil {
-            // A range of an unknown whole may end before the whole does (RFC 9110 §15.3.7): only when nothing more
-            // comes is that its end.
+            // While the total length is unknown, a range may end before the file does (RFC 9110 §15.3.7). The file has
+            // ended only if a further request brings no more bytes.
             let announced = transfer.active[id].map(\.reach) ?? .max
             _ = transfer.closeAll()
             if announced != .max, persisted.prefix < announced {
-                // The answer named bytes that it did not bring: they are there.
+                // The answer announced bytes that it did not bring, so the file has more bytes.
                 return retry(transportVerdict(TransportError(.connectionLost, "the body ended early")), at: now)
             }
             if countAtOpen > 0, persisted.count > countAtOpen { return open(at: now) }
@@ -92,7 +93,7 @@ extension DownloadMachine {
         if kind == .finished, transfer.isDone(with: id, persisted) { return verify() }
         let isOfMirror = transfer.active[id].map { sources.isMirror($0.source) } ?? false
         let (actions, outcome) = transfer.ended(id, kind, persisted, &sources, at: now)
-        // The failure of a mirror is not held against the home source, which is asked again.
+        // The failure of a mirror does not count against the primary source, which is asked again.
         if outcome == .noConnections, isOfMirror { return actions + open(at: now) }
         return actions + follow(outcome, because: failure, at: now)
     }

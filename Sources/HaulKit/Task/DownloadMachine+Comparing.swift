@@ -1,5 +1,7 @@
-/// Before a resume over a version without a strong name: blocks of what is on disk are compared with the server's, by one
-/// small range request each, one after another, so that a kept connection serves them all.
+/// Comparison of blocks before a resume of a version without a strong validator.
+///
+/// One small range request for each block compares the bytes on the disk with the server's. The requests run one after
+/// another, so that one persistent connection serves them all.
 extension DownloadMachine {
     typealias ChoiceID = VersionComparison.ChoiceID
 
@@ -14,13 +16,13 @@ extension DownloadMachine {
         return fail(error)
     }
 
-    /// The answer to a block's question is good so far: its body is compared, and nothing of it is written.
+    /// Starts the comparison of a block with the body of its answer. No byte of the body is written.
     mutating func compareBody(_ id: ConnectionID, _ question: RangeRequest) -> [Action] {
         state = .comparing(id, question)
         return [.startBody(id, at: question.offset, compare: question.overlap, limit: 0)]
     }
 
-    /// The body of a block's answer has ended.
+    /// Handles the end of the body for a block.
     mutating func comparingEnded(_ end: ConnectionEnd, at now: Instant) -> [Action] {
         switch end {
         case .finished:

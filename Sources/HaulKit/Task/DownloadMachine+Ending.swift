@@ -1,9 +1,10 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// Where a transfer leads: on, to another attempt, to the digest and the final name, or to a failure.
+/// Follows the outcome of a transfer: it goes on, starts another attempt, proceeds to verification and publishing, or
+/// fails.
 extension DownloadMachine {
-    /// What the state of the transfer means for the download.
+    /// Returns the actions for an outcome of the transfer.
     mutating func follow(_ outcome: Transfer.Outcome, because error: TransportError? = nil, at now: Instant)
         -> [Action]
     {
@@ -19,14 +20,15 @@ extension DownloadMachine {
         case .goesOn: return []
         case .complete: return verify()
         case .versionMismatch:
-            // Nothing is thrown away on the word of a further connection: the ladder decides.
+            // An answer to an additional connection drops no bytes. A new first request decides with the validator
+            // ladder.
             return transfer.closeAll() + open(at: now)
         case .primaryRejected:
             _ = sources.moveOn(droppingHome: true)
             return open(at: now)
         case .noConnections:
-            // The server sent less than was asked, which it may (RFC 9110 §15.3.7): ask for the rest at once.
-            // And a link that has expired is often cut off in the middle: a fresh one is all that is missing.
+            // A server may send less than requested (RFC 9110 §15.3.7), so the rest is requested at once. The server
+            // often cuts off a body when the link has expired, and then only a fresh link is missing.
             let isExpired = sources.home == 0 && link.need(at: now) != nil
             if error == nil || isExpired, persisted.count > countAtOpen { return open(at: now) }
             return retry(transportVerdict(error ?? TransportError(.connectionLost, "the body ended early")), at: now)
@@ -40,13 +42,14 @@ extension DownloadMachine {
         }
     }
 
-    /// Every byte is here: where the digests of pieces are known, those that were not compared yet come first.
+    /// Continues after all bytes have arrived. Compares the unchecked pieces first if their digests are known, and then
+    /// verifies the file.
     ///
-    /// - Parameter fresh: what the connection brought that has just ended, where it was not planned for.
+    /// - Parameter fresh: the bytes of the connection that has just ended, if the segment plan did not contain them.
     mutating func finish(at now: Instant, bringing fresh: Range<Int64> = 0..<0) -> [Action] {
         guard pieces(for: resource?.total) != nil else {
             guard settings.pieces == nil else {
-                // Now it is clear that what is here is not the file.
+                // The length shows that the bytes on the disk are not the requested file.
                 dropsWhatIsThere = true
                 if patience.refetches() || sources.moveOn(droppingHome: true) {
                     return transfer.closeAll() + open(at: now)
@@ -87,7 +90,7 @@ extension DownloadMachine {
         transfer.isHomeForeign = isFromOtherPlace
     }
 
-    /// The digests of the pieces, if they are those of a file of this size.
+    /// Returns the digests of the pieces if they belong to a file of length `total`.
     func pieces(for total: Int64?) -> PieceHashes? {
         guard let total, let pieces = settings.pieces, pieces.covers(total) else { return nil }
         return pieces
@@ -133,7 +136,7 @@ extension DownloadMachine {
 
     mutating func giveUp(_ error: DownloadError) -> [Action] {
         state = .failed(error)
-        // Nothing was joined to it: it is as the other program left it.
+        // No byte was joined to the file, so it is as the other program left it.
         if isUnproved {
             persisted = .zero
             transfer.forgetPieces()

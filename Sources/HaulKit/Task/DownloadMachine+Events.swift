@@ -1,9 +1,9 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The way in: what becomes of each event.
+/// Entry point of the machine: passes each event to its handler.
 extension DownloadMachine {
-    /// - Parameter surroundings: wanted where ``needsSurroundings``; nil: as before.
+    /// - Parameter surroundings: required if ``needsSurroundings``; `nil` keeps the previous value.
     mutating func handle(_ event: Event, at now: Instant, in surroundings: Surroundings? = nil) -> [Action] {
         if let surroundings {
             transfer.connectionSlots = surroundings.connectionSlots
@@ -22,7 +22,7 @@ extension DownloadMachine {
             return []
         case .slotWithdrawn:
             switch state {
-            // About to be done, or in no slot.
+            // The download is almost complete or has no slot.
             case .verifying, .publishing, .queued, .paused, .failed: return []
             default: return stop(.yield)
             }
@@ -49,7 +49,7 @@ extension DownloadMachine {
             guard state == .transferring else { return [] }
             let (actions, outcome) = transfer.checked(index, isRight: isRight, &sources, at: now)
             for case .forget(let range) in actions { forget(range) }
-            // What proved wrong is asked for again at once; the transfer counts how often.
+            // A wrong piece is requested again at once. `transfer` counts the attempts.
             return actions + (outcome == .noConnections ? open(at: now) : follow(outcome, at: now))
         case .connectionWanted(let hosts):
             guard state == .transferring else { return [] }

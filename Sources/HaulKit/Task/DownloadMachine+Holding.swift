@@ -1,17 +1,17 @@
-/// Pauses that heal themselves: begun and ended by what happens around the download, and never against the user's wish.
+/// Holds: pauses that outside conditions begin and end. They never act against the user's wish.
 extension DownloadMachine {
-    /// Stops as a pause does. What the user paused, and what is held already, stays as it is: what ends a hold looks at
-    /// what else is in the way.
+    /// Stops the download as a pause does. A paused or held download does not change. The code that ends a hold checks
+    /// for other hold reasons.
     mutating func held(_ reason: HoldReason) -> [Action] {
         switch state {
         case .paused, .failed: []
-        // Nothing is fetched any more: what remains is the disk's business alone.
+        // Only work on the disk remains, so a hold for another reason than space has no effect.
         case .verifying where !reason.isOfDisk, .publishing where !reason.isOfDisk: []
         default: stop(.hold(reason))
         }
     }
 
-    /// Queues what this reason holds.
+    /// Queues the download if this reason holds it.
     mutating func holdEnded(_ reason: HoldReason) -> [Action] {
         if wish == .hold(reason) { wish = .yield }
         guard state == .paused, hold == reason else { return [] }
@@ -21,7 +21,8 @@ extension DownloadMachine {
         return [.report]
     }
 
-    /// A step found that too many files are open: others will be closed, and then it is tried from the beginning.
+    /// Handles a step that failed because too many files are open. After a wait of `waitForFiles`, in which other files
+    /// may be closed, the download starts from the inspection of the disk.
     mutating func waitForFiles(_ error: DownloadError, at now: Instant) -> [Action] {
         var closing: [Action] = []
         switch state {

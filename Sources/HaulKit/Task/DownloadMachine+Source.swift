@@ -1,35 +1,37 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// Links that expire: when the application is asked for a fresh one, and what becomes of it.
+/// Expiring links: asks the application for a fresh link, and uses its answer.
 ///
-/// Connections that bring bytes over an old link continue; only further requests, and those after an interruption, use the new one.
+/// Connections that bring bytes over an old link continue. Only further requests, and requests after an interruption,
+/// use the new link.
 extension DownloadMachine {
-    /// Names one question to the application, as ``TimerID`` names a timer.
+    /// Identifies one request to the application for a link.
     struct AskID: Sendable, Hashable, Codable { let number: Int }
 
     /// A link that the application named.
     struct Link: Sendable, Equatable, Codable {
         var url: URL
-        /// Nil where unknown.
+        /// Time at which the link expires; `nil` if unknown.
         var expiresAt: Instant?
-        /// What other downloads have learned of its host.
+        /// What other downloads have learned about its host.
         var host: KnownHost?
     }
 
     // MARK: Asking
 
-    /// While bytes arrive, a link is replaced before it expires.
+    /// Asks for a fresh link before the current one expires, while bytes arrive.
     mutating func askInGoodTime(at now: Instant) -> [Action] {
         guard state == .transferring, sources.home == 0, link.isDue(at: now) else { return [] }
         return link.ask(link.need(at: now) ?? .expiring)
     }
 
-    /// Whether a fresh link may mend what a server said to this one: its status, then.
+    /// Returns the status of an answer that a fresh link may avoid; `nil` for any other answer.
     private func linkRefusal(_ head: ResponseHead) -> Int? {
         switch head.status {
         case 401, 403, 404, 410: return head.status
-        // S3 and Azure say so of signatures that they cannot read any more, others of anything.
+        // S3 and Azure answer 400 for a signature that they cannot read any more; other servers answer 400 for any
+        // reason.
         case 400: return settings.url.query == nil ? nil : head.status
         case 200, 203:
             guard let resource, head.isWebPage, resource.contentType != head.mediaType else { return nil }
@@ -38,9 +40,9 @@ extension DownloadMachine {
         }
     }
 
-    /// The first request was refused for good, or brought a web page.
+    /// Handles a final refusal of the first request, or a web page as its answer.
     ///
-    /// - Returns: nil when a fresh link would not help, or none is to be had.
+    /// - Returns: `nil` if a fresh link would not help or cannot be obtained.
     mutating func renewLink(
         after decision: RetryClassifier.Decision,
         _ head: ResponseHead,
@@ -53,16 +55,17 @@ extension DownloadMachine {
         guard let status = decision.error.code == .unexpectedWebPage ? head.status : linkRefusal(head) else {
             return nil
         }
-        // It was an older one.
+        // The refused link was an older one.
         if question.link != link.number { return open(at: now) }
         guard patience.asksForLink() else { return nil }
         link.refuse(status, decision.error)
         return open(at: now)
     }
 
-    /// A further request was refused: nothing more is asked over this link, and those that bring bytes go on.
+    /// Handles the refusal of a request while bytes arrive. The link is not used for more requests, and the connections
+    /// that bring bytes continue.
     ///
-    /// - Returns: nil when a fresh link would not help, or none is to be had.
+    /// - Returns: `nil` if a fresh link would not help or cannot be obtained.
     mutating func renewLink(whileTransferring id: ConnectionID, _ head: ResponseHead, at now: Instant) -> [Action]? {
         guard link.canAsk, sources.home == 0, let connection = transfer.active[id], connection.source == 0,
             let question = connection.question, let status = linkRefusal(head)
@@ -79,7 +82,7 @@ extension DownloadMachine {
 
     // MARK: Answers
 
-    /// A good answer came over the link of this number.
+    /// Records a good answer over the link with this number.
     mutating func noteGoodLink(_ number: Int) {
         guard sources.home == 0, number == link.number else { return }
         link.noteGoodAnswer()
@@ -100,7 +103,7 @@ extension DownloadMachine {
         guard link.asked == id else { return [] }
         link.noAnswer(at: now)
         guard case .awaitingURL = state else { return [] }
-        // That says nothing of the link: it is asked for again when others are closed.
+        // The error says nothing about the link. The application is asked again when other files may be closed.
         if error.code == .tooManyOpenFiles { return retry(.init(isWorthRetrying: true, error: error), at: now) }
         var failure = error
         if let refusal = link.refusal {
@@ -114,7 +117,7 @@ extension DownloadMachine {
         return retry(.init(isWorthRetrying: patience.asksForLink(), error: failure), at: now)
     }
 
-    /// The application named another link of its own accord.
+    /// Uses a link that the application named without being asked.
     mutating func sourceReplaced(_ fresh: Link, at now: Instant) -> [Action] {
         if case .completed = state { return [] }
         if state == .cancelled { return [] }
@@ -130,7 +133,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Asks again, at the download's own URL first.
+    /// Sends the request again, to the download's own URL first.
     private mutating func reopen(at now: Instant) -> [Action] {
         sources.returnHome()
         return open(at: now)
@@ -143,7 +146,7 @@ extension DownloadMachine {
 
     private mutating func adopt(_ fresh: Link, at now: Instant) {
         let isSamePlace = link.isMissing || settings.url.isSamePlace(as: fresh.url)
-        // What is known was known from here, while there was only one link.
+        // While there was only one link, the known version came from it.
         if !link.isMissing, resource?.place == nil { resource?.place = settings.url.place }
         (settings.url, settings.target) = (fresh.url, nil)
         host = fresh.host ?? KnownHost()
@@ -156,7 +159,8 @@ extension DownloadMachine {
         }
     }
 
-    /// The link that came last leads to a file of another length: that is not the same file, and nothing is thrown away for it.
+    /// Returns the failure if the newest link leads to a file of another length. That is not the same file, so the
+    /// received bytes are kept.
     func otherFileBehindLink(_ head: ResponseHead, to question: RangeRequest) -> RetryClassifier.Decision? {
         guard link.isVouchedFor, link.isUntried, question.link == link.number, sources.home == 0, persisted.count > 0,
             !dropsWhatIsThere, let known = resource?.total, head.contentCoding == nil
@@ -193,7 +197,7 @@ extension ExpiringURL {
 }
 
 extension DownloadMachine {
-    /// What the machine knows of the link to the download's own URL.
+    /// The link to the download's own URL.
     var link: ExpiringURL {
         get { sources.link }
         set { sources.link = newValue }
@@ -201,14 +205,14 @@ extension DownloadMachine {
 }
 
 extension URL {
-    /// Without query, fragment and user info, which may be secrets.
+    /// The URL without query, fragment and user info, which may be secrets.
     var place: URL {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
         (parts.query, parts.fragment, parts.user, parts.password) = (nil, nil, nil, nil)
         return parts.url ?? self
     }
 
-    /// Whether another URL has the same scheme, host, port and path: only what is in the query differs, a signature say.
+    /// Whether `other` has the same scheme, host, port and path. Only the query may differ, for example in a signature.
     func isSamePlace(as other: URL) -> Bool {
         Origin(self) == Origin(other) && path(percentEncoded: true) == other.path(percentEncoded: true)
     }

@@ -1,7 +1,10 @@
-/// No space on the disk or in the quota: a write failed with `ENOSPC`, or the ``SpaceMonitor`` found too little. The download is
-/// held, or fails where ``Settings/waitsForSpace`` is off; ``SpaceHolds`` ends the hold when there is space again.
+/// Lack of space: a write failed with `ENOSPC`, or ``SpaceMonitor`` found too little space on the disk or in the quota.
+///
+/// The download is held, and ``SpaceHolds`` ends the hold when there is space again. If ``Settings/waitsForSpace`` is
+/// off, the download fails.
 extension DownloadMachine {
-    /// A step found no disk space, or bytes that arrive come too near to what is to be kept free.
+    /// Handles a step that found too little space, or arriving bytes that take space of the reserve or exceed the
+    /// quota.
     mutating func spaceMissing(_ reason: HoldReason?, _ error: DownloadError) -> [Action] {
         switch state {
         case .inspectingDisk, .publishing: settleOr { $0.waitForSpace(reason, error) }
@@ -12,9 +15,9 @@ extension DownloadMachine {
         }
     }
 
-    /// A write or a sync of the file failed with this error.
+    /// Holds the download if `error` is a full disk and the download waits for space.
     ///
-    /// - Returns: nil where it is not for want of space, or where the download is not to wait for any.
+    /// - Returns: `nil` for any other error, or if the download does not wait for space.
     mutating func holdIfDiskIsFull(_ error: DownloadError) -> [Action]? {
         error.code == .diskFull && settings.waitsForSpace ? settle(.hold(.diskFull)) : nil
     }
@@ -26,7 +29,7 @@ extension DownloadMachine {
 }
 
 extension HoldReason {
-    /// Whether it is disk space that is missing.
+    /// Whether the reason is a lack of space on the disk or in the quota.
     var isOfDisk: Bool {
         switch self {
         case .diskFull, .quota: true

@@ -1,134 +1,136 @@
 internal import Foundation
 
 extension DownloadMachine {
-    /// Names one request; a late event of an earlier one is told apart by it.
+    /// Identifies one request, so that late events of an earlier request are recognized.
     struct ConnectionID: Sendable, Hashable, Codable { let number: Int }
 
     enum State: Sendable, Equatable, Codable {
-        /// Wants a slot.
+        /// Waits for a slot.
         case queued
-        /// Has one; what is on disk is being looked at.
+        /// Has a slot. The disk is being inspected.
         case inspectingDisk
-        /// No request can be made before the application has named a link.
+        /// Waits for the application to name a link, without which no request can be made.
         case awaitingURL(AskID)
-        /// Blocks of what is on disk are being chosen, which are to be compared before anything is joined to it.
+        /// Blocks on the disk are being chosen for a comparison before any byte is joined.
         case choosing(ChoiceID)
-        /// The body of a block's answer is being compared with what is on disk.
+        /// A block on the disk is being compared with the body of an answer.
         case comparing(ConnectionID, RangeRequest)
-        /// The first answer of a request is outstanding.
+        /// The request has been sent, and its answer is outstanding.
         case connecting(ConnectionID, RangeRequest)
-        /// The answer was good; the file is being made ready for its body. The end of the connection waits its turn.
+        /// The answer was good, and the file is being prepared for its body. `ended` keeps the end of the connection
+        /// until the file is prepared.
         case preparing(ConnectionID, Preparation, ended: ConnectionEnd?)
         /// Bytes arrive, over one connection or several.
         case transferring
-        /// Waits before the next attempt.
+        /// Waits before the next attempt, until `until`.
         case backingOff(until: Instant, because: DownloadError)
-        /// Every byte landed; the digest is being compared.
+        /// All bytes have arrived. The digest is being compared.
         case verifying
         /// The file is being synced and renamed.
         case publishing
-        /// The user's wish, or a hold that ends by itself: see ``DownloadMachine/hold``.
+        /// Paused by the user, or by a hold that ends by itself: see ``DownloadMachine/hold``.
         case paused
         case completed(path: String)
         case failed(DownloadError)
-        /// Dropped by the user; nothing comes after it.
+        /// Cancelled by the user. No other state follows.
         case cancelled
     }
 
-    /// What the file has to be ready for.
+    /// Requirements on the file before a body is written.
     struct Preparation: Sendable, Equatable, Codable {
         var resource: Resource
-        /// Where the body goes.
+        /// Offset of the body in the file.
         var offset: Int64
-        /// Nothing on disk is of use: the store forgets it before the file does.
+        /// Whether the bytes on the disk are dropped. The store forgets them before the file does.
         var startsOver: Bool
-        /// Bytes before `offset` that come again and must equal those on disk.
+        /// Number of bytes before `offset` that arrive again and must equal those on the disk.
         var compare: Int64
-        /// Where the answer said that its range ends, or bytes follow that are here already.
+        /// End of the answer's range, or start of the next bytes on the disk; `nil` if unknown.
         var end: Int64?
         var contentDisposition: String?
-        /// The URLs that a name may be taken from, best first.
+        /// URLs that the file name may be taken from, best first.
         var nameSources: [URL]
-        /// Further URLs of the file that the answer named.
+        /// Mirrors that the answer named.
         var mirrors: [Metalink.Source] = []
-        /// What is known of the file once the bytes that come again have proved to be those on disk.
+        /// New description of the representation, valid once the overlap has proved equal to the bytes on the disk.
         var afterComparing: Resource?
-        /// The number of the link that was asked.
+        /// Number of the link that was requested.
         var link = 0
     }
 
-    /// How a connection ended, with everything that it brought already on its way to the kernel or beyond.
+    /// How a connection ended. By then the kernel has all bytes of the connection, or they are on the way there.
     enum ConnectionEnd: Sendable, Equatable, Codable {
-        /// The body was whole by its own framing.
+        /// The body was complete by its own framing.
         case finished(PersistedRanges)
-        /// The mark is nil when no body was let in.
+        /// The transport failed. The ranges are `nil` if no body was admitted.
         case failed(TransportError, PersistedRanges?)
-        /// The bytes that came again are not those on disk.
+        /// The overlap differs from the bytes on the disk.
         case overlapDiffers
         case diskFailed(DiskError, PersistedRanges)
-        /// It was never opened: no connection slot of the host is free.
+        /// The connection was never opened, because no connection slot of the host is free.
         case noConnectionSlot
     }
 
     enum Event: Sendable, Equatable, Codable {
         case slotGranted
-        /// What is known before a run: what other downloads have learned of the host, and when the link expires.
+        /// Knowledge before a run: what other downloads have learned about the host, and when the link expires.
         case hostKnown(KnownHost?, linkExpiresAt: Instant?)
-        /// What the download is to be was changed between two runs; while it runs nothing changes.
+        /// The settings were replaced between two runs. During a run the event changes nothing.
         case retargeted(Settings, isFromReplacedSource: Bool)
-        /// The configuration was changed: what it says of attempts, disk space and connections.
+        /// The configuration of attempts, disk space and connections was changed.
         case reconfigured(retry: RetryPolicy, waitsForSpace: Bool, limits: Transfer.Limits)
-        /// A download of higher priority gets the slot: this one waits again.
+        /// A download of higher priority gets the slot. This one is queued again.
         case slotWithdrawn
         case pauseRequested
         case resumeRequested
         case cancelRequested
-        /// Something that passes is in the way: it pauses until that has passed.
+        /// A temporary condition holds the download until the condition has passed.
         case held(HoldReason)
-        /// What was in the way is not any more.
+        /// The condition of a hold has passed.
         case holdEnded(HoldReason)
-        /// The disk, or the quota, has no space for what comes next. The reason is nil where it never will have.
+        /// The disk or the quota lacks space for the next bytes. The reason is `nil` if there will never be enough.
         case spaceMissing(HoldReason?, DownloadError)
-        /// What is on disk and may be relied on, nil when nothing is; and the version that it is of, where the store was asked.
+        /// The disk was inspected: the reliable ranges, or `nil` if there are none, and the stored version if the store
+        /// was queried.
         case recovered(PersistedRanges?, of: StoredVersion? = nil)
         case headReceived(ConnectionID, ResponseHead, retryAfter: Duration?)
-        /// The blocks that are to be compared before the resume.
+        /// The blocks to compare before the resume.
         case blocksChosen(ChoiceID, [Range<Int64>])
-        /// What is on disk could not be read to choose them.
+        /// The disk could not be read to choose the blocks.
         case blocksUnreadable(ChoiceID, DownloadError)
         case prepared(ConnectionID)
         case bytesLanded(PersistedRanges)
         case connectionEnded(ConnectionID, ConnectionEnd)
-        /// A piece that was complete has been compared with its digest.
+        /// A complete piece has been compared with its digest.
         case pieceChecked(Int, isRight: Bool)
-        /// The application has named a link when it was asked.
+        /// The application named a link after it was asked.
         case sourceFound(AskID, Link)
-        /// It could not, or not in time.
+        /// The application named no link, or not in time.
         case sourceFailed(AskID, DownloadError)
-        /// It has named another one unasked.
+        /// The application named another link without being asked.
         case sourceReplaced(Link)
         /// Another download needs a connection to one of these hosts.
         case connectionWanted(Set<Origin>)
         case timerFired(TimerID)
         case verified(Decision)
         case published(path: String)
-        /// The finished file was given another name.
+        /// The finished file was renamed.
         case renamed(path: String)
-        /// Something stands at the final name already, and is to be left alone; or another process has completed the download.
+        /// A file at the final name is left alone as requested, or another process has completed the download.
         case skipped(path: String)
         /// A step outside a connection failed: recovering, preparing, publishing.
         case stepFailed(DownloadError)
     }
 
-    /// What the store says of the representation.
+    /// The version of the file as the store has it.
     struct StoredVersion: Sendable, Equatable, Codable {
         var resource: Resource?
-        /// Whether nothing of what is here may be dropped; nil: as before.
+        /// Whether the bytes on the disk must be kept; `nil` for no change.
         var isRepair: Bool?
     }
 
-    /// What the machine cannot know: how many connection slots of each host are free for it, and whether a speed limit
-    /// holds, since how fast the connections are then says nothing about them.
+    /// Facts from outside the machine: the free connection slots of each host, and whether a speed limit is set. Under
+    /// a speed limit the speeds of the connections say nothing about the connections.
     struct Surroundings: Sendable, Equatable, Codable {
         var connectionSlots: [Origin: Int] = [:]
         var isHeldBack = false
@@ -138,74 +140,76 @@ extension DownloadMachine {
 
     enum Decision: Sendable, Equatable, Codable {
         case right
-        /// Nothing to compare with.
+        /// There is no digest to compare with.
         case unchecked
         case mismatch(expected: DownloadRequest.Checksum, actual: DownloadRequest.Checksum)
     }
 
     enum Action: Sendable, Equatable, Codable {
-        /// Look at the partial file: lock it, and say what it holds.
+        /// Lock the partial file and report its ranges.
         case recover
         case open(ConnectionID, RangeRequest)
         /// Ask the application for a link.
         case askForSource(AskID, SourceQuery.Reason)
-        /// Its answer is not wanted any more.
+        /// Cancel the request for a link.
         case cancelSource(AskID)
-        /// Choose the blocks that are compared before the resume, by what the disk holds.
+        /// Choose the blocks to compare before the resume, by the contents on the disk.
         case chooseBlocks(ChoiceID, ComparisonPlan)
         case prepare(ConnectionID, Preparation)
-        /// Let the body of this connection flow to `offset`.
+        /// Write the body of this connection from offset `at` on, at most `limit` bytes. Before that, compare the
+        /// `compare` bytes of overlap.
         case startBody(ConnectionID, at: Int64, compare: Int64, limit: Int64?)
-        /// Take nothing from `to` on any more: it is another connection's to bring.
+        /// Take no bytes from `to` on. Another connection brings them.
         case shorten(ConnectionID, to: Int64)
         case close(ConnectionID)
-        /// Compare a piece, all of which is here, with its digest.
+        /// Compare a complete piece with its digest.
         case checkPiece(Int)
-        /// These bytes are wrong: the store forgets them.
+        /// Make the store forget these bytes, which are wrong.
         case forget(Range<Int64>)
-        /// The host showed that it allows no more connections than this.
+        /// Remember that the host allows no more connections than this.
         case learnLimit(Int)
-        /// This number of connections to the host was clearly faster than half of it.
+        /// Remember that this number of connections to the host was clearly faster than half of it.
         case learnWorth(Int)
-        /// Sync and record how far the bytes have come.
+        /// Sync the partial file and record its ranges.
         case checkpoint
         case startTimer(TimerID, after: Duration)
         case cancelTimer(TimerID)
         case verify(DownloadRequest.Checksum?)
         case cancelVerification
         case publish
-        /// Put the bytes that have the wrong digest out of the way, under a name that says so.
+        /// Rename the partial file with a wrong digest to a name that says so.
         case setAside
         /// Delete the partial file.
         case discardPartial
-        /// Close the partial file, which gives up its lock.
+        /// Close the partial file, which releases its lock.
         case releaseFile
-        /// The state changed: record it and tell the listeners.
+        /// Record the new state and tell the listeners.
         case report
     }
 
-    /// What a machine is told: the options of the request, which read as its own properties, and what the downloader adds.
+    /// Settings of a machine: the request, whose options are readable as members of this type, and values of the
+    /// downloader.
     @dynamicMemberLookup
     struct Settings: Sendable, Equatable {
-        /// The request. Its URL is the present one, which the application may have named since.
+        /// The request with the current URL, which the application may have replaced.
         var request: DownloadRequest
         var retry = RetryPolicy()
-        /// What is here was a file of the user's: nothing of it is dropped but pieces that are wrong.
+        /// Whether the bytes on the disk were a file of the user. Only wrong pieces of such a file are dropped.
         var isRepair = false
-        /// Whether a full disk pauses the download until there is space, in place of ending it.
+        /// Whether the download waits for space when the disk is full, instead of failing.
         var waitsForSpace = false
         var limits = Transfer.Limits()
-        /// The application can be asked for another URL.
+        /// Whether the application can be asked for another URL.
         var canAskForSource = false
-        /// The application named the URL for this very download.
+        /// Whether the application named the URL for this particular download.
         var isLinkVouchedFor = false
 
-        /// The limits of connections, with what the request says in place of the configuration's.
+        /// The limits of connections, where values of the request replace those of the configuration.
         var effectiveLimits: Transfer.Limits {
             var limits = limits
             if let most = request.maxConnections { limits.connections = min(max(most, 1), Self.mostConnections) }
             if let initial = request.initialConnections { limits.start = min(max(initial, 1), Self.mostConnections) }
-            // Each connection would send the request once more.
+            // Every additional connection would send the POST request again.
             if request.method != .get { (limits.connections, limits.start) = (1, 1) }
             return limits
         }
@@ -221,8 +225,8 @@ extension DownloadMachine {
 }
 
 extension DownloadMachine.Event {
-    /// The same, with what is known now of the bytes: the mark that a connection took along at its end may be older than what
-    /// was found wrong since.
+    /// Returns the event with current ranges. The ranges from the end of a connection may contain bytes that were found
+    /// wrong since.
     func with(_ persisted: PersistedRanges) -> Self {
         switch self {
         case .connectionEnded(let id, .finished): .connectionEnded(id, .finished(persisted))

@@ -1,15 +1,15 @@
-/// What others look at, beside ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``. Only the machine
-/// writes these.
+/// Properties for other types, besides ``state``, ``hold``, ``settings``, ``resource``, ``persisted`` and ``sources``.
+/// Only the machine changes their values.
 extension DownloadMachine {
     var isTransferring: Bool {
         if case .transferring = state { return true }
         return false
     }
 
-    /// Every byte is here; what remains is the disk's business.
+    /// Whether all bytes have arrived and only work on the disk remains.
     var isComplete: Bool { state == .verifying || state == .publishing }
 
-    /// Whether the next event may lead to further connections: it is to be handled with ``Surroundings`` then.
+    /// Whether the next event may open additional connections. If so, the caller passes ``Surroundings`` with it.
     var needsSurroundings: Bool {
         switch state {
         case .preparing(_, let preparation, _):
@@ -19,16 +19,16 @@ extension DownloadMachine {
         }
     }
 
-    /// A further connection found no connection slot.
+    /// Whether an additional connection found no free connection slot.
     var wantsConnectionSlot: Bool { transfer.wantsConnectionSlot }
 
-    /// Several connections share the file.
+    /// Whether several connections share the file.
     var isShared: Bool { transfer.isShared }
 
-    /// The end of this wait is not out of date.
+    /// Whether `timer` is the current timer.
     func isWaiting(for timer: TimerID) -> Bool { timer.number == timers }
 
-    /// What each connection does that brings bytes.
+    /// Returns the state of each connection that brings bytes.
     func connections(at now: Instant) -> [DownloadSnapshot.Connection] {
         transfer.active.filter { $0.value.isFlowing }.sorted { $0.key.number < $1.key.number }.map { id, connection in
             let remainingRange = transfer.plan?.segments[id]?.remainingRange ?? persisted.prefix..<persisted.prefix
@@ -40,10 +40,10 @@ extension DownloadMachine {
         }
     }
 
-    /// How many of its connections go to a host.
+    /// Returns the number of connections to a host.
     func connections(to host: Origin) -> Int { transfer.active.values.count { $0.origin == host } }
 
-    /// How many of its connections to a host have brought bytes a short while ago.
+    /// Returns the number of connections to a host that brought bytes within the last 10 s.
     func flowingConnections(to host: Origin, at now: Instant) -> Int {
         transfer.active.values.count {
             $0.origin == host && $0.isFlowing && now - $0.lastByte < Self.longestPauseOfProgress

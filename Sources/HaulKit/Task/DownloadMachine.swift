@@ -1,51 +1,51 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The life of one download as a value: every decision, no effect.
+/// The life of one download as a value. It makes every decision and has no effect.
 ///
-/// `handle` takes what happened and returns what is to be done. It has no clock, no random source but its own seed, no
-/// tasks; so a life can be logged, replayed, fuzzed and compared. An event that comes too late changes nothing and
-/// returns no action: the network's timing can never trap the process. The table of states is in docs/design.md.
+/// `handle` takes an event and returns the actions to perform. The machine has no clock, no tasks and no random source
+/// but its own seed, so a life can be logged, replayed, fuzzed and compared. A late event changes nothing and returns
+/// no action, so the timing of the network can never trap the process. `docs/design.md` has the table of states.
 ///
-/// What is stored is written by the machine's own files (`DownloadMachine+…`) and read by others.
+/// Only the machine's own files (`DownloadMachine+…`) write its stored properties. Other types read them.
 struct DownloadMachine: Sendable, Equatable {
     var settings: Settings
     var state: State
-    /// What is known of the representation; nil before the first answer and after everything was dropped.
+    /// What answers said of the representation; `nil` before the first answer and after all bytes were dropped.
     var resource: Resource?
     var persisted: PersistedRanges
     var patience: RetryBudget
-    /// Set when the bytes came from another URL than the one now asked.
+    /// Whether the bytes came from another URL than the current one.
     var isFromReplacedSource: Bool
 
     enum Wish: Sendable, Equatable {
         case run, pause, cancel, yield
         case hold(HoldReason)
     }
-    /// What was asked for during a step that must not be torn.
+    /// Wish that came during a step that must not be interrupted.
     var wish = Wish.run
-    /// Why it is paused, where that is not the user's wish; nil in every other state.
+    /// Hold reason while a hold pauses the download; `nil` in every other state and after a pause by the user.
     var hold: HoldReason?
-    /// Bytes that were here when the present attempt began.
+    /// Number of bytes when the current attempt began.
     var countAtOpen: Int64 = 0
     var rangesAreBroken = false
     var asksPlain = false
     var dropsWhatIsThere = false
-    /// The file was closed for the rest: after it the disk is inspected again.
+    /// Whether the file was closed for the wait. The disk is then inspected again after the wait.
     var recoversAfterRest = false
     var sources: SourceSelector
     var transfer = Transfer()
-    /// What is compared before a resume where no strong name vouches for the version.
+    /// Comparison of blocks before a resume of a version without a strong validator.
     var comparison: VersionComparison
-    /// What other downloads have learned of the host.
+    /// What other downloads have learned about the host.
     var host = KnownHost()
     var timers = 0
-    /// Where its random numbers begin.
+    /// Seed of the machine's random numbers.
     let seed: UInt64
 
     /// - Parameters:
-    ///   - resource: what an earlier run learned.
-    ///   - mark: how far an earlier run came; the file is looked at before it counts.
+    ///   - resource: the version that an earlier run learned.
+    ///   - persisted: the ranges of an earlier run. They count only after the file has been inspected.
     init(
         _ settings: Settings,
         state: State = .queued,
@@ -70,7 +70,7 @@ struct DownloadMachine: Sendable, Equatable {
 
     // MARK: What the user wants
 
-    /// Changes what the download is to be, between two runs of it; while it runs nothing changes.
+    /// Replaces the settings between two runs. During a run nothing changes.
     mutating func retarget(_ settings: Settings, isFromReplacedSource: Bool) {
         switch state {
         case .queued, .paused, .failed:
@@ -83,13 +83,13 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// Takes over what the store says of the representation, while what is on disk is being looked at.
+    /// Adopts the stored version while the disk is being inspected.
     mutating func takeOver(_ stored: StoredVersion) {
         guard state == .inspectingDisk else { return }
         let place = resource?.place
         resource = stored.resource
         if let isRepair = stored.isRepair { settings.isRepair = isRepair }
-        // A link that came a moment ago may not have been recorded yet.
+        // The store may not have the place of a link that came a moment ago.
         if self.resource?.place == nil { self.resource?.place = place }
     }
 
@@ -105,7 +105,8 @@ struct DownloadMachine: Sendable, Equatable {
         default:
             switch wish {
             case .pause: wish = .run
-            // What is under way may have been stopped for it: it is queued, and tried at once.
+            // The hold may already have stopped the current step. The download is queued after the step and starts
+            // again at once.
             case .hold: wish = .yield
             case .run, .cancel, .yield: break
             }
@@ -125,8 +126,8 @@ struct DownloadMachine: Sendable, Equatable {
             return [.report]
         case .paused, .failed: return wish == .cancel ? settle(wish) : []
         case .inspectingDisk, .publishing:
-            // Short steps that must not be torn: the wish is kept until they are done, and a file that is being
-            // published is about to be complete.
+            // These short steps must not be interrupted. The wish is kept until the step is done, and a file that is
+            // being published is about to be complete.
             keep(wish)
             return []
         case .preparing(let id, let preparation, let ended):
@@ -138,7 +139,8 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// A cancelled download stays cancelled, even if the whole downloader is told to pause before the step is done.
+    /// Keeps a wish until the current step is done. A cancellation stays, even if the whole downloader is told to pause
+    /// before that.
     mutating func keep(_ wish: Wish) {
         switch (self.wish, wish) {
         case (.cancel, _), (.pause, .yield), (.pause, .hold), (.hold, .yield), (.hold, .hold): break
@@ -146,14 +148,14 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// Begins with what is on the disk.
+    /// Begins an attempt with the inspection of the disk.
     mutating func recover() -> [Action] {
         recoversAfterRest = false
         state = .inspectingDisk
         return [.recover, .report]
     }
 
-    /// Comes to rest as was wished; runs on if that is the wish.
+    /// Stops the download as wished. Does nothing for `.run`.
     mutating func settle(_ wish: Wish) -> [Action] {
         self.wish = .run
         hold = nil
@@ -175,7 +177,7 @@ struct DownloadMachine: Sendable, Equatable {
         }
     }
 
-    /// Ends a short step: what the user asked for meanwhile comes first.
+    /// Ends a short step. A wish of the user that came meanwhile takes precedence over `next`.
     mutating func settleOr(_ next: (inout DownloadMachine) -> [Action]) -> [Action] {
         wish == .run ? next(&self) : settle(wish)
     }

@@ -1,11 +1,12 @@
-/// Where the file of a download is to go.
+/// The path of a download's file.
 extension DownloadRecord {
-    /// The folder that a path must not leave by a symbolic link; nil where the user chose every part of it.
+    /// Returns the folder that `path` must not leave through a symbolic link; `nil` if the user chose every component
+    /// of `path`.
     func root(of path: String) -> String? {
         request.root.flatMap { FolderWalk.parts(of: path, beneath: $0) == nil ? nil : $0 }
     }
 
-    /// Where the file is to go, now that the answer is here.
+    /// Returns the path of the file, after the first answer.
     func path(_ preparation: DownloadMachine.Preparation) -> String {
         switch request.destination {
         case .file(let path): path

@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// The link of a download, and what may be sent to its origin.
+/// The link of a download, and the header fields for its origin.
 extension DownloadRecord {
-    /// The header fields that go to the origin of the present link.
+    /// Header fields for the origin of the current link.
     var headers: [HeaderField] {
         guard let link else { return request.headers }
         // Fields for one origin are not sent to another.
         return link.headers ?? (Origin(request.url) == Origin(link.url) ? request.headers : [])
     }
 
-    /// Whether an origin is another than that of a URL that the user named.
+    /// Whether somebody other than the user chose `origin`: it is not that of the URL that the user named.
     func isChosenByOthers(_ origin: Origin) -> Bool {
         request.isChosenByDocument || Origin(request.url) != origin
     }
 
-    /// Takes over a link that the application named.
+    /// Adopts a link that the application named.
     mutating func take(_ source: DownloadSource, now: Date) {
         let earlier = link?.url ?? request.url
         if !DownloadRequest.isPlaceholder(earlier), resource?.place == nil { resource?.place = earlier.place }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import Logging
 
-/// Taking over the unfinished file of another program, and giving it back.
+/// Adopts the unfinished file of another program, and gives it back.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Makes the unfinished file of another program the partial file, where that was asked for and there is one.
+    /// Makes the unfinished file of another program the partial file, if the request asks for that and such a file
+    /// exists.
     ///
-    /// The record is durable before the file is renamed: a crash in between leaves the file as it was, and the next run begins with
-    /// it again. After the renaming the record has the file, as that of a repair. Nothing is written to the file before its
-    /// bytes have been compared.
+    /// The record is durable before the rename, so a crash in between leaves the file unchanged, and the next run
+    /// adopts it again. After the rename the record describes the file as that of a repair. No byte is written to the
+    /// file before its bytes have been compared.
     func adopt(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         guard let kind = record.request.adopts, let path = nameToAdopt else { return }
         let (disk, placement, ownPart) = (services.disk, services.placement, record.partPath)
@@ -19,7 +20,7 @@ extension DownloadTask {
         try await services.checkFolder(of: path, record)
         let found = try await services.runBlocking { () throws(DownloadError) in try placement.unfinished(path, kind) }
         guard let found else { return }
-        // Whatever follows opens it again, by its other name.
+        // A later step opens the file again by its new name.
         defer { found.file.unlock() }
         let part = FilePaths.part(of: path)
         if try await services.store.find(partPath: part, besides: record.id) != nil {
@@ -51,7 +52,7 @@ extension DownloadTask {
         }
     }
 
-    /// The path at which another program would have left its unfinished file; nil where no name is known before an answer.
+    /// Path of another program's unfinished file; `nil` if no name is known before an answer.
     private var nameToAdopt: String? {
         switch record.request.destination {
         case .file(let path): return path
@@ -69,8 +70,8 @@ extension DownloadTask {
         }
     }
 
-    /// Gives a file that was the user's its own name again. Of one without a control file the whole length counts for what is there:
-    /// what lies behind a gap goes.
+    /// Gives the user's file its own name again. Without a control file the whole length counts as received, so the
+    /// bytes behind the first gap are cut off.
     func giveBack(_ file: any DiskFile, as name: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {
@@ -86,16 +87,16 @@ extension DownloadTask {
         }
     }
 
-    /// The bytes of another program are about to be dropped: from here on the file is like any other partial file.
+    /// Makes an adopted file an ordinary partial file, before its bytes are dropped.
     ///
-    /// - Returns: the name that the file had; nil where it was not another program's.
+    /// - Returns: the name that the file had; `nil` if it was not another program's.
     func abandonAdopted() -> String? {
         guard record.isRepair, record.request.adopts != nil else { return nil }
         record.isRepair = false
         return record.finalPath
     }
 
-    /// What the control file claims is not there any more.
+    /// Removes the control file, whose claimed bytes no longer exist.
     func removeControlFile(of path: String?, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
     {
         guard let path else { return }
@@ -107,15 +108,15 @@ extension DownloadTask {
 }
 
 extension EngineServices {
-    /// Removes the control file beside a file that was another program's and is complete now. One that cannot be removed is
-    /// only litter.
+    /// Removes the control file beside a completed file of another program. A control file that cannot be removed does
+    /// no harm.
     func removeControlFile(
         of record: DownloadRecord,
         at path: String,
         length: Int64,
         isolation: isolated (any Actor)? = #isolation
     ) async {
-        // Under another name it is another's.
+        // A control file at another name belongs to another file.
         guard record.isRepair, record.request.adopts != nil, record.partPath == FilePaths.part(of: path) else { return }
         let placement = placement
         do throws(DownloadError) {
@@ -127,10 +128,10 @@ extension EngineServices {
 }
 
 extension DownloadRecord {
-    /// Takes the unfinished file of another program for the partial file.
+    /// Makes the unfinished file of another program the partial file.
     mutating func adopt(_ found: FilePlacement.Unfinished, _ path: String) {
         part = found.status
-        // It is not complete: see `claimedFile`.
+        // A size of 0 marks the file as incomplete: see `claimedFile`.
         part?.size = 0
         partPath = FilePaths.part(of: path)
         finalPath = path
@@ -138,6 +139,7 @@ extension DownloadRecord {
         isRepair = true
     }
 
-    /// Nothing of the partial file may be dropped: it was the user's, and the user has not allowed it to be replaced.
+    /// Whether the bytes of the partial file must be kept. It was the user's file, and the user has not allowed its
+    /// replacement.
     var keepsBytes: Bool { isRepair && !(request.adopts != nil && request.onConflict == .overwrite) }
 }

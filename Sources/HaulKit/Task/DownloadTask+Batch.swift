@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// The publication of a small file together with others: see ``SmallFileBatcher``.
+/// Publishes a small file together with others: see ``SmallFileBatcher``.
 extension DownloadTask {
-    /// The partial file was made; its name is about to be recorded.
+    /// Puts the created partial file into the record, before its name is recorded.
     func startPublishing(_ made: BufferedFilePlacement.Made) {
         record.status = .publishing
         record.partPath = made.file.path
@@ -28,7 +28,7 @@ extension DownloadTask {
         }
     }
 
-    /// It is as if its file had never been made.
+    /// Resets the record as if the file had never been created.
     func withdrawPublication(_ made: BufferedFilePlacement.Made) {
         record.status = .queued
         record.forgetPart()
@@ -36,7 +36,7 @@ extension DownloadTask {
         hasNoDiskState = true
     }
 
-    /// Its bytes wait for others no more.
+    /// Removes the download from its batch and resumes the callers that wait.
     func leaveBatch() {
         bytesInBatch = nil
         for continuation in waitingForBatch { continuation.resume() }

@@ -1,34 +1,35 @@
 internal import Foundation
 internal import Logging
 
-/// Small files: nothing of them is on the disk before all of their bytes are here, so that many can be brought there at
-/// once. One that takes its time, or does not end as it should, goes to the disk alone, like any other file.
+/// Small files: buffered until all bytes have arrived, so that many can be brought to the disk at once. A small file
+/// that takes long or does not end normally goes to the disk alone, like any other file.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Nothing has to be looked at for a download that is new: its record is ours, and nothing of it is on the disk.
+    /// Recovers a new download without inspecting the disk. Its record belongs to this process, and nothing of the
+    /// download is on the disk.
     ///
-    /// - Returns: nil where something has to be looked at.
+    /// - Returns: `nil` if the disk must be inspected.
     func recoverAtOnce() -> DownloadMachine.Event? {
         guard hasNoDiskState, part == nil, record.partPath == nil, pendingSteps == 0 else {
             return nil
         }
-        // A named file that is there may decide the matter, or be continued.
+        // An existing file at a known name may end the download, or be continued.
         guard record.request.adopts == nil else { return nil }
         guard record.file == nil || record.request.conflictPolicy == .overwrite else { return nil }
         guard !environment.space.mayLackSpace(self) else { return nil }
-        // Another process may be at the same download, or done with it.
+        // Another process may run the same download or have completed it.
         guard !services.store.hasMetOthers else { return nil }
         record.startedAt = record.startedAt ?? services.time.date()
         lastSync = services.time.now()
         return .recovered(nil)
     }
 
-    /// Makes a small file ready, in memory.
+    /// Prepares a small file in memory.
     ///
-    /// A file that is not complete soon moves to the disk: a crash costs it no more than any download.
+    /// A file that is not complete soon moves to the disk, so that a crash costs no more than with any other download.
     ///
-    /// - Returns: nil when the file belongs on the disk from the beginning.
+    /// - Returns: `nil` if the file must be on the disk from the beginning.
     func bufferAtOnce(_ id: DownloadMachine.ConnectionID, _ preparation: DownloadMachine.Preparation)
         -> DownloadMachine.Event?
     {
@@ -36,7 +37,7 @@ extension DownloadTask {
             machine.settings.pieces == nil, record.request.root == nil,
             let total = preparation.resource.total, BufferedFile.isFor(total)
         else { return nil }
-        // The other policies want to know of a file that is there before a byte comes.
+        // The other policies check for an existing file before the first byte arrives.
         let policy = record.request.conflictPolicy
         guard policy == .rename || policy == .overwrite, environment.space.hasPlentyOfSpace(self) else { return nil }
         let path = record.path(preparation)
@@ -51,9 +52,9 @@ extension DownloadTask {
         return .prepared(id)
     }
 
-    /// Puts what has gathered on the disk. Nothing happens where it is there already.
+    /// Writes the buffered bytes to the disk. Does nothing if the file is already there.
     ///
-    /// - Returns: how the download ends when another process has put the file there; nil otherwise.
+    /// - Returns: the ending of the download if another process has completed the file; `nil` otherwise.
     func moveToDisk(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
@@ -67,12 +68,12 @@ extension DownloadTask {
         case .notNeeded(let ending): return ending
         }
         do throws(DownloadError) {
-            // As for every file: the store knows it before a byte goes into it.
+            // The store knows every file before a byte is written to it.
             try await services.store.commit(record, .zero, durably: true)
             try await services.onDisk { () throws(DiskError) in try gathered.move(into: file) }
             return nil
         } catch {
-            // The bytes are in memory still: publishing tries again, with a file of its own.
+            // The bytes are still in memory. Publishing tries again with a new file.
             isRefusedByDisk = true
             let placement = services.placement
             do throws(DownloadError) {
@@ -85,13 +86,15 @@ extension DownloadTask {
         }
     }
 
-    /// - Returns: false when nothing of the file is on the disk.
+    /// Writes the buffered bytes to the disk, and logs an error.
+    ///
+    /// - Returns: `false` if nothing of the file is on the disk.
     @discardableResult
     func tryToMoveToDisk(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         if let part, part.file.isInMemory, part.persisted.count == 0 { return false }
         do throws(DownloadError) {
             if try await moveToDisk() == nil { return true }
-            // Publishing asks once more, and ends the download.
+            // Publishing checks again for the other process's file, and ends the download.
             isRefusedByDisk = true
             return false
         } catch {

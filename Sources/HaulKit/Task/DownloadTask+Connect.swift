@@ -1,23 +1,23 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The connections of one download: sending their requests, letting their bodies flow, closing them.
+/// The connections of one download: sends requests, starts bodies and closes connections.
 extension DownloadTask {
     typealias ConnectionID = DownloadMachine.ConnectionID
 
-    /// The source that a request goes to.
+    /// Returns the source that a request goes to.
     func source(of request: RangeRequest) -> SourceSelector.Source {
         let sources = machine.sources.sources
-        // There is always the first: the URL that was asked for.
+        // The first source always exists: the URL of the request.
         return sources.indices.contains(request.source) ? sources[request.source] : sources[0]
     }
 
-    /// Whether one of its sources is on a host.
+    /// Whether one of the sources is on `host`.
     func uses(_ host: Origin) -> Bool { machine.sources.sources.contains { $0.origin == host } }
 
     /// Sends a request over a connection that has its slot.
     ///
-    /// - Parameter host: the one that the slot is for. The source may have moved to another one since.
+    /// - Parameter host: the host of the slot. The source may have moved to another host since.
     func connect(_ id: ConnectionID, _ request: RangeRequest, _ host: Origin) {
         let source = source(of: request)
         let jar = cookies ?? CookieJar(environment.services.cookieCollection)
@@ -26,7 +26,7 @@ extension DownloadTask {
         let call = TransportRequest(
             url: source.url,
             target: source.target,
-            // What the user says to one origin is not for another to hear.
+            // Header fields and the body for one origin are not sent to another.
             headers: isMirror ? [] : record.headers,
             method: isMirror ? .get : record.request.method,
             firstByte: request.first,
@@ -40,7 +40,7 @@ extension DownloadTask {
         workers[id] = environment.pool.start(id, call, host, of: self.id)
     }
 
-    /// - Returns: false when there is no such connection any more.
+    /// - Returns: `false` if the connection does not exist any more.
     @discardableResult
     func close(_ id: ConnectionID) -> Bool {
         guard let worker = workers.removeValue(forKey: id) else { return false }
@@ -49,12 +49,12 @@ extension DownloadTask {
         return true
     }
 
-    /// Closes a connection for a reason of its own, and says so in its place.
+    /// Closes a connection and returns `end` as the event of its end.
     private func breakOff(_ id: ConnectionID, _ end: DownloadMachine.ConnectionEnd) -> DownloadMachine.Event? {
         close(id) ? .connectionEnded(id, end) : nil
     }
 
-    /// Reads what is on disk for the blocks that are worth comparing.
+    /// Reads the disk to choose the blocks that are worth comparing.
     func chooseBlocks(
         _ id: DownloadMachine.ChoiceID,
         _ plan: ComparisonPlan,
@@ -74,7 +74,7 @@ extension DownloadTask {
 
     // MARK: Bodies
 
-    /// Lets a body flow whose first bytes must equal those on disk.
+    /// Starts the body of a connection. Its first `compare` bytes must equal those on the disk.
     func startBody(
         _ id: ConnectionID,
         _ offset: Int64,
@@ -90,12 +90,12 @@ extension DownloadTask {
             do throws(DiskError) {
                 overlap = try await part.read(at: offset - compare, count: Int(compare))
             } catch {
-                // What is there cannot be read: that is the disk's fault, and no reason to throw it away.
+                // The overlap cannot be read. That is a fault of the disk, and no reason to drop the bytes.
                 return breakOff(id, .diskFailed(error, part.persisted))
             }
         }
         guard overlap.count == compare else {
-            // The file is shorter than its mark: nothing can be joined to it.
+            // The file is shorter than its written ranges, so no byte can be joined.
             return breakOff(id, .overlapDiffers)
         }
         startBody(id, offset, expecting: overlap, limit)

@@ -1,11 +1,11 @@
 internal import DequeModule
 
-/// The way in: events for the machine, one after another, and steps, one after another.
+/// Runs the events for the machine one after another, and the steps one after another.
 extension DownloadTask {
     /// Passes an event to the machine and performs the actions that it returns.
     func send(_ event: DownloadMachine.Event) {
         environment.spawner.assertIsolated()
-        // An event that an action causes at once is handled after the other actions.
+        // An event that an action causes immediately is handled after the other actions.
         guard !isHandling else { return inbox.append(event) }
         isHandling = true
         let wasTransferring = machine.isTransferring
@@ -18,7 +18,7 @@ extension DownloadTask {
         if hasActed { environment.delegate?.taskDidAct(self) }
     }
 
-    /// - Returns: whether there was anything to do.
+    /// - Returns: whether the machine returned any action.
     private func handle(_ event: DownloadMachine.Event) -> Bool {
         let surroundings = machine.needsSurroundings ? surroundings : nil
         let now = environment.services.time.now()
@@ -31,8 +31,8 @@ extension DownloadTask {
         return !actions.isEmpty
     }
 
-    /// Passes on an event of a connection, with what is known now of the bytes. A connection that was closed before has nothing
-    /// to say.
+    /// Passes an event of a connection to the machine, with the current ranges. Ignores the end of a connection that
+    /// was closed before.
     func receive(_ event: DownloadMachine.Event) {
         if case .connectionEnded(let id, _) = event {
             guard workers.removeValue(forKey: id) != nil else { return }
@@ -41,9 +41,9 @@ extension DownloadTask {
         send(part.map { event.with($0.persisted) } ?? event)
     }
 
-    /// Runs `work` after the steps before it.
+    /// Runs `work` after all earlier steps.
     ///
-    /// - Parameter work: returns what the machine is told of its end.
+    /// - Parameter work: returns the event that reports its end to the machine.
     func step(_ work: @escaping Step) {
         let previous = lastStep
         pendingSteps += 1
@@ -55,7 +55,7 @@ extension DownloadTask {
         }
     }
 
-    /// Work on the file or the record, done on the downloader's actor.
+    /// Work on the file or the record, on the actor of the downloader.
     typealias Step = @Sendable (DownloadTask, isolated Downloader) async -> DownloadMachine.Event?
 
     /// Returns when no step is running any more.
@@ -67,9 +67,9 @@ extension DownloadTask {
         }
     }
 
-    /// The download has got a slot.
+    /// Starts the download after it got a slot.
     func start() {
-        // It goes on where it was, once its wait is over.
+        // A download that backs off continues when its wait is over.
         if case .backingOff = machine.state { return }
         let host = environment.pool.known(Origin(machine.settings.url))
         send(.hostKnown(host, linkExpiresAt: linkExpiry))

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Waiting for the lock of a partial file that is about to be free: a downloader that was released without being shut down
-/// finishes its last writes, and a process that was killed takes a moment to end.
+/// Waits for the lock of a partial file that may soon be free. A downloader that was released without a shutdown
+/// finishes its last writes, and a killed process takes a moment to end.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Opens and locks the partial file of an earlier run; nil when it is gone or is another file by now.
+    /// Opens and locks the partial file of an earlier run. Returns `nil` if the file is gone or is another file by now.
     ///
-    /// - Parameter isWanted: whether to go on waiting.
+    /// - Parameter isWanted: whether to continue the wait.
     /// - Throws: ``DownloadError`` with code ``DownloadError/Code/inUse`` when another process runs the download.
     func reopenPart(
         _ path: String,
@@ -29,22 +29,22 @@ extension DownloadTask {
         }
     }
 
-    /// Whether the owner of a locked partial file may be about to let go of it.
+    /// Whether the owner of a locked partial file may be about to release it.
     ///
     /// - Parameter owner: the user of the store that ran the download last, if the store names one.
     func isWorthWaiting(for owner: Int64?, since began: Instant) -> Bool {
         guard !environment.isStopping.isSet else { return false }
         let user = services.store.owner
         let waited = services.time.now() - began
-        // The kernel closes the files of a process that has ended, one by one.
+        // The kernel closes the files of a dead process one by one.
         if let owner, !user.isAlive(owner) { return waited < Self.patienceWithDead }
         let isInThisProcess = owner.map { StoreOwner.process($0) == StoreOwner.process(user.number) } ?? true
         return isInThisProcess && waited < Self.patience
     }
 
-    /// Waits a moment.
+    /// Waits 20 ms before the next attempt to lock.
     func waitForLock(isolation: isolated (any Actor)? = #isolation) async {
-        // Cancelled only with the whole process.
+        // The wait is cancelled only with the whole process.
         try? await services.time.sleep(.milliseconds(20))
     }
 

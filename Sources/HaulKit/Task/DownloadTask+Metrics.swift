@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Counting what a download does.
+/// Updates the metrics of a download.
 extension DownloadTask {
     /// Counts a change of state.
     func count() {

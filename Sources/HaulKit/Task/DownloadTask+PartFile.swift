@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The partial file of a download: making it under a name that can be had, and holding it open.
+/// The partial file of a download: creates it under an available name, and keeps it open.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// The partial file, under a name that can be had; the record knows it from here on.
+    /// Creates the partial file under an available name, and puts both names into the record.
     func createPart(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -26,8 +26,8 @@ extension DownloadTask {
         return .done(file)
     }
 
-    /// Finds a name that can be had, and locks a partial file for it. The first name that cannot be had may be that of the same file,
-    /// which another process has completed.
+    /// Finds an available name and locks a partial file for it. The first name that is taken may belong to the same
+    /// file, which another process has completed.
     private func takeName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -36,13 +36,14 @@ extension DownloadTask {
         async throws(DownloadError) -> UnlessTwin<(any DiskFile, finalPath: String)>
     {
         try await services.checkFolder(of: path, record)
-        // A file that is made before its record is written stays if the process is killed in between.
+        // This check precedes the creation of a file. If the process is killed before the record is written, a created
+        // file stays.
         if services.store.hasMetOthers, let ending = try await endingWithTwin() { return .notNeeded(ending) }
         var hasAsked = false
         for name in services.placement.names(for: path, policy: policy) {
             do throws(DownloadError) {
                 if let file = try await takePart(of: name, policy) {
-                    // An earlier name may have been waited for, while the other process completed the download.
+                    // This process may have waited for an earlier name while another process completed the download.
                     guard hasAsked, services.store.hasMetOthers,
                         let ending = try await endingWithTwin(insteadOf: file)
                     else { return .done((file, finalPath: name)) }
@@ -54,7 +55,7 @@ extension DownloadTask {
                 }
                 return .notNeeded(ending)
             }
-            // The name may have been waited for, while another process completed the download.
+            // This process may have waited for the name while another process completed the download.
             if !hasAsked || services.store.hasMetOthers, let ending = try await endingWithTwin() {
                 return .notNeeded(ending)
             }
@@ -63,8 +64,8 @@ extension DownloadTask {
         throw FilePlacement.noFreeName(path)
     }
 
-    /// Makes the partial file of this name, in the place of one that is empty, is of the same download, or is unknown and to be
-    /// overwritten; nil to try another name.
+    /// Creates the partial file for `name`. Replaces an existing one that is empty, belongs to the same download, or is
+    /// unknown while `policy` allows overwriting. Returns `nil` to try another name.
     private func takePart(
         of name: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -74,8 +75,8 @@ extension DownloadTask {
     {
         let placement = services.placement
         let part = FilePaths.part(of: name)
-        // The one that has just created and locked it records it in a moment; until then its owner is unknown. And one that
-        // had it may be done with it just now.
+        // The owner of a locked file is unknown until the process that created the file has recorded it. An owner may
+        // also be about to release the file.
         var isOthers = false
         let began = services.time.now()
         var tries = 0
@@ -104,7 +105,7 @@ extension DownloadTask {
                 tries = 0
                 await waitForLock()
             case .taken(let file):
-                // The one that had it until just now may have recorded it meanwhile.
+                // The previous owner of the lock may have recorded the file in the meantime.
                 let claimant = try await services.store.find(partPath: part, besides: record.id)
                 guard claimant?.id == other?.id else {
                     file.unlock()
@@ -112,7 +113,7 @@ extension DownloadTask {
                 }
                 let new = try await services.runBlocking { () throws(DownloadError) in try placement.replace(file) }
                 guard let new else { continue }
-                // Its bytes are gone; they must not be claimed any more.
+                // The bytes of the other download are gone and must not be claimed any more.
                 if let other { try await services.store.remove(other.id) }
                 return new
             case .notOurs: return nil
@@ -126,15 +127,15 @@ extension DownloadTask {
         throw FilePlacement.inUse(part, owner: nil)
     }
 
-    /// Whether two records are of one download, begun by two processes.
+    /// Whether two records describe the same download, started by two processes.
     private static func isSame(_ one: DownloadRecord, _ other: DownloadRecord) -> Bool {
-        // Added beside one another on purpose.
+        // The user added two separate downloads on purpose.
         if [one.request, other.request].contains(where: { $0.onDuplicate == .addAnyway }) { return false }
         return one.request.url == other.request.url && one.request.destination == other.request.destination
             || one.file != nil && one.file == other.file
     }
 
-    /// Holds a partial file open, which is locked, and counts the bytes that go into it.
+    /// Keeps a locked partial file open, and tracks the ranges that are written to it.
     func hold(_ file: any DiskFile, _ persisted: PersistedRanges) {
         notedMark = nil
         let isInMemory = file.isInMemory

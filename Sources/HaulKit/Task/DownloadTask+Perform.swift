@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Foundation
 internal import Logging
 
-/// Carries out what the machine decides: one switch, each case a call or a step of its own.
+/// Performs the actions of the machine, each by a call or by a step.
 extension DownloadTask {
     func perform(_ action: DownloadMachine.Action) {
         switch action {
@@ -46,7 +46,7 @@ extension DownloadTask {
         }
     }
 
-    /// What could be done at once is told to the machine; everything else takes a step.
+    /// Sends `event` if the work was done at once, and runs `work` as a step otherwise.
     private func sendOrStep(
         _ event: DownloadMachine.Event?,
         _ work: @escaping Step
@@ -59,26 +59,26 @@ extension DownloadTask {
     private func startTimer(_ id: DownloadMachine.TimerID, _ wait: Duration) {
         timer?.cancel()
         timer = environment.spawner.start(self, after: wait, environment.services.time.sleep) { task, _ in
-            // A later one may have been set meanwhile.
+            // A later timer may have been set in the meantime.
             if task.machine.isWaiting(for: id) { task.endWait(id) }
         }
     }
 
     private func endWait(_ id: DownloadMachine.TimerID) {
-        // One that has fired must not keep its download in memory.
+        // A fired timer must not keep its download in memory.
         timer = nil
         if regainSlot() { receive(.timerFired(id)) }
     }
 
-    /// Makes the next attempt now, where the download waits for one.
+    /// Ends the wait before the next attempt now, if the download waits for one.
     func endWait() {
         timer?.cancel()
         endWait(DownloadMachine.TimerID(number: machine.timers))
     }
 
-    /// Ends a wait before the next attempt, during which another download may have got the slot.
+    /// Gets the slot for the next attempt, because another download may have got it during the wait.
     ///
-    /// - Returns: false when no slot is free: the download is queued.
+    /// - Returns: `false` if no slot is free and the download was queued.
     private func regainSlot() -> Bool {
         guard case .backingOff = machine.state, environment.delegate?.taskHasBackedOff(self) == false else {
             return true
@@ -115,7 +115,7 @@ extension DownloadTask {
         await settled()
     }
 
-    /// Nothing of the new link hangs on the record while none of its bytes is on the disk; from then on it is made durable first.
+    /// Records the new link. Makes it durable if bytes of the download are on the disk.
     private func recordLink() {
         guard ownsRecord, machine.state != .cancelled else { return }
         if hasNoDiskState { return environment.services.store.note(record) }
@@ -137,7 +137,7 @@ extension DownloadTask {
         }
     }
 
-    /// Pieces are compared one after another, each as soon as it is here.
+    /// Compares complete pieces with their digests one after another.
     private func checkPieces() {
         guard !isCheckingPieces, !uncheckedPieces.isEmpty, let part else { return }
         if let pieces = machine.settings.pieces, let total = machine.resource?.total {
@@ -149,7 +149,7 @@ extension DownloadTask {
                 if let event = await task.check(index, of: part) { task.send(event) }
             }
             task.isCheckingPieces = false
-            // The file may have been closed and opened again meanwhile.
+            // The file may have been closed and opened again in the meantime.
             task.checkPieces()
         }
     }

@@ -1,10 +1,10 @@
 internal import DequeModule
 
-/// Making the file ready for a body that was judged good.
+/// Prepares the file for a body that was judged good.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// A name, a lock, space on the disk, and nothing in the file that does not belong.
+    /// Gives the file a name, a lock and space on the disk, and removes bytes that do not belong to it.
     func prepare(
         _ id: DownloadMachine.ConnectionID,
         _ preparation: DownloadMachine.Preparation,
@@ -14,7 +14,7 @@ extension DownloadTask {
     {
         do throws(DownloadError) {
             record.resource = preparation.resource
-            // What finds no space now is not to be asked for again before there is enough.
+            // Records the length, so that a download without space is not requested again before there is enough.
             record.total = preparation.resource.total ?? record.total
             if part == nil {
                 if let ending = try await makeReady(preparation) { return ending }
@@ -24,11 +24,12 @@ extension DownloadTask {
             guard let part else { return nil }
             if preparation.startsOver {
                 uncheckedPieces.removeAll()
-                // What was about to get the name is not in it any more.
+                // The file no longer has the contents that were about to get the final name.
                 record.part?.size = 0
                 let adopted = abandonAdopted()
-                // The store forgets the old bytes, and knows the file, before a byte goes into it, and surely: a power loss
-                // in between must leave neither claims about bytes of another version nor bytes without an owner.
+                // The store forgets the old bytes and knows the file before a byte is written to it. The commit is
+                // durable, because a power loss must leave neither claims on bytes of another version nor bytes without
+                // an owner.
                 try await services.store.commit(record, .zero, durably: true)
                 notedMark = .zero
                 try await removeControlFile(of: adopted)
@@ -49,7 +50,9 @@ extension DownloadTask {
         }
     }
 
-    /// - Returns: nil when the partial file is there; otherwise how the download ends.
+    /// Creates the partial file.
+    ///
+    /// - Returns: `nil` if the partial file is open; otherwise the ending of the download.
     private func makeReady(_ preparation: DownloadMachine.Preparation, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
@@ -65,7 +68,7 @@ extension DownloadTask {
             case .notNeeded(let ending): return ending
             }
         } catch {
-            // Another process may have put it there meanwhile.
+            // Another process may have created the file in the meantime.
             guard policy == .skip, error.code == .fileExists, let ending = try await leaveAlone(path) else {
                 throw error
             }
@@ -73,7 +76,9 @@ extension DownloadTask {
         }
     }
 
-    /// - Returns: nil when no file is there.
+    /// Ends the download with an existing file at `path`.
+    ///
+    /// - Returns: `nil` if there is no file.
     private func leaveAlone(_ path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {

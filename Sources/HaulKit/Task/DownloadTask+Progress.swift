@@ -1,25 +1,25 @@
 internal import Foundation
 internal import Logging
 
-/// Keeping up with the bytes: how far they have come, noted ten times a second and synced every few.
+/// Progress of the bytes: notes the ranges ten times a second and syncs the file every few seconds.
 extension DownloadTask {
     private var store: DownloadStore { environment.services.store }
     private var time: EngineClock { environment.services.time }
 
-    /// A look between two marks.
+    /// Looks at the transfer between two progress reports.
     ///
-    /// - Parameter notesProgress: the store is told how far the bytes have come.
+    /// - Parameter notesProgress: whether to note the ranges in the store.
     func look(notesProgress: Bool) {
         guard let part else { return }
-        // What the machine has heard of says nothing about what the store was told.
+        // The note does not depend on the ranges of the machine, which may be newer than the last note.
         if notesProgress { note(part) }
         if part.file.isInMemory { leavesMemoryInTime(at: time.now()) }
         guard machine.isShared else { return }
         send(.bytesLanded(part.persisted))
     }
 
-    /// Tells the store how far the bytes have come, where that has changed since it was told last. The bytes of a file in
-    /// memory are nothing that could be claimed.
+    /// Notes the ranges in the store if they have changed since the last note. Bytes of a file in memory cannot be
+    /// claimed.
     func note(_ part: PartFile) {
         guard !part.file.isInMemory else { return }
         let persisted = part.persisted
@@ -28,12 +28,12 @@ extension DownloadTask {
         store.note(persisted, of: record.id)
     }
 
-    /// The transfer is over for now: the bytes are not looked at until the next one begins, which may take minutes.
-    /// What is still on its way to the disk is waited for, and the store is told of it.
+    /// Notes the ranges a last time after a transfer, because the next one may begin minutes later. Waits for the
+    /// writes that are under way.
     func noteLast() {
         guard let part, isBetweenTransfers else { return }
         if part.file.isInMemory {
-            // A complete one is about to be published, with others.
+            // A complete file is about to be published in a batch.
             if !machine.isComplete { bringToDisk() }
             return
         }
@@ -43,8 +43,10 @@ extension DownloadTask {
         }
     }
 
-    /// Another question is about to be asked, or all is here and the disk is waited for. While an answer is being prepared
-    /// for, the bytes may be forgotten; a step that ends a run records its marks itself.
+    /// Whether the next request is about to be made, or a complete file waits for the disk.
+    ///
+    /// While the file is being prepared for an answer, its bytes may be forgotten. A step that ends a run records the
+    /// ranges itself.
     private var isBetweenTransfers: Bool {
         switch machine.state {
         case .awaitingURL, .choosing, .comparing, .connecting, .backingOff: true
@@ -52,7 +54,8 @@ extension DownloadTask {
         }
     }
 
-    /// Takes over how far the bytes have come, notes it, and syncs when it is time.
+    /// Passes the current ranges to the machine, the store and the listeners. Syncs the file if the sync interval has
+    /// passed.
     func recordProgress() {
         guard case .transferring = machine.state, let part else { return }
         let now = time.now()
@@ -87,9 +90,9 @@ extension DownloadTask {
 
     // MARK: Small files
 
-    /// A file that is still not complete three quarters of a mark interval after it began is from here on one like any other.
+    /// Moves a file from memory to the disk if it is not complete after three quarters of a progress interval.
     private func leavesMemoryInTime(at now: Instant) {
-        // One that has just turned out to be complete may be on its way to the disk with others.
+        // A file that has just become complete may be on its way to the disk in a batch.
         guard case .transferring = machine.state, pendingSteps == 0, !isRefusedByDisk,
             now - gatheringSince >= environment.configuration.storage.progressInterval * 3 / 4
         else { return }
@@ -97,10 +100,10 @@ extension DownloadTask {
         bringToDisk()
     }
 
-    /// Puts on the disk what has gathered, and claims it.
+    /// Writes the buffered bytes to the disk and claims them.
     private func bringToDisk() {
         step { task, _ in
-            // Where the disk does not want it, publishing will say so.
+            // If the disk refuses the bytes, publishing reports the error.
             if await task.tryToMoveToDisk(), let part = task.part { task.note(part) }
             return nil
         }

@@ -1,26 +1,26 @@
 internal import Foundation
 
-/// The end of a complete file: under its final name.
+/// Publishes a complete file under its final name.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Syncs the file, puts it under its name, and makes the name durable.
+    /// Syncs the file, renames it to its final name, and makes the name durable.
     func publish(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
         do throws(DownloadError) {
             if let ending = try await moveToDisk() { return ending }
             guard let part, let path = record.finalPath else {
                 throw DownloadError(.internalFault, "The partial file is gone.")
             }
-            // What the machine verified, whatever has become of the marks since.
+            // The length that the machine verified. The ranges of `part` may have changed since.
             let expected = machine.persisted.prefix
             guard expected == machine.resource?.total ?? expected else {
                 throw DownloadError(.internalFault, "The file is not complete: \(expected) bytes are on disk.")
             }
             let modified = serverTime
             do throws(DiskError) { try await part.checkLength(expected) } catch { throw DownloadError(error) }
-            // From here on the record says what the finished file is like: see ``DownloadRecord/claimedFile``.
+            // The record now has the status of the complete file: see ``DownloadRecord/claimedFile``.
             record.part = try await services.onDisk { () throws(DiskError) in
-                // More than belongs to the file can only be left from a reservation or an earlier, longer version.
+                // Bytes behind the expected end can only come from a reservation or an earlier, longer version.
                 if try part.file.size() > expected { try part.file.truncate(expected) }
                 if let modified { try part.file.setModificationTime(modified) }
                 return try part.file.status()
@@ -51,7 +51,7 @@ extension DownloadTask {
         }
     }
 
-    /// The time that the file is to bear, in nanoseconds since 1970; nil to leave it.
+    /// Modification time for the file, in nanoseconds since 1970; `nil` for no change.
     var serverTime: Int64? {
         guard record.request.setsModificationTime,
             let date = machine.resource?.validator.lastModified.flatMap(HTTPDate.parse)
@@ -61,7 +61,8 @@ extension DownloadTask {
         return isTooFar ? (seconds < 0 ? .min : .max) : time
     }
 
-    /// The policy of the request; a repaired file replaces the damaged one as the repair found it, and nothing else.
+    /// Returns the policy of the request. A repaired file replaces only the damaged file in the state in which the
+    /// repair found it.
     private func policy(at path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadRequest.ConflictPolicy
     {
@@ -76,7 +77,8 @@ extension DownloadTask {
         )
     }
 
-    /// Records each name durably before it is tried: a crash right after the renaming can then be understood.
+    /// Renames the file to an available name. Each name is recorded durably before the rename, so that the next start
+    /// can complete the rename after a crash.
     private func claimName(
         _ path: String,
         _ policy: DownloadRequest.ConflictPolicy,
@@ -90,14 +92,14 @@ extension DownloadTask {
             record.status = .publishing
             record.finalPath = name
             try await services.store.commit(record, persisted, durably: true)
-            // Another process may have completed it under another name.
+            // Another process may have completed the download under another name.
             if !isRecorded, services.store.hasMetOthers {
                 isRecorded = true
                 if let ending = try await endingWithTwin(insteadOf: part.file) { return .notNeeded(ending) }
             }
             try await services.checkFolder(of: name, record)
             let length = persisted.synced.prefix
-            // Right before the renaming: the file may have been cut while it was synced.
+            // Another program may have cut the file during the sync, so this check comes right before the rename.
             do throws(DiskError) { try await part.checkLength(length) } catch { throw DownloadError(error) }
             do throws(DownloadError) {
                 let isPublished = try await services.runBlocking { () throws(DownloadError) in

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Looking at what earlier runs and other processes left on the disk, before anything is asked of the network.
+/// Inspects the files of earlier runs and other processes on the disk, before the first request.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Locks the partial file of an earlier run and says how much of it may be relied on.
+    /// Locks the partial file of an earlier run and reports its reliable ranges.
     func recover(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event {
         record.startedAt = record.startedAt ?? services.time.date()
         lastSync = services.time.now()
@@ -14,29 +14,31 @@ extension DownloadTask {
             try await adopt()
             if let ending = try await taken() { return ending }
             let (file, stored) = try await reopenLatest()
-            // Another process was killed right after it gave the file its name, while this one waited for the partial file.
+            // While this process waited for the partial file, another one may have been killed right after the rename.
             if file == nil, stored?.record.status == .publishing, let ending = try await published() { return ending }
             if let record = stored?.record, record.status == .completed, let path = record.finalPath,
                 record.isComplete(for: self.record.request), await services.isUnchanged(record),
                 try await services.satisfies(self.record.request, record, until: environment.isStopping)
             {
-                // Another process completed it while we waited.
+                // Another process completed the download while this one waited.
                 self.record = record
                 alreadyExisted = true
                 return .skipped(path: path)
             }
             guard let file else {
-                // None, or gone, or another file by now: one will be made, under a name that is free then.
+                // There is no partial file of this download any more. A new one will be created under a name that is
+                // free then.
                 record.forgetPart()
                 return try await environment.space.refusal(total, here: 0, self) ?? .recovered(nil)
             }
-            // The store knows best: another process may have continued, or started over, since we last looked.
+            // The store has the newest state. Another process may have continued or started over since this one read
+            // the record.
             let claimed = stored?.progress?.persisted(bootID: services.disk.bootID) ?? .zero
             var version = DownloadMachine.StoredVersion(resource: stored?.record.resource)
             if record.request.adopts != nil { version.isRepair = record.keepsBytes }
             let total = version.resource.map { $0.total ?? record.request.size } ?? total
             let status = try await services.status(of: file)
-            // Shorter than it should be: another program cut it, and may have done more.
+            // A file that is too short was cut by another program, which may have changed more.
             let persisted =
                 claimed.count > 0 && status.size >= claimed.written.ranges.last?.upperBound ?? 0 ? claimed : nil
             hold(file, persisted ?? .zero)
@@ -50,8 +52,8 @@ extension DownloadTask {
         }
     }
 
-    /// The partial file that the store names, locked, and what the store says of the download. Another process may have run the
-    /// download since its record was read, and left it a partial file, another one, or none.
+    /// Locks the partial file that the store names, and returns the stored download. Since the record was read, another
+    /// process may have run the download, and left the file, another one or none.
     private func reopenLatest(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (
         file: (any DiskFile)?, stored: DownloadStore.Saved?
     ) {
@@ -66,11 +68,13 @@ extension DownloadTask {
         }
     }
 
-    /// The partial file, locked, with the download's record ours from then on; nil when there is none. Throws `inUse` when
-    /// another process has it.
+    /// Locks the partial file, and makes the record this process's own. Returns `nil` if there is no partial file.
+    ///
+    /// - Throws: ``DownloadError/Code/inUse`` if another process has the file.
     func reopen(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let file = try await partFile()
-        // Without a file to lock, another process may run it under another name. An exclusive store has no other user.
+        // Without a file to lock, another process may run the download under another name. An exclusive store has no
+        // other user.
         if file == nil, environment.configuration.storage.restoration == .onRequest {
             guard try await services.store.claim(record.id) else {
                 throw FilePlacement.inUse(machine.settings.url.messageText, owner: nil)
@@ -84,18 +88,20 @@ extension DownloadTask {
     {
         guard let path = record.partPath else { return nil }
         try await services.checkFolder(of: path, record)
-        // A pause or a cancellation does not wait for whoever holds the file.
+        // A pause or a cancellation ends the wait for the owner of the file.
         return try await reopenPart(path) { $0.machine.state == .inspectingDisk }
     }
 
-    /// From here on no other process runs this download: its end is recorded here.
+    /// Makes the record this process's own, so that this process records the end of the download.
     private func own() {
         ownsRecord = true
         record.ownerNumber = services.store.owner.number
     }
 
-    /// How the download ends when its file has its name already: it was renamed, and what followed failed, or the process ended. Where
-    /// several processes use the store, that may have been another process after this one read the record.
+    /// Returns the ending of a download whose file already has its final name; `nil` otherwise.
+    ///
+    /// This happens if a step after the rename failed, or the process ended right after the rename. In a shared store,
+    /// another process may have renamed the file after this one read the record.
     private func published(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
@@ -106,7 +112,7 @@ extension DownloadTask {
         guard isShared || stored.record.part == record.part, stored.record.partPath != nil,
             let size = stored.record.claimedFile?.size
         else { return nil }
-        // All of it is synced once everything has been checked and the name is about to be given.
+        // The whole file is synced before it gets its final name.
         let synced = stored.progress?.persisted(bootID: services.disk.bootID).synced
         guard isShared && stored.record.status == .publishing || synced?.containsAll(of: 0..<size) == true else {
             return nil
@@ -115,7 +121,7 @@ extension DownloadTask {
         guard stored.record.status == .completed, let path = stored.record.finalPath,
             try await services.satisfies(record.request, stored.record, until: environment.isStopping)
         else { return nil }
-        // Its own request may be newer than what is stored.
+        // The request of this task may be newer than the stored one.
         let request = record.request
         record = stored.record
         record.request = request
@@ -124,7 +130,8 @@ extension DownloadTask {
         return .skipped(path: path)
     }
 
-    /// How the download ends when a file of its name is there and decides the matter.
+    /// Ends the download, or throws, if a file with its name exists and the policy is `fail` or `skip`. Returns `nil`
+    /// otherwise.
     private func taken(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> DownloadMachine
         .Event?
     {
@@ -137,7 +144,7 @@ extension DownloadTask {
         return try await skip(path, existingFile)
     }
 
-    /// Ends the download with the file that is there, which must have the digest if one was asked for.
+    /// Ends the download with an existing file. The file must match the size and digests of the request.
     func skip(_ path: String, _ existingFile: FileStatus, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
         -> DownloadMachine.Event
@@ -148,7 +155,7 @@ extension DownloadTask {
         return .skipped(path: path)
     }
 
-    /// Checks that a file which is left alone is what the request describes.
+    /// Checks that an existing file matches the size and digests of the request.
     private func checkContents(of path: String, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError)
     {

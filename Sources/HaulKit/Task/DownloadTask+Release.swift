@@ -1,7 +1,7 @@
 internal import DequeModule
 internal import Logging
 
-/// The end of a partial file: out of the way, deleted, or closed for another run.
+/// Ends the use of a partial file: sets it aside, deletes it, or closes it for another run.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -11,13 +11,13 @@ extension DownloadTask {
         let (disk, placement) = (services.disk, services.placement)
         do throws(DownloadError) {
             if let damaged = record.damagedFile, let name = record.finalPath {
-                // Every piece has its digest, which is more than the damaged file has.
+                // Every piece matches its digest, so the partial file is better than the damaged one.
                 try await services.onDisk { () throws(DiskError) in
                     guard try disk.status(name)?.isUnchanged(since: damaged) == true else { return }
                     try placement.move(file, from: file.path, to: name, replacing: true)
                 }
             } else if record.isRepair, let name = record.finalPath {
-                // It was the user's before it was ours.
+                // The file belonged to the user before the download.
                 try await giveBack(file, as: name)
             } else {
                 let target = try await services.runBlocking { () throws(DownloadError) in try placement.setAside(file) }
@@ -37,22 +37,22 @@ extension DownloadTask {
             let placement = services.placement
             do throws(DownloadError) {
                 var held = part?.file
-                // Not ours to delete if another process has it, or if it is another file by now.
+                // The file is deleted only if no other process has it and it is still the same file.
                 if held == nil { held = try await reopenPart(path) }
                 if let held, record.isRepair, record.damagedFile == nil, let name = record.finalPath {
-                    // It was the user's before it was ours.
+                    // The file belonged to the user before the download.
                     try await giveBack(held, as: name)
                 } else if let held, !held.isInMemory {
                     try await services.onDisk { () throws(DiskError) in try placement.discard(held) }
                 }
             } catch {
                 services.logger.debug("\(error)")
-                // Another process is at it: the download is its own now.
+                // Another process runs the download and owns it now.
                 if error.code == .inUse { return nil }
             }
         }
         do throws(DownloadError) {
-            // One that was let go of may be another process's by now.
+            // Another process may own a released download by now.
             if environment.configuration.storage.restoration == .onRequest, try await !services.store.claim(record.id) {
                 return nil
             }
@@ -64,7 +64,7 @@ extension DownloadTask {
 
     func releaseFile(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         await part?.drain()
-        // A failure that left nothing to go on with leaves no litter either; removed while the lock is still held.
+        // After a failure, an empty partial file is removed while its lock is still held.
         if let part, !part.file.isInMemory, isStopped, part.persisted.count == 0,
             !record.isRepair || record.damagedFile != nil
         {
@@ -75,20 +75,23 @@ extension DownloadTask {
                 services.store.note(record)
             } catch { services.logger.debug("\(error)") }
         }
-        // A sync or a digest may still hold the file for a while; the lock must not wait for that.
+        // A sync or a digest may still use the file for a while. The lock must be free before that.
         part?.file.unlock()
         part = nil
         if fileIsReleased(), machine.state != .cancelled { services.store.note(record) }
         return nil
     }
 
-    /// - Returns: whether the record has changed. Its state has too, which ``report()`` is about to record: noted before
-    ///   that, it would say of a finished file that it is about to be published.
+    /// Ends the use of the file and gives up the ownership of the record.
+    ///
+    /// - Returns: whether the record has changed. A caller before ``report()`` must not note the record, because
+    ///   ``report()`` is about to change its status. The old status would show a finished file as about to be
+    ///   published.
     @discardableResult
     func fileIsReleased() -> Bool {
         environment.pool.removeWorkers(of: id)
         uncheckedPieces.removeAll()
-        // From here on another process may take it up.
+        // Another process may run the download from now on.
         hasNoDiskState = false
         guard ownsRecord, record.ownerNumber != nil else { return false }
         record.ownerNumber = nil

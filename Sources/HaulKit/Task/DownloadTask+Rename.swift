@@ -1,14 +1,15 @@
-/// Another name for the file, in its folder.
+/// Renames the file within its folder.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Returns when the name is recorded, and on disk where the file is finished.
+    /// Renames the file. Returns when the name is recorded, and for a finished file when the file has the name on the
+    /// disk.
     ///
-    /// - Parameter name: has been checked.
+    /// - Parameter name: a file name that has been checked.
     func rename(to name: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
-        // The batch that it is published with has its name already.
+        // A batch that publishes the file already has its name.
         while bytesInBatch != nil { await withCheckedContinuation { waitingForBatch.append($0) } }
-        // A step, so that no other one is at its file and record meanwhile.
+        // The change runs as a step, so that no other step uses the file or the record at the same time.
         let result: Result<Void, DownloadError> = await withCheckedContinuation { continuation in
             step { task, _ in
                 do throws(DownloadError) {
@@ -46,14 +47,14 @@ extension DownloadTask {
         }
     }
 
-    /// The bytes of an unfinished download stay where they are until they are complete.
+    /// Changes the final name of an unfinished download. The partial file keeps its path until it is complete.
     private func retarget(to path: String, isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) {
         let before = record
         if !ownsRecord {
             guard try await services.store.claim(record.id) else {
                 throw FilePlacement.inUse(record.partPath ?? path, owner: record.ownerPID)
             }
-            // Given up with the record.
+            // The commit of the record releases the claim.
             record.ownerNumber = nil
         }
         record.rename(to: path)
@@ -72,7 +73,7 @@ extension DownloadTask {
         }
         let placement = services.placement
         try await services.onDisk { () throws(DiskError) in try placement.check(finished, at: old) }
-        // Both names are recorded before the file gets the new one: a crash in between can then be understood.
+        // Both names are recorded before the rename, so that the next start can complete it after a crash.
         record.beginRename(to: path, by: services.store.owner.number)
         do throws(DownloadError) { try await services.store.commit(record, nil, durably: true) } catch {
             record = before
@@ -82,7 +83,7 @@ extension DownloadTask {
         do throws(DownloadError) {
             try await services.onDisk { () throws(DiskError) in try placement.rename(finished, from: old, to: path) }
         } catch { failure = error }
-        // Whatever became of it, the record has the name that the file has now.
+        // The record gets the current name of the file, even if the rename failed.
         var ended = record
         try await services.finishRename(&ended)
         record = ended
@@ -91,7 +92,7 @@ extension DownloadTask {
         if let failure { throw failure }
     }
 
-    /// The outcome that handles were told, with the present path.
+    /// The outcome that the handles have received, with the current path.
     private var outcomeOfHandles: DownloadOutcome? {
         guard case .completed(let told)? = hub.outcome, case .completed(let path) = machine.state else {
             return outcome

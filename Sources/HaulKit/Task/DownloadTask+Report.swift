@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// Recording a change of state and telling the listeners.
+/// Records a change of state and tells the listeners.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
@@ -16,7 +16,7 @@ extension DownloadTask {
             record.status = .queued
             record.finishedAt = nil
             alreadyExisted = false
-            // Its slot may have been taken away and given back while a step was under way.
+            // The download may have lost its slot and got another one during a step.
             if environment.delegate?.taskIsQueued(self) == true {
                 step { task, _ in
                     task.start()
@@ -24,7 +24,7 @@ extension DownloadTask {
                 }
             }
         case .paused:
-            // A shut down is not the user's wish to pause: what ran shall run again.
+            // A shutdown is not a pause by the user. A download that ran is to run again after the next start.
             record.status = environment.isShuttingDown ? .queued : .paused
             if !environment.isShuttingDown, let hold = machine.hold {
                 record.hold = hold
@@ -61,15 +61,17 @@ extension DownloadTask {
         let now = services.time.now()
         let snapshot = present(at: now)
         let outcome = outcome
-        // Before the listeners: who hears that a run has ended and waits for its hooks finds them told.
+        // Hooks come before listeners. A listener that hears of the end and waits for the hooks must find them
+        // notified.
         tellHooks(state, snapshot)
-        // After the steps that led here: who hears that a run has ended finds its file closed and its record written.
+        // Listeners come after the pending steps. A listener that hears of the end must find the file closed and the
+        // record written.
         if pendingSteps == 0 {
             announce(snapshot, outcome)
         } else {
             step { task, _ in
                 var snapshot = snapshot
-                // The last bytes may have come to the disk in those steps.
+                // Those steps may have brought the last bytes to the disk.
                 if task.machine.state == state, task.size == nil {
                     snapshot.receivedBytes = task.machine.persisted.count
                 }
@@ -104,7 +106,7 @@ extension DownloadTask {
         return metadata
     }
 
-    /// Takes over what a change of state means for disk space.
+    /// Updates the disk space wait list and the quota usage after a change of state.
     private func noteDiskUse() {
         if machine.state == .paused, let hold = machine.hold, hold.isOfDisk, !environment.isShuttingDown {
             environment.space.wait(self, hold)
@@ -134,7 +136,7 @@ extension DownloadTask {
         isForgotten = false
     }
 
-    /// Says once more how the download has ended, for those who ask for it again.
+    /// Announces the end of the download again, after it has been requested again.
     func reportAgain() {
         announce(present(), outcome)
         environment.notifications.noteRest(of: record.request.group)
@@ -152,7 +154,7 @@ extension DownloadTask {
         }
     }
 
-    /// How the run ended; nil while it has not.
+    /// Outcome of the run; `nil` while it has not ended.
     var outcome: DownloadOutcome? {
         switch machine.state {
         case .completed(let path):

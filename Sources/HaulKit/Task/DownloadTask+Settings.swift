@@ -1,23 +1,23 @@
 /// Changes that the user makes to a download.
 extension DownloadTask {
-    /// Limits the speed from now on, and remembers it.
+    /// Limits the speed from now on, and notes the limit in the record.
     func setSpeedLimit(_ bytesPerSecond: Int64?) {
         speedLimit.bytesPerSecond = bytesPerSecond
         record.request.bytesPerSecond = bytesPerSecond
         if ownsRecord { environment.services.store.note(record) }
     }
 
-    /// Takes over a place in the queue that the store has recorded.
+    /// Adopts a priority and a position in the queue that the store has recorded.
     func place(priority: Int, position: Int64) {
         record.request.priority = priority
         record.position = position
     }
 
-    /// Takes over what a new request for the same download says; its bytes stay.
+    /// Merges a new request for the same download. The received bytes stay.
     ///
     /// - Parameters:
-    ///   - isMoved: the file goes to the destination of the new request.
-    ///   - settings: the machine's settings for the merged record.
+    ///   - isMoved: whether the file goes to the destination of the new request.
+    ///   - settings: returns the machine's settings for the merged record.
     func merge(
         _ request: DownloadRequest,
         isMoved: Bool,

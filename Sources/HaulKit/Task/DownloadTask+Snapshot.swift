@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What is said of a download, and what follows from its state.
+/// Snapshots of a download, and properties that follow from its state.
 extension DownloadTask {
     func snapshot(at now: Instant) -> DownloadSnapshot {
         let state: DownloadSnapshot.State
@@ -43,26 +43,26 @@ extension DownloadTask {
         )
     }
 
-    /// The snapshot that is handed out: with the reason why a queued download cannot start.
+    /// Returns the snapshot for listeners and lists, with the reason why a queued download cannot start.
     func present(at now: Instant? = nil) -> DownloadSnapshot {
         environment.withReason(snapshot(at: now ?? environment.services.time.now()), record.host)
     }
 
-    /// What the queue knows of it.
+    /// Item of the download for the queue.
     var queueItem: DownloadQueue.Item {
         .init(id: id, host: record.host ?? "", priority: record.request.priority, position: record.position)
     }
 
-    /// Something else than the user's wish ended or interrupted it.
+    /// Whether the download has failed or is held for lack of space.
     var isStopped: Bool {
         if case .failed = machine.state { return true }
         return machine.hold?.isOfDisk == true
     }
 
-    /// Its run is over, and the steps that end it are under way.
+    /// Whether the run is over and its last steps are under way.
     var isComingToRest: Bool { hasRunOut && hasOpenWork }
 
-    /// It does nothing any more and nothing is under way: the store has all there is to know.
+    /// Whether the run is over and no work is under way. The store then has the whole state.
     var isAtRest: Bool { hasRunOut && !hasOpenWork }
 
     private var hasRunOut: Bool {
@@ -72,7 +72,8 @@ extension DownloadTask {
         }
     }
 
-    /// A step, a connection, a timer, an open file or a call that waits for it is there.
+    /// Whether the download has a step, a connection, a timer, an open file, bytes in a batch, an event in progress, or
+    /// a waiting call.
     var hasOpenWork: Bool {
         pendingSteps > 0 || part != nil || timer != nil || !workers.isEmpty || bytesInBatch != nil || isHandling
             || waitingCalls > 0

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// A question to the application that is under way, and the end of the time for it.
+/// A request to the application for a link that is under way, and its time limit.
 struct SourceAsk {
     let id: DownloadMachine.AskID
     let work: Task<Void, Never>
@@ -13,21 +13,23 @@ struct SourceAsk {
     }
 }
 
-/// What the application answers when it is asked for a URL.
+/// Answer of the application to a request for a link.
 typealias SourceAnswer = Result<DownloadSource, DownloadError>
 
-/// URLs from the application: asking for them, and putting them into the record.
+/// Links from the application: requests them and puts them into the record.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// - Parameter onAnswer: called with each answer, from any task; further answers may follow the first.
+    /// Asks the application for a link.
+    ///
+    /// - Parameter onAnswer: called with each answer, from any task. More answers may follow the first.
     func askForSource(
         _ id: DownloadMachine.AskID,
         _ reason: SourceQuery.Reason,
         _ onAnswer: @escaping @Sendable (SourceAnswer) async -> Bool
     ) {
         sourceAsk?.cancel()
-        // The settings may have changed since the machine was made: it waits for an answer.
+        // The machine waits for an answer, even if the provider was removed from the configuration since.
         let provider = environment.configuration.sources.provider ?? { _ in throw Self.hasNoProvider }
         let query = SourceQuery(
             id: self.id,
@@ -39,7 +41,7 @@ extension DownloadTask {
             reason: reason
         )
         let (sleep, limit) = (services.time.sleep, environment.configuration.sources.timeout)
-        // Two tasks, and whichever has something to say first is heard: one that does not end when it is cancelled delays nothing.
+        // The first answer of the two tasks counts. A provider that ignores its cancellation therefore delays nothing.
         sourceAsk = SourceAsk(
             id: id,
             work: Task.detached {
@@ -60,7 +62,7 @@ extension DownloadTask {
                 _ = await onAnswer(answer)
             },
             limit: Task.detached {
-                // Ends early only by cancellation, and then it is not waited for.
+                // `sleep` throws only after a cancellation, and then nobody waits for the answer.
                 guard (try? await sleep(limit)) != nil else { return }
                 let error = DownloadError(.sourceFailed, "The source provider returned no URL within \(limit).")
                 _ = await onAnswer(.failure(error))
@@ -76,7 +78,7 @@ extension DownloadTask {
         sourceAsk = nil
     }
 
-    /// What the machine is told of an answer.
+    /// Returns the event for an answer.
     func event(_ id: DownloadMachine.AskID, _ answer: SourceAnswer) -> DownloadMachine.Event {
         switch answer {
         case .success(let source) where services.readers.canRead(source.url): return .sourceFound(id, adopt(source))
@@ -94,7 +96,7 @@ extension DownloadTask {
 
     // MARK: Taking
 
-    /// Puts a link into the record, and tells the rest of the machine's knowledge of its host.
+    /// Puts a link into the record, and returns it with the known facts about its host.
     func adopt(_ source: DownloadSource) -> DownloadMachine.Link {
         let date = services.time.date()
         record.take(source, now: date)
@@ -113,7 +115,8 @@ extension DownloadTask {
         return nil
     }
 
-    /// When the present link expires: moments are counted from the start of this process.
+    /// Expiry of the current link as an `Instant`, which counts from the start of this process; `nil` if unknown or
+    /// without a provider.
     var linkExpiry: Instant? {
         guard environment.configuration.sources.provider != nil else { return nil }
         return record.linkExpiresAt.map { instant($0, services.time.date()) }

@@ -1,21 +1,21 @@
 internal import Logging
 
-/// Bringing bytes to the disk and claims of them to the store, in this order.
+/// Brings bytes to the disk and then their claims to the store.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// Syncs a file whose bytes still arrive, and records the claim durably.
+    /// Syncs a file during a transfer, and records its claim durably.
     ///
-    /// - Returns: why the disk could not be relied on.
+    /// - Returns: the error if the disk is not reliable.
     func makeDurable(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> DownloadError? {
         do throws(DiskError) {
             try await makeNameDurable(part)
             try await checkPlace(part)
             _ = try await part.sync()
         } catch { return DownloadError(error) }
-        // A claim that a power loss may take back would be worth nothing: surely, then.
+        // The commit is durable, because a claim that a power loss may take back is worth nothing.
         guard self.part === part, case .transferring = machine.state else { return nil }
-        // The version may have got another name, once its bytes had been compared.
+        // The comparison of the bytes may have changed the validator.
         record.resource = machine.resource
         do throws(DownloadError) {
             try await services.store.commit(record, part.persisted, durably: true)
@@ -23,7 +23,8 @@ extension DownloadTask {
         return nil
     }
 
-    /// What was moved away or replaced could not be published in the end: better to hear of it now.
+    /// Checks that the partial file is still at its path. A moved or replaced file could not be published, so the error
+    /// is reported early.
     private func checkPlace(_ part: PartFile, isolation: isolated (any Actor)? = #isolation) async throws(DiskError) {
         let placement = services.placement
         let stands = try await services.runBlocking { () throws(DiskError) in
@@ -47,24 +48,24 @@ extension DownloadTask {
         }
     }
 
-    /// Brings the bytes of a run that has ended to the disk.
+    /// Brings the bytes of an ended run to the disk.
     func syncAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else { return nil }
         await part.drain()
-        // Nobody would go on with a partial file of it.
+        // No run would continue this partial file.
         if part.file.isInMemory, isOnlyAnAttempt { return .bytesLanded(.zero) }
         guard await tryToMoveToDisk() else { return .bytesLanded(.zero) }
         do throws(DiskError) {
             try await makeNameDurable(part)
             _ = try await part.sync()
         } catch {
-            // The mark has fallen back to what is surely there.
+            // The written ranges have fallen back to the synced ones.
             services.logger.debug("sync: \(error.sentence)")
         }
         return .bytesLanded(part.persisted)
     }
 
-    /// Records what ``syncAtRest()`` brought to the disk.
+    /// Records the ranges after ``syncAtRest()``.
     func commitAtRest(isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine.Event? {
         guard let part else {
             if ownsRecord { services.store.note(record) }
@@ -85,9 +86,10 @@ extension DownloadTask {
         return nil
     }
 
-    /// Records those that the user has paused once more: what ``report()`` noted may not have been written.
+    /// Commits the records of downloads that the user has paused. The store may not have written the note of
+    /// ``report()``.
     ///
-    /// - Returns: why they could not be recorded.
+    /// - Returns: the error if the records could not be written.
     static func recordPauses(of tasks: [DownloadTask], isolation: isolated (any Actor)? = #isolation) async
         -> DownloadError?
     {

@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// The same download in another process that uses the store: it is waited for, or its file is the result.
+/// Twins: records of the same download from other processes that use the store. This process waits for a twin, or ends
+/// with its file.
 extension DownloadTask {
     private var services: EngineServices { environment.services }
 
-    /// How long a twin is waited for.
+    /// Longest wait for a twin.
     private static let patienceWithTwin = Duration.seconds(2)
 
-    /// Claims the download before a request is sent. A twin in another process is waited for where it may be done in a moment.
+    /// Claims the download before its first request. Waits for a twin that may be done in a moment.
     ///
-    /// - Returns: nil when the download is this process's; otherwise how it ends, with the file of the other.
-    /// - Throws: ``DownloadError/Code/inUse`` while the other process goes on with it.
+    /// - Returns: `nil` if this process has the download; otherwise the ending with the twin's file.
+    /// - Throws: ``DownloadError/Code/inUse`` while the other process continues.
     func claimBeforeStart(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
@@ -31,7 +32,7 @@ extension DownloadTask {
                 twin = other
             case .running(let other): twin = other
             }
-            // A pause or a cancellation does not wait for it.
+            // A pause or a cancellation ends the wait.
             guard twin.endsSoon, machine.state == .inspectingDisk,
                 services.time.now() - began < Self.patienceWithTwin
             else {
@@ -41,16 +42,17 @@ extension DownloadTask {
         }
     }
 
-    /// The partial file of an earlier run, locked; nil when there is none. The record is then this process's.
+    /// Locks the partial file of an earlier run, and makes the record this process's own. Returns `nil` if there is no
+    /// partial file.
     ///
-    /// Waits for another process that has taken the record up where it may be done in a moment.
+    /// Waits for another process that runs the record and may be done in a moment.
     ///
-    /// - Throws: ``DownloadError/Code/inUse`` while the other process goes on with it.
+    /// - Throws: ``DownloadError/Code/inUse`` while the other process continues.
     func reopenWhenFree(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError) -> (any DiskFile)? {
         let began = services.time.now()
         while true {
             do throws(DownloadError) { return try await reopen() } catch {
-                // A pause or a cancellation does not wait for whoever has it.
+                // A pause or a cancellation ends the wait for the other process.
                 guard error.code == .inUse, machine.state == .inspectingDisk,
                     services.time.now() - began < Self.patienceWithTwin,
                     environment.configuration.storage.restoration == .onRequest,
@@ -66,10 +68,10 @@ extension DownloadTask {
         await waitForLock()
     }
 
-    /// How the download ends when its name is taken: with the file of a twin, if that is what has the name. One that is about to get
-    /// its name in another process is waited for.
+    /// Returns the ending of a download whose name is taken by the file of a twin. Waits for a twin in another process
+    /// that is about to publish.
     ///
-    /// - Returns: nil when no twin has a file that is of use.
+    /// - Returns: `nil` if no twin has a usable file.
     func endingWithTwin(isolation: isolated (any Actor)? = #isolation) async throws(DownloadError)
         -> DownloadMachine.Event?
     {
@@ -80,7 +82,7 @@ extension DownloadTask {
             for twin in twins {
                 if let ending = try await ending(with: twin) { return ending }
             }
-            // Of two that publish at once, only one waits for the other.
+            // Of two twins that publish at once, only one waits for the other.
             let isAwaited = twins.contains { [store = services.store, id = record.id] in
                 $0.status == .publishing && $0.id < id && store.isAnothers($0)
             }
@@ -91,7 +93,7 @@ extension DownloadTask {
         }
     }
 
-    /// The same, where a file has been made for the download: it is removed.
+    /// Returns the ending as `endingWithTwin()` does, and removes the file that was created for this download.
     func endingWithTwin(insteadOf file: any DiskFile, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
@@ -101,8 +103,8 @@ extension DownloadTask {
         return ending
     }
 
-    /// How the download ends with the file of another record of the same request; nil if that file is missing, changed or not what
-    /// was asked for.
+    /// Returns the ending with the file of another record of the same request. Returns `nil` if that file is missing,
+    /// changed, or not as requested.
     private func ending(with twin: DownloadRecord, isolation: isolated (any Actor)? = #isolation)
         async throws(DownloadError) -> DownloadMachine.Event?
     {
@@ -119,16 +121,16 @@ extension DownloadTask {
     }
 }
 
-/// The result of a step that a twin in another process may make needless.
+/// Result of a step that is not needed if a twin in another process has completed the download.
 enum UnlessTwin<Value> {
     case done(Value)
-    /// The twin has completed the download: how this one ends.
+    /// The twin has completed the download, which ends with this event.
     case notNeeded(DownloadMachine.Event)
 }
 
 extension DownloadRecord {
-    /// Whether whoever runs the download may be done in a moment: nothing is on the disk yet, the file is small, or it is about to get
-    /// its name.
+    /// Whether the process that runs the download may be done in a moment: it has no partial file yet, the file is
+    /// small, or the file is about to get its final name.
     fileprivate var endsSoon: Bool {
         status == .publishing || partPath == nil || BufferedFile.isFor(resource?.total ?? total)
     }

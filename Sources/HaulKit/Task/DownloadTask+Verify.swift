@@ -1,6 +1,8 @@
-/// Comparing what is on the disk with digests.
+/// Compares the bytes on the disk with digests.
 extension DownloadTask {
-    /// - Returns: nil when the comparison was cancelled.
+    /// Compares the whole file with its digest.
+    ///
+    /// - Returns: `nil` if the comparison was cancelled.
     func compare(
         _ part: PartFile,
         with checksum: DownloadRequest.Checksum,
@@ -19,7 +21,9 @@ extension DownloadTask {
         }
     }
 
-    /// - Returns: nil when the file holds another version by now.
+    /// Compares a complete piece with its digest.
+    ///
+    /// - Returns: `nil` if the file holds another version by now.
     func check(_ index: Int, of part: PartFile, isolation: isolated (any Actor)? = #isolation) async -> DownloadMachine
         .Event?
     {

@@ -1,75 +1,77 @@
 internal import DequeModule
 internal import Foundation
 
-/// One download in memory: its machine, its record, its file and its connections. It performs what the machine decides, and is
-/// the only writer of its record.
+/// One download in memory: its machine, its record, its file and its connections. The task performs the actions of the
+/// machine, and is the only writer of its record.
 ///
-/// Events go in by ``send(_:)``. Steps that touch the file or the record run one after another, and return the event that
-/// the machine is told of their end. Confined to the actor of its downloader.
+/// Events enter through ``send(_:)``. Steps that touch the file or the record run one after another, and return the
+/// event that reports their end to the machine. Confined to the actor of its downloader.
 final class DownloadTask {
     let id: DownloadID
     let environment: TaskEnvironment
     var machine: DownloadMachine
     var record: DownloadRecord
     let hub: EventBroadcaster
-    /// Records its events; nil: they are not recorded.
+    /// Trace of the events; `nil` if none is recorded.
     let trace: DownloadTrace?
     var meter = RateMeter()
     /// The open, locked partial file.
     var part: PartFile?
     var workers: [DownloadMachine.ConnectionID: SegmentWorker] = [:]
     let speedLimit: RateLimiter
-    /// From the first connection of a run on.
+    /// Cookies of the run; `nil` before its first connection.
     var cookies: CookieJar?
-    /// Pieces that wait to be compared with their digests, one after another.
+    /// Complete pieces that wait for the comparison with their digests, which runs one after another.
     var uncheckedPieces: Deque<Int> = []
     var isCheckingPieces = false
     var timer: Task<Void, Never>?
     var verification: CancelFlag?
-    /// The application is being asked for a link.
+    /// The current request to the application for a link.
     var sourceAsk: SourceAsk?
-    /// Steps that touch the file or the record run one after another; this is the last of them.
+    /// The last step. Steps that touch the file or the record run one after another.
     var lastStep: Task<Void, Never>?
     var pendingSteps = 0
-    /// Events that came while one is being handled.
+    /// Events that arrived while another one is being handled.
     var inbox: Deque<DownloadMachine.Event> = []
     var isHandling = false
-    /// Added by this downloader, and nothing of it has been on the disk yet: the store has its record as it was added.
+    /// Whether this downloader added the download and nothing of it has been on the disk yet. The store then has the
+    /// record as it was added.
     var hasNoDiskState = false
-    /// Bytes of it that wait to be brought to the disk with others.
+    /// Number of bytes that wait to be brought to the disk in a batch; `nil` if none do.
     var bytesInBatch: Int?
-    /// Callers who want to know when they are there.
+    /// Callers that wait for the end of the batch.
     var waitingForBatch: [CheckedContinuation<Void, Never>] = []
     var lastSync = Instant.start
     var isSyncing = false
-    /// What the store was told last of how far the bytes have come, while this file is open; nil when it was told nothing.
+    /// Ranges that the store was last told for the open file; `nil` if it was told none.
     var notedMark: PersistedRanges?
-    /// When the bytes of a small file began to gather in memory.
+    /// Time at which the first bytes of a small file were buffered.
     var gatheringSince = Instant.start
-    /// The disk did not take what has gathered: it is not tried again before the file is complete.
+    /// Whether the disk refused the buffered bytes. It is not tried again before the file is complete.
     var isRefusedByDisk = false
-    /// The name of a new partial file is durable once its folder was synced.
+    /// Whether the folder of a new partial file still has to be synced, to make the file's name durable.
     var needsFolderSync = false
-    /// How the file is proved; of an earlier run's, how it was.
+    /// Proof of the file, of this run or of an earlier one.
     var proof: CompletedDownload.Proof {
         get { record.proof ?? .none }
         set { record.proof = newValue }
     }
-    /// Its record was deleted, and listeners are still to be told.
+    /// Whether the record was deleted and the listeners have not been told yet.
     var isForgotten = false
-    /// False while another process may be running this download: its record is not ours to write then.
+    /// Whether the record belongs to this process. While `false`, another process may run the download, and this one
+    /// must not write the record.
     var ownsRecord = true
-    /// The user's pause could not be recorded: its row says that it is queued.
+    /// Whether the user's pause could not be recorded. The row then says that the download is queued.
     var isPauseUnrecorded = false
-    /// Calls that wait for what they asked of it to be done and recorded.
+    /// Number of calls that wait until their change of the download is done and recorded.
     var waitingCalls = 0
-    /// Another's file at the final name, which was left alone as asked.
+    /// File at the final name that was left alone as requested, or that another process completed.
     var existingFile: FileStatus?
-    /// For the partial file, from any thread: enough bytes have arrived to be recorded.
+    /// Records progress when enough bytes have arrived. The partial file calls it from any thread.
     private(set) var onMark: @Sendable () -> Void = {}
-    /// Bytes that the metrics know of.
+    /// Number of bytes that the metrics have counted.
     var countedBytes: Int64 = 0
-    /// The file had been there before this run.
+    /// Whether the file existed before this run.
     var alreadyExisted = false
 
     init(
@@ -93,12 +95,12 @@ final class DownloadTask {
     }
 
     deinit {
-        // Released with a downloader that was not shut down: another one may continue with the file.
+        // The downloader was released without a shutdown. Another one may continue with the file.
         for worker in workers.values { worker.close() }
         part?.unlockAfterWrites()
     }
 
-    /// Complete length. Where nothing was taken in yet, what was last heard of it.
+    /// Complete length; `nil` if unknown. Before the first answer, the last recorded or the requested length.
     var total: Int64? {
         guard let resource = machine.resource else { return record.total ?? record.request.size }
         return resource.total ?? record.request.size
@@ -107,8 +109,8 @@ final class DownloadTask {
     /// Size of the file under the final name.
     var size: Int64? { existingFile?.size ?? record.finished?.size }
 
-    /// Nothing of this run is worth remembering: a file that was left alone was never downloaded, and a download that
-    /// another process has is that one's to remember.
+    /// Whether the run leaves nothing to record. A file that was left alone was never downloaded, and a download of
+    /// another process is recorded by that process.
     var isOnlyAnAttempt: Bool {
         switch machine.state {
         case .completed: existingFile != nil

@@ -1,4 +1,4 @@
-/// Looks at the running transfers, for as long as there are any: one ticker for all downloads.
+/// Looks at the running transfers periodically while there are any. One ticker serves all downloads.
 ///
 /// Confined to the actor of its downloader.
 final class ProgressTicker {
@@ -9,9 +9,10 @@ final class ProgressTicker {
     private var timer: Task<Void, Never>?
 
     private static let looksPerMark = 4
-    /// The store is told more often than the listeners. From the arrival of a byte until a SIGKILL cannot cost it any more,
-    /// three waits add up: for the sink's flush (50 ms at most), for the store to be told (half a mark interval), and for
-    /// the store to write. Together they must stay within a quarter of a second.
+    /// Looks per note in the store, which gets more notes than the listeners get reports.
+    ///
+    /// A SIGKILL can cost a byte until three waits are over: the flush of the sink (50 ms at most), the wait for the
+    /// next note (half a progress interval), and the write of the store. Their sum must stay within 250 ms.
     private static let looksPerNote = 2
 
     init(_ environment: TaskEnvironment, _ scheduler: Scheduler, _ holds: SpaceHolds) {
@@ -39,10 +40,10 @@ final class ProgressTicker {
         }
     }
 
-    /// At every look those that share a file among connections are looked at: what a slow connection costs grows with the
-    /// time that it is left alone. Everything else waits for a note or a mark.
+    /// Looks at all running transfers. Downloads with several connections are checked at every look, because the cost
+    /// of a slow connection grows with time. Other work waits for a note or a progress report.
     ///
-    /// - Returns: false when nothing is transferred any more.
+    /// - Returns: `false` when no transfer is running any more.
     private func tick() -> Bool {
         let isMark = look % Self.looksPerMark == 0
         var isAnyActive = false

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// Speed over a sliding window. Reads 0 once nothing has arrived for the length of the window.
+/// Measures the speed over a sliding window. Returns 0 after a whole window without bytes.
 struct RateMeter: Sendable, Equatable {
     private struct Sample: Sendable, Equatable {
         let at: Instant
@@ -12,11 +12,11 @@ struct RateMeter: Sendable, Equatable {
 
     init(window: Duration = .seconds(5)) { self.window = window }
 
-    /// Notes how many bytes have arrived in all. A count below the last one starts the window again.
+    /// Records the total number of arrived bytes. A total below the last one restarts the window.
     mutating func record(_ total: Int64, at now: Instant) {
         if let last = samples.last, total < last.total || now < last.at { samples.removeAll() }
         samples.append(Sample(at: now, total: total))
-        // The newest sample that lies outside the window stays: it is the window's left edge.
+        // The newest sample outside the window stays as its left edge.
         while samples.count > 2, now - samples[1].at >= window { samples.removeFirst() }
     }
 

@@ -1,19 +1,20 @@
-/// Counts the failures of a run, and decides whether there is another attempt.
+/// Counts the failures of a run and decides whether another attempt follows.
 struct RetryBudget: Sendable, Equatable {
-    /// Versions of the file that may come by in one run before we say that it keeps changing.
+    /// Most changes of the file in one run before the run fails.
     static let mostChanges = 3
-    /// Times that a refusal behind a redirect is taken for an expired link.
+    /// How often a refusal behind a redirect is taken for an expired link.
     static let mostRenewals = 2
-    /// Links in a row that may be refused, or not be named, before we stop asking the application for another.
+    /// Most consecutive links that are refused or not named before the application is not asked again.
     static let mostLinks = 3
-    /// Malformed answers in a row without a new byte: an accident on the way does not happen this often.
+    /// Most consecutive malformed answers without a new byte. An accident on the network path does not happen more
+    /// often.
     static let mostMalformed = 4
-    /// Blocks of which the comparison counts as progress: those of a few comparisons that something got in the way of.
+    /// Most compared blocks without a new byte that count as progress. They suffice for a few interrupted comparisons.
     static let mostComparedBlocks = 64
 
-    /// Attempts in a row that brought no new byte.
+    /// Consecutive failed attempts without a new byte.
     private(set) var failures = 0
-    /// Those of them in which the server sent what is not proper HTTP.
+    /// Number of those attempts with an answer that was not valid HTTP.
     private var malformed = 0
     private(set) var changes = 0
     private var renewals = 0
@@ -21,16 +22,16 @@ struct RetryBudget: Sendable, Equatable {
     private var hasRefetched = false
     /// Blocks compared since the last new byte.
     private var compared = 0
-    /// The farthest byte of this version. Only new ground counts as progress, so that a server without ranges that breaks
-    /// off again and again at the same place does not keep us for ever.
+    /// Greatest number of received bytes of this version. Only a greater number counts as progress, so that a server
+    /// without ranges that always breaks off at the same byte does not keep the run alive.
     private var furthest: Int64 = 0
-    /// The server has sent some answer, if only a refusal: its name and address are right.
+    /// Whether the server has sent any answer, even a refusal. Its name and address are then right.
     private var hasBeenAnswered = false
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// The user wants it tried again: a new run.
+    /// Resets the counts for a new run, which the user requested.
     mutating func renew() {
         forgive()
         changes = 0
@@ -39,10 +40,10 @@ struct RetryBudget: Sendable, Equatable {
         hasRefetched = false
     }
 
-    /// It was held for something that had nothing to do with the server: what failed before that is forgiven.
+    /// Forgives earlier failures, for example after a hold, which had nothing to do with the server.
     mutating func forgive() { (failures, malformed) = (0, 0) }
 
-    /// Another run begins at this byte.
+    /// Begins an attempt with `written` bytes on the disk.
     mutating func begin(at written: Int64) { furthest = written }
 
     mutating func noteProgress(to written: Int64) {
@@ -52,7 +53,8 @@ struct RetryBudget: Sendable, Equatable {
         compared = 0
     }
 
-    /// A block was compared and agrees, which is progress too; but only so much of it without a new byte.
+    /// Counts a block that was compared and agrees. This is progress up to `mostComparedBlocks` blocks without a new
+    /// byte.
     mutating func noteCompared() {
         compared += 1
         if compared <= Self.mostComparedBlocks { failures = 0 }
@@ -64,7 +66,7 @@ struct RetryBudget: Sendable, Equatable {
 
     /// Counts a failed attempt.
     ///
-    /// - Returns: how long to wait before the next; nil when there is to be none.
+    /// - Returns: the wait before the next attempt; `nil` if there is none.
     mutating func waitAfterFailure(_ policy: RetryPolicy, retryAfter: Duration?, isMalformed: Bool = false) -> Duration?
     {
         failures += 1
@@ -74,27 +76,28 @@ struct RetryBudget: Sendable, Equatable {
         return policy.delay(failures: failures, chance: random.next(), retryAfter: retryAfter)
     }
 
-    /// Counts a version of the file that is another than the one before; false when that is one too many.
+    /// Counts a change of the file. Returns `false` if there were too many.
     mutating func followsChange() -> Bool {
         changes += 1
-        // Every byte of the new version is new ground.
+        // Every byte of the new version counts as progress.
         furthest = 0
         return changes <= Self.mostChanges
     }
 
-    /// Counts a link that seems to have expired; false when asking for a fresh one has not helped.
+    /// Counts a link that seems to have expired. Returns `false` if fresh links have not helped.
     mutating func renewsLink() -> Bool {
         renewals += 1
         return renewals <= Self.mostRenewals
     }
 
-    /// Counts a link that was refused or could not be named; false when the application is not to be asked again.
+    /// Counts a link that was refused or could not be named. Returns `false` if the application is not to be asked
+    /// again.
     mutating func asksForLink() -> Bool {
         badLinks += 1
         return badLinks <= Self.mostLinks
     }
 
-    /// Whether a file with the wrong digest is fetched once more.
+    /// Returns whether a file with a wrong digest is fetched again, which happens once in a run.
     mutating func refetches() -> Bool {
         defer { hasRefetched = true }
         furthest = 0

@@ -1,6 +1,6 @@
-/// The one table that says which failures are worth another attempt, and what each is called.
+/// The table that decides which failures are worth another attempt, and names the error of each.
 enum RetryClassifier {
-    /// What to do about a failed attempt.
+    /// Whether to try again after a failed attempt, and the error of the failure.
     struct Decision: Sendable, Equatable {
         let isWorthRetrying: Bool
         let error: DownloadError
@@ -76,7 +76,7 @@ enum RetryClassifier {
         }
     }
 
-    /// Whether to ask a proxy again that failed, and how to say so.
+    /// Returns whether to try a failed proxy again, and the message of the failure.
     private static func text(of kind: TransportError.Kind, ofProxy proxy: String, _ host: String) -> (Bool, String) {
         switch kind {
         case .nameNotResolved:
@@ -91,7 +91,7 @@ enum RetryClassifier {
         }
     }
 
-    /// - Parameter credentials: where those of the request came from that was refused.
+    /// - Parameter credentials: the source of the credentials in the refused request; `nil` if there were none.
     static func decision(
         on refusal: RangeResponse.Refusal,
         host: String,
@@ -133,8 +133,11 @@ enum RetryClassifier {
         }
     }
 
-    /// 408, 425, 429 and what begins with 5 pass (but not 501 and 505, which state an inability). A refusal behind a
-    /// redirect may be a link that expired: asking the original URL again renews it. Every other 4xx is final.
+    /// Returns whether a status is worth another attempt.
+    ///
+    /// The causes of 408, 425, 429 and 5xx are temporary, except 501 and 505, which state an inability. A 401, 403, 404
+    /// or 410 behind a redirect may mean an expired link, and a request of the original URL renews that. Every other
+    /// 4xx is final.
     static func isWorthRetrying(status: Int, isRedirected: Bool) -> Bool {
         switch status {
         case 408, 425, 429: true

@@ -1,10 +1,10 @@
-/// Obeys `Retry-After`: the wait before the next attempt is what the server asked for, up to ``retryAfterCap``, and a random one
-/// where it asked for nothing. `HTTP/Headers/RetryAfterHeader.swift` parses the field.
+/// Chooses the wait before the next attempt. It is the server's `Retry-After`, up to ``retryAfterCap``, or a random
+/// wait if the server sent none. `HTTP/Headers/RetryAfterHeader.swift` parses the field.
 extension RetryPolicy {
-    /// The delay before attempt `failures + 1`.
+    /// Returns the delay before attempt `failures + 1`.
     ///
     /// - Parameters:
-    ///   - failures: failed attempts in a row, at least 1.
+    ///   - failures: consecutive failed attempts, at least 1.
     ///   - chance: any number; evenly spread numbers give evenly spread delays.
     ///   - retryAfter: the delay that the server requested.
     func delay(failures: Int, chance: UInt64, retryAfter: Duration? = nil) -> Duration {

@@ -1,12 +1,13 @@
-/// Number of attempts, and the delays between them.
+/// Number of attempts and the delays between them.
 public struct RetryPolicy: Sendable, Hashable, Codable {
-    /// Number of attempts in a row that may fail without a new byte; the next failure ends the run. A new byte resets
-    /// the count. Default: 20.
+    /// Number of consecutive attempts that may fail without a new byte. The next failure ends the run, and a new byte
+    /// resets the count. Default: 20.
     public var attempts: Int = 20
-    /// The same while the server has not responded once, so that a wrong host name fails soon. Default: 2.
+    /// Replaces ``attempts``, if lower, while the server has not responded once, so that a wrong host name fails soon.
+    /// Default: 2.
     public var attemptsBeforeFirstAnswer: Int = 2
-    /// Upper bound of the first delay; each further bound is twice the one before. The delay is drawn evenly between 0
-    /// and the bound ("full jitter"), so that many clients do not retry at the same moment. Default: 500 ms.
+    /// Upper bound of the first delay. The bound doubles with each further failure. Each delay is random between 0 and
+    /// its bound ("full jitter"), so that many clients do not retry at the same moment. Default: 500 ms.
     public var base: Duration = .milliseconds(500)
     /// Upper bound of every delay that Haul chooses. Default: 60 s.
     public var cap: Duration = .seconds(60)

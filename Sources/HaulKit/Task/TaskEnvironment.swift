@@ -1,10 +1,10 @@
-/// What all tasks of one downloader act through.
+/// Settings and services that all tasks of one downloader share.
 ///
 /// Confined to the actor of its downloader.
 final class TaskEnvironment {
-    /// The present settings; ``Engine/apply(_:)`` changes them.
+    /// Current settings. ``Engine/apply(_:)`` changes them.
     var configuration: Downloader.Configuration { didSet { revision += 1 } }
-    /// Grows with each change of ``configuration``.
+    /// Number that grows with each change of ``configuration``.
     private(set) var revision = 0
     let services: EngineServices
     let spawner: ActorSpawner
@@ -13,11 +13,11 @@ final class TaskEnvironment {
     let conditions: RunConditionMonitor
     let notifications: Notifications
     let metrics: DownloaderMetrics
-    /// The parts above the tasks.
+    /// The engine, which acts for the tasks.
     weak var delegate: (any DownloadTaskDelegate)?
-    /// Set once the downloader shuts down.
+    /// Whether the downloader is shutting down.
     var isShuttingDown = false
-    /// Ends the reading of whole files once the shutdown has begun.
+    /// Flag that ends the reading of whole files once the shutdown has begun.
     let isStopping = CancelFlag()
 
     init(
@@ -40,12 +40,12 @@ final class TaskEnvironment {
         self.metrics = metrics
     }
 
-    /// Called first by every public call: after the shutdown another downloader may own the store.
+    /// Throws after the shutdown, because another downloader may own the store then. Every public call calls it first.
     func checkIsOpen() throws(DownloadError) {
         if isShuttingDown { throw .isShutDown }
     }
 
-    /// The same snapshot, with the reason why a queued download cannot start.
+    /// Returns the snapshot with the reason why a queued download cannot start.
     func withReason(_ snapshot: DownloadSnapshot, _ host: String?) -> DownloadSnapshot {
         guard snapshot.state == .queued else { return snapshot }
         var snapshot = snapshot
@@ -54,35 +54,36 @@ final class TaskEnvironment {
     }
 }
 
-/// What a task asks of the parts above it: slots, connections, company for small files. Every call returns at once.
+/// Requests of a task to the engine: slots, connections and batches of small files. Every call returns at once.
 protocol DownloadTaskDelegate: AnyObject {
-    /// The task has acted; a slot may be free.
+    /// The task has performed actions, so a slot may be free.
     func taskDidAct(_ task: DownloadTask)
-    /// A step of the task has ended; it may leave the memory.
+    /// A step of the task has ended, so the task may leave the memory.
     func taskDidEndStep(_ task: DownloadTask)
-    /// The task is queued: it keeps its slot if it has one, and waits for one otherwise.
+    /// The task is queued. It keeps its slot if it has one, and waits for one otherwise.
     ///
     /// - Returns: whether it has a slot.
     func taskIsQueued(_ task: DownloadTask) -> Bool
-    /// The task waits before its next attempt: another may get its slot meanwhile.
+    /// The task waits before its next attempt. Another download may get its slot in the meantime.
     func taskBacksOff(_ task: DownloadTask, for wait: Duration)
     /// The wait before the next attempt is over.
     ///
-    /// - Returns: whether the task has a slot; without one it is in the queue.
+    /// - Returns: whether the task has a slot. Without one it is in the queue.
     func taskHasBackedOff(_ task: DownloadTask) -> Bool
     /// The task neither waits nor runs any more.
     func taskLeavesQueue(_ task: DownloadTask)
-    /// The task is paused until the disk has space.
+    /// The task is held until the disk or the quota has space.
     func taskWaitsForSpace(_ task: DownloadTask)
-    /// Bytes are about to arrive.
+    /// The task is about to receive bytes.
     func taskStartsBody(_ task: DownloadTask)
-    /// Opens a connection when its host may have one; the task is told by ``DownloadTask/connect(_:_:_:)`` or by an event.
+    /// Opens a connection when its host may have one. The task learns of it by ``DownloadTask/connect(_:_:_:)`` or by
+    /// an event.
     func task(_ task: DownloadTask, opens id: DownloadMachine.ConnectionID, _ request: RangeRequest)
-    /// Publishes a small file that is complete together with others.
+    /// Publishes a complete small file together with others.
     ///
-    /// - Returns: false when the file must be published alone.
+    /// - Returns: `false` if the file must be published alone.
     func taskPublishesWithOthers(_ task: DownloadTask) -> Bool
-    /// Bytes that one write of a body may gather, with the present number of open connections.
+    /// Most bytes of a body that one write may gather, given the number of open connections.
     var writeBatchBytes: Int { get }
 }
 

@@ -2,24 +2,24 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// Records every event of every download and the actions that its machine returned, as lines of JSON in a file, so that the run
-/// can be replayed: see `docs/design.md`.
+/// Records every event of every download with the actions that its machine returned, as lines of JSON in a file. The
+/// run can be replayed from the file: see `docs/design.md`.
 ///
-/// Lines are masked, encoded and written on a queue of its own; ``record(_:)`` never waits. Where the disk does not keep up or
-/// refuses, the trace ends early and can be replayed as far as it goes. Secrets are masked: ``TraceMask``.
+/// A dispatch queue of the trace masks, encodes and writes the lines, so ``record(_:)`` never waits. If the disk is too
+/// slow or refuses a write, the trace ends early and can be replayed up to there. ``TraceMask`` masks secrets.
 package final class DownloadTrace: Sendable {
     private struct Waiting {
         var lines: [TraceLine] = []
         var isDraining = false
-        /// No further line is taken.
+        /// Whether the trace takes no more lines.
         var isEnded = false
-        /// Why it ended early.
+        /// Reason why the trace ended early.
         var failure: String?
     }
 
     private struct File {
         let descriptor: Int32
-        /// Bytes of whole lines.
+        /// Number of bytes in complete lines.
         var count: Int64 = 0
         var mask = TraceMask()
         var isOpen = true
@@ -31,16 +31,16 @@ package final class DownloadTrace: Sendable {
     private let file: Mutex<File>
     private let queue = DispatchQueue(label: "haul.trace", qos: .utility)
 
-    /// Lines that may wait to be written: about 16 MiB.
+    /// Most lines that may wait to be written: about 16 MiB.
     private static let mostLines = 16_384
 
     /// Creates the file, readable by its owner only, or replaces an earlier trace.
     ///
-    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/fileExists`` when another file has the path, or with the
-    ///   code of what the file system refused.
+    /// - Throws: ``DownloadError`` with code ``DownloadError/Code/fileExists`` when another file has the path, or with
+    ///   the code for the error of the file system.
     package convenience init(path: String) throws(DownloadError) {
         do {
-            // Without O_NONBLOCK a named pipe would be waited for.
+            // Without `O_NONBLOCK` the call would wait on a named pipe.
             let flags = O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC
             let descriptor = try SystemCalls.open(path, flags, mode: 0o600)
             do { try Self.makeEmpty(descriptor, path) } catch {
@@ -57,7 +57,7 @@ package final class DownloadTrace: Sendable {
         }
     }
 
-    /// - Parameter descriptor: of a file that is open for writing; closed by this trace.
+    /// - Parameter descriptor: a descriptor that is open for writing. The trace closes it.
     init(descriptor: Int32, path: String, mostLines: Int = mostLines) {
         self.path = path
         self.mostLines = mostLines
@@ -67,15 +67,15 @@ package final class DownloadTrace: Sendable {
 
     deinit { _ = closeFile() }
 
-    /// A download was loaded.
+    /// Records that a download was loaded.
     func record(_ id: DownloadID, _ initial: DownloadMachine.Initial) {
         record(TraceLine(id: id, machine: initial))
     }
 
-    /// Its machine handled an event.
+    /// Records an event that the machine of a download handled.
     func record(_ id: DownloadID, _ step: TraceLine.Step) { record(TraceLine(id: id, step: step)) }
 
-    /// Takes a line; returns at once.
+    /// Adds a line to the waiting ones. Returns at once.
     private func record(_ line: TraceLine) {
         let isFirst = waiting.withLock { waiting in
             guard !waiting.isEnded else { return false }
@@ -91,9 +91,9 @@ package final class DownloadTrace: Sendable {
         if isFirst { queue.async { [self] in drain() } }
     }
 
-    /// Writes what waits and closes the file. Lines that are recorded later are ignored.
+    /// Writes the waiting lines and closes the file. Later lines are ignored.
     ///
-    /// - Returns: a sentence that says why the trace is incomplete; `nil` when it is complete.
+    /// - Returns: a sentence with the reason why the trace is incomplete; `nil` if it is complete.
     package func close() async -> String? {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -126,7 +126,7 @@ package final class DownloadTrace: Sendable {
             guard file.isOpen else { return nil }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            // The mask of the trace has replaced every secret, and equal ones by equal names.
+            // `TraceMask` has already replaced every secret, and equal secrets by equal names.
             encoder.userInfo[.keepsSecrets] = true
             var bytes: [UInt8] = []
             do {
@@ -138,7 +138,7 @@ package final class DownloadTrace: Sendable {
                 file.count += Int64(bytes.count)
                 return nil
             } catch {
-                // The part of a line that was written; without it the rest can be replayed.
+                // Removes the incomplete line, so that the lines before it can be replayed.
                 do throws(SystemCalls.Errno) { try SystemCalls.truncate(file.descriptor, file.count) } catch {}
                 SystemCalls.close(file.descriptor)
                 file.isOpen = false
@@ -154,7 +154,7 @@ package final class DownloadTrace: Sendable {
         }
     }
 
-    /// - Returns: false when the system reports that something was not written.
+    /// - Returns: `false` if the system reports that bytes were not written.
     private func closeFile() -> Bool {
         file.withLock { file in
             guard file.isOpen else { return true }
@@ -168,7 +168,7 @@ package final class DownloadTrace: Sendable {
         while !rest.isEmpty { rest = rest.dropFirst(try SystemCalls.write(descriptor, rest)) }
     }
 
-    /// Empties a file that begins as a trace does. Any other is not touched.
+    /// Empties a file that begins as a trace does. Does not touch any other file.
     private static func makeEmpty(_ descriptor: Int32, _ path: String) throws {
         let status = try SystemCalls.status(descriptor)
         guard status.kind == .file else { throw DownloadError(DiskError(.notAFile, call: "open", path: path)) }

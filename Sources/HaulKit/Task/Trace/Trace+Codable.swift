@@ -1,10 +1,10 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// Written as seconds in decimal, `12.034`, exact to the attosecond.
+/// Encoded as decimal seconds, for example `12.034`, exact to the attosecond.
 extension Instant: Codable {
     private static let attosecondDigits = 18
-    /// 30,000 years. With larger numbers the machine's sums could overflow.
+    /// Largest number of seconds: 30,000 years. With larger ones the machine's sums could overflow.
     private static let mostSeconds: Int64 = 1_000_000_000_000
 
     init(from decoder: any Decoder) throws {
@@ -54,7 +54,7 @@ extension Instant: Codable {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads ``ByteSet/text``; refuses any other text, where ``ByteSet/init(text:)`` leaves out what it cannot read.
+    /// Decodes ``ByteSet/text`` and throws on any other text. ``ByteSet/init(text:)`` ignores invalid ranges instead.
     fileprivate func decodeByteSet(forKey key: Key) throws -> ByteSet {
         let text = try decode(String.self, forKey: key)
         let bytes = ByteSet(text: text)

@@ -1,15 +1,15 @@
 /// The first line of a trace.
 struct TraceHeader: Sendable, Equatable, Codable {
-    /// The version of the format; a reader refuses another.
+    /// Version of the format. A reader refuses any other.
     var haulTrace = 1
-    /// The version of Haul that recorded the trace.
+    /// Version of Haul that recorded the trace.
     var version = Downloader.version
 }
 
-/// A line of a trace after the first: a new machine, or an event with the actions that the machine returned for it.
+/// A line after the first one: a new machine, or an event with the actions that the machine returned.
 struct TraceLine: Sendable, Equatable, Codable {
     var id: DownloadID
-    /// The download was loaded: a new machine.
+    /// New machine of a download that was loaded.
     var machine: DownloadMachine.Initial?
     var step: Step?
 
@@ -23,7 +23,7 @@ struct TraceLine: Sendable, Equatable, Codable {
 }
 
 extension DownloadMachine {
-    /// What a machine is made of: two machines made of equal values are equal.
+    /// Initial values of a machine. Machines with equal initial values are equal.
     struct Initial: Sendable, Equatable, Codable {
         var settings: Settings
         var state: State
@@ -46,7 +46,7 @@ extension DownloadMachine {
         )
     }
 
-    /// What this machine was made of. Valid before its first event only.
+    /// Initial values of this machine. Valid only before its first event.
     var initial: Initial {
         Initial(
             settings: settings,

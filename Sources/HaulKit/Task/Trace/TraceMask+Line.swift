@@ -1,8 +1,8 @@
 internal import Foundation
 internal import NIOHTTP1
 
-/// The same values without what may be a secret or says something of the user's machine. The switches name every case, so that
-/// a new one is looked at.
+/// Returns values without secrets and without facts about the user's computer. The switches name every case, so that
+/// each new case gets checked.
 extension TraceMask {
     typealias Machine = DownloadMachine
 
@@ -36,7 +36,7 @@ extension TraceMask {
         var step = step
         step.event = masked(step.event)
         step.actions = step.actions.map { masked($0) }
-        // In place of a URL that is not known yet stands the application's name for the download.
+        // A placeholder URL contains the application's name for the download, so its origin is left out.
         step.surroundings = step.surroundings.map { surroundings in
             var surroundings = surroundings
             surroundings.connectionSlots = surroundings.connectionSlots.filter {
@@ -130,7 +130,7 @@ extension TraceMask {
         return link
     }
 
-    /// Fields that the machine reads.
+    /// Header fields that the machine reads.
     private static let fields: Set<String> = [
         "accept-ranges", "content-disposition", "content-encoding", "content-length", "content-range", "content-type",
         "date", "digest", "etag", "last-modified", "repr-digest", "retry-after", "transfer-encoding",
@@ -138,7 +138,7 @@ extension TraceMask {
 
     private mutating func masked(_ head: ResponseHead) -> ResponseHead {
         var fields = head.headers.filter { Self.fields.contains($0.name.lowercased()) }.map { ($0.name, $0.value) }
-        // Of the links those to mirrors, with URLs as the machine resolves them.
+        // Keeps only links to mirrors, with URLs as the machine resolves them.
         for mirror in MirrorLinks(head.headers["Link"], base: head.url).mirrors {
             let source = masked(mirror.source)
             let target = source.target.map { Origin(source.url).text + $0 } ?? source.url.absoluteString
@@ -164,10 +164,11 @@ extension TraceMask {
 
     // MARK: Errors and paths
 
-    /// In place of every path.
+    /// Replacement for every path.
     private static let path = "***"
 
-    /// Without texts: they may quote a server, a program or a path, and no decision depends on them.
+    /// Returns the error without its texts. They may quote a server, a program or a path, and no decision depends on
+    /// them.
     private func masked(_ error: DownloadError) -> DownloadError { DownloadError(error.code, "", status: error.status) }
 
     private func masked(_ error: TransportError) -> TransportError {

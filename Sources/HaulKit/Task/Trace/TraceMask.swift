@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Replaces the parts of URLs that may be secrets by numbers: user info, values of the query, the fragment. Equal values get
-/// equal numbers, so that a machine takes the same decisions with the masked URLs.
+/// Replaces the parts of URLs that may be secrets by numbers: user info, values of the query, and the fragment. Equal
+/// values get equal numbers, so that a machine makes the same decisions with masked URLs.
 ///
-/// Scheme, host, port, path and the names in the query stay.
+/// The scheme, the host, the port, the path and the names in the query stay.
 struct TraceMask {
     private var numbers: [String: Int] = [:]
 
-    /// `*1`, `*2` and so on: characters that a URL may have in each of its parts.
+    /// Returns `*1`, `*2` and so on, in characters that every part of a URL may contain.
     private mutating func mask(_ value: some StringProtocol) -> String {
         let value = String(value)
         let number = numbers[value] ?? numbers.count + 1
@@ -17,11 +17,11 @@ struct TraceMask {
 
     mutating func masked(_ url: URL) -> URL {
         let text = url.absoluteURL.absoluteString
-        // What is masked remains a URL; without the parts that may be secrets it is one in any case.
+        // A masked URL is still a URL. If it does not parse, the URL without its secret parts is used.
         return URL(string: maskedText(text)) ?? url.place
     }
 
-    /// Path and query as they are sent.
+    /// Masks a request target: path and query as they are sent.
     mutating func masked(target: String) -> String {
         let parts = Self.cut(target, at: "#")
         let (path, query) = Self.cut(parts.0, at: "?")
@@ -30,7 +30,7 @@ struct TraceMask {
 
     private mutating func maskedText(_ text: String) -> String {
         guard let scheme = text.range(of: "://"), Self.isScheme(text[..<scheme.lowerBound]) else {
-            // In place of a URL, the application's name for the download.
+            // A placeholder URL contains the application's name for the download.
             let (scheme, name) = Self.cut(text[...], at: ":")
             return scheme + ":" + (name.map { mask($0) } ?? "")
         }
@@ -60,7 +60,8 @@ struct TraceMask {
         query.split(separator: "&", omittingEmptySubsequences: false).map { part in
             guard !part.isEmpty else { return "" }
             let (name, value) = Self.cut(part, at: "=")
-            // A token in place of a name: alone, as Base64 with its padding, or long.
+            // Masks a token that stands in place of a name: without a value, as Base64 with padding, or longer than
+            // `longestName`.
             guard let value, !value.allSatisfy({ $0 == "=" }), name.utf8.count <= Self.longestName else {
                 return mask(part)
             }

@@ -1,17 +1,18 @@
 internal import Foundation
 
-/// Why a trace cannot be read.
+/// The reason why a trace cannot be read.
 struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// From 1.
+    /// Number of the line, from 1.
     let line: Int
     let reason: String
 
     var description: String { "Line \(line) of the trace cannot be read: \(reason)." }
 }
 
-/// Reads what ``DownloadTrace`` wrote.
+/// Reads the traces of ``DownloadTrace``.
 enum TraceReader {
-    /// The lines after the header. A last line without its end is left out: the process was killed while it wrote it.
+    /// Returns the lines after the header. Leaves out an incomplete last line, which a process leaves that was killed
+    /// during the write.
     static func lines(_ bytes: some Collection<UInt8>) throws(TraceError) -> [TraceLine] {
         var texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
         texts.removeLast()

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Of the settings of a machine, what it decides by: nothing of where the file goes, of header fields and of what the application
-/// keeps with the request is in a trace.
+/// Settings of a machine that its decisions depend on. A trace contains no destination, no header fields and no values
+/// that the application keeps with the request.
 private struct TracedSettings: Codable {
     var url: URL
     var target: String?
@@ -20,7 +20,7 @@ private struct TracedSettings: Codable {
     var initialConnections: Int?
     var canAskForSource: Bool
     var isLinkVouchedFor: Bool
-    /// The request is no GET; its body, which may be a secret, is not in a trace. Nil as false.
+    /// Whether the request is a POST. A trace never contains its body, which may be a secret. `nil` means `false`.
     var isPost: Bool?
 }
 
